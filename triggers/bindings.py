@@ -21,7 +21,10 @@ from services import container, deadline
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
-from triggers.http_codec import JSON, require_query, with_problem_responses, wrong_media_type
+from triggers.declared import DECLARED, Answer, Body, Declared, File
+from triggers.http_codec import JSON, with_problem_responses, wrong_media_type
+from triggers.parameters import Parameter, check_query
+from triggers.paths import parameters_of
 from triggers.tracing import traced
 
 R = typing.TypeVar("R")
@@ -33,6 +36,7 @@ CONNECTION = "AzureWebJobsStorage"
 OPEN = func.AuthLevel.ANONYMOUS
 READ = OPEN if os.environ.get("READ_AUTH_LEVEL", "").strip().lower() == "anonymous" else func.AuthLevel.FUNCTION
 MANAGE = func.AuthLevel.FUNCTION
+NO_PROBLEMS: typing.Mapping[int, str] = {}
 
 log = logging.getLogger("toolpulse.timers")
 
@@ -41,15 +45,22 @@ def endpoint(
     blueprint: func.Blueprint,
     method: str,
     route: str,
-    *query: str,
+    *parameters: Parameter[typing.Any],
+    summary: str,
+    answers: typing.Sequence[Answer],
+    about: str = "",
+    tag: str | None = None,
+    body: Body | File | None = None,
+    problems: typing.Mapping[int, str] = NO_PROBLEMS,
     is_management: bool | None = None,
-    accepts: typing.Sequence[str] = JSON,
 ) -> Callable[[Endpoint[P]], typing.Any]:
-    """An HTTP function under `v1/` that accepts these query parameters and no others.
+    """An HTTP function under `v1/`: what it declares is checked before the handler is called, and is in the contract.
 
-    All methods but GET are management unless `is_management` is given. A body must be of a media type in `accepts`.
+    It accepts the query parameters among `parameters` and no others, and a body of the media types of `body`. All
+    methods but GET are management unless `is_management` is given.
     """
     managed = method != "GET" if is_management is None else is_management
+    accepts = body.media_types if isinstance(body, File) else JSON
 
     def declare(handler: Endpoint[P]) -> typing.Any:
         @functools.wraps(handler)
@@ -58,11 +69,21 @@ def endpoint(
         ) -> func.HttpResponse:
             if managed:
                 require_management(req, services.settings.management_key)
-            require_query(req, query)
+            check_query(req, parameters)
             if (refused := wrong_media_type(req, accepts)) is not None:
                 return refused
             return await handler(services, req, *args, **kwargs)
 
+        name = handler.__name__
+        taken = (*parameters_of(route), *parameters)
+        group = tag or route.partition("/")[0].capitalize()
+        DECLARED.append(
+            Declared(
+                handler.__module__,
+                *(name, method, route, group, summary, about, taken, body, answers, problems),
+                is_management=managed,
+            )
+        )
         function = traced(with_problem_responses(with_container(checked)))
         methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
         return blueprint.route(route=f"v1/{route}", methods=methods, auth_level=MANAGE if managed else READ)(function)

@@ -1,10 +1,14 @@
 """Articles over HTTP: lists by filter, one article with its observations, deletion, export and quarantine."""
 
+from typing import get_args
+
 import azure.functions as func
 
-from services.articles.listing import CONDITIONS, article_filter
+from models.states import ArticleStatus
+from services.articles.listing import SAID, article_filter
 from services.articles.quarantine import STATUSES
 from services.articles.reading import LAYERS
+from services.articles.words import LONGEST_SEARCH
 from services.container import Container
 from services.documents.reading import shown_document
 from services.mentions.correction_form import signed_with_reason
@@ -14,35 +18,86 @@ from services.operations.export_csv import csv_lines
 from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
 from services.workflows import changes
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import (
+from triggers.declared import Answer, Header, a_list, no_content_after, ok
+from triggers.http_codec import json_lines, json_response, left_out, no_content, page_response, text_response
+from triggers.parameters import (
     MAX_LIMIT,
-    choice,
-    integer,
-    json_body,
-    json_lines,
-    json_response,
-    left_out,
-    no_content,
+    PAGE,
+    given_of,
+    maybe_one_of,
+    one_of,
     page_of,
-    page_response,
-    text_response,
+    text,
+    time,
+    whole,
 )
 
 articles_http = func.Blueprint()
 
+LONGEST_FILTER = 200
+FILTERS = (
+    maybe_one_of("sentiment", SAID, "Articles that say so; `unscored`: those that could not be scored.", "positive"),
+    maybe_one_of("status", get_args(ArticleStatus), "Articles whose analysis has this status.", "analyzed"),
+    text("tag", "Articles with this tag of a source.", longest=LONGEST_FILTER, example="python"),
+    text("tool", "Articles that mention the tool: an id, a name or an alias.", example="Python"),
+    text("source", "Articles of this source: the id of a feed.", pattern=bodies.FEED_ID_FORM, example="python-insider"),
+    text("publisher", "Articles of this publisher: its `publisher_id`.", longest=LONGEST_FILTER, example="python.org"),
+    text("language", "Articles in this language: the primary subtag, such as en; `und` for not known.", example="en"),
+    time("since", "Articles with a `timestamp` at this time or later.", "2026-02-01T00:00:00Z"),
+    time("until", "Articles with a `timestamp` before this time.", "2027-02-01T00:00:00Z"),
+    text(
+        "text",
+        "Articles with all these words, up to 10; between quotation marks, words that follow each other.",
+        longest=LONGEST_SEARCH,
+        example="release",
+    ),
+)
+LAYER = one_of("layer", LAYERS, "`raw`: also what each source published.", "canonical")
+EXPORT_LAYER = one_of(
+    "layer",
+    EXPORT_LAYERS,
+    "`canonical`: articles. `raw`: observations. `mentions`: mentions. `stories`: stories of two articles or more.",
+    "canonical",
+)
+FORM = one_of("format", ("ndjson", "csv"), "One JSON document in each line, or CSV as of RFC 4180.", "ndjson")
+EXPORT_LIMIT = whole("limit", 1, MAX_LIMIT, "How many records a page has at most.", MAX_LIMIT)
+EXPORT_CURSOR = text(
+    "cursor",
+    "`X-Next-Cursor` of the page before; or `X-Resume-Cursor` of an earlier export, for what was written or removed "
+    "since.",
+)
+HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 
-@endpoint(articles_http, "GET", "articles", *CONDITIONS, "limit", "cursor")
+
+@endpoint(
+    articles_http,
+    "GET",
+    "articles",
+    *FILTERS,
+    *PAGE,
+    summary="List articles, newest first",
+    about="Filters can be combined. A page with the filter `text` or `source` may be shorter than `limit`.",
+    answers=[ok(a_list("Articles", shapes.ARTICLE))],
+)
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    given = {name: req.params[name] for name in CONDITIONS if name in req.params}
+    given = given_of(req, FILTERS)
     if "tool" in given:
         given["tool"] = (await services.tools.get(given["tool"])).tool_id
     return page_response(await services.articles.page(article_filter(given), *page_of(req)))
 
 
-@endpoint(articles_http, "GET", "articles/{article_id}", "layer")
+@endpoint(
+    articles_http,
+    "GET",
+    "articles/{article_id}",
+    LAYER,
+    summary="Get an article with its mentions",
+    answers=[ok(shapes.ARTICLE_ALONE)],
+)
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    layer = choice(req, "layer", "canonical", LAYERS)
+    layer = LAYER.of(req)
     article = await services.articles.get(req.route_params["article_id"])
     mentions = await mentions_of_article(services.store, services.tools, article)
     body = (await services.articles.with_further_sources(article)).shown()
@@ -55,7 +110,14 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     return json_response({**body, **left_out(unreadable)})
 
 
-@endpoint(articles_http, "DELETE", "articles/{article_id}")
+@endpoint(
+    articles_http,
+    "DELETE",
+    "articles/{article_id}",
+    summary="Delete an article",
+    about="A tombstone keeps it from coming back while its sources still publish it.",
+    answers=[no_content_after("The article, its mentions and its figures are gone.")],
+)
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     await changes.delete_article(
         services.articles, services.workflows, services.figures.generations, req.route_params["article_id"]
@@ -63,25 +125,63 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     return no_content()
 
 
-@endpoint(articles_http, "GET", "articles/{article_id}/document")
+@endpoint(
+    articles_http,
+    "GET",
+    "articles/{article_id}/document",
+    summary="Get the state of an article's full text",
+    answers=[ok(shapes.DOCUMENT_ALONE)],
+)
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     found = await services.documents.documents.get(req.route_params["article_id"])
     return json_response({**found.shown(), **left_out((*found.files.unreadable, *found.attempts.unreadable))})
 
 
-@endpoint(articles_http, "POST", "articles/{article_id}/document")
+@endpoint(
+    articles_http,
+    "POST",
+    "articles/{article_id}/document",
+    summary="Acquire the full text of an article",
+    body=bodies.NOTHING,
+    answers=[Answer(202, "Accepted: the page is fetched soon.", shapes.DOCUMENT)],
+    problems={409: "The document is in quarantine: review it first."},
+)
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    json_body(req, ())
+    bodies.NOTHING.of(req)
     document = await services.documents.documents.acquire(req.route_params["article_id"])
     return json_response(shown_document(document), 202)
 
 
-@endpoint(articles_http, "GET", "export", "layer", "format", "limit", "cursor")
+@endpoint(
+    articles_http,
+    "GET",
+    "export",
+    EXPORT_LAYER,
+    FORM,
+    EXPORT_LIMIT,
+    EXPORT_CURSOR,
+    summary="Export a layer, page by page",
+    about="Every record is brought at least once, and again after each change. Removals are records with the id, "
+    "`removed` and `removed_at`.",
+    answers=[
+        ok(
+            None,
+            "A page of records.",
+            media_types=("application/x-ndjson", "text/csv"),
+            headers={
+                "X-Resume-Cursor": Header("Where to continue any time later."),
+                "X-Next-Cursor": Header("The next page; absent on the last one.", is_always_there=False),
+                "X-Unreadable": Header(
+                    "How many documents were left out, if there are any.", {"type": "integer"}, is_always_there=False
+                ),
+            },
+        )
+    ],
+)
 async def export_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """One page of a layer as NDJSON or CSV."""
-    layer = choice(req, "layer", "canonical", EXPORT_LAYERS)
-    form = choice(req, "format", "ndjson", ("ndjson", "csv"))
-    limit, cursor = integer(req.params.get("limit"), "limit", MAX_LIMIT, 1, MAX_LIMIT), req.params.get("cursor")
+    layer, form = EXPORT_LAYER.of(req), FORM.of(req)
+    limit, cursor = EXPORT_LIMIT.of(req), EXPORT_CURSOR.of(req)
     page = await services.export.page(layer, limit, cursor)
     headers = {"X-Resume-Cursor": page.resume}
     if page.next is not None:
@@ -94,20 +194,46 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     return text_response(json_lines(page.items), "application/x-ndjson", headers)
 
 
-@endpoint(articles_http, "GET", "quarantine", "status", "limit", "cursor", is_management=True)
+@endpoint(
+    articles_http,
+    "GET",
+    "quarantine",
+    HELD,
+    *PAGE,
+    summary="List the items in quarantine, newest first",
+    answers=[ok(a_list("QuarantineItems", shapes.QUARANTINE_ITEM))],
+    is_management=True,
+)
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    status = choice(req, "status", "PENDING", STATUSES) if "status" in req.params else None
-    return page_response(await services.quarantine.page(status, *page_of(req)))
+    return page_response(await services.quarantine.page(HELD.of(req), *page_of(req)))
 
 
-@endpoint(articles_http, "GET", "quarantine/{quarantine_id}/preview", is_management=True)
+@endpoint(
+    articles_http,
+    "GET",
+    "quarantine/{quarantine_id}/preview",
+    summary="Show what each decision about a batch would do",
+    about="Nothing is written.",
+    answers=[ok(shapes.QUARANTINE_PREVIEW)],
+    problems={400: "The item is a full text, which has no preview.", 409: "The batch was reviewed."},
+    is_management=True,
+)
 async def preview_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.quarantine_preview.of(req.route_params["quarantine_id"]))
 
 
-@endpoint(articles_http, "POST", "quarantine/{quarantine_id}/review")
+@endpoint(
+    articles_http,
+    "POST",
+    "quarantine/{quarantine_id}/review",
+    summary="Record a decision about an item, once",
+    about="The same decision of the same person again is accepted.",
+    body=bodies.REVIEW,
+    answers=[ok(shapes.QUARANTINE_REVIEWED)],
+    problems={409: "Another decision, or another person's, was recorded before."},
+)
 async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, ("decision", "author", "reason"))
+    body = bodies.REVIEW.of(req)
     by = signed_with_reason(body)
     reviewed = await services.quarantine.review(req.route_params["quarantine_id"], body.get("decision"), *by)
     if reviewed.batch is not None:

@@ -10,12 +10,11 @@ import functools
 import json
 import logging
 import math
-import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import azure.functions as func
 
@@ -37,13 +36,10 @@ from services.ports import Listed
 
 P = ParamSpec("P")
 Stored = TypeVar("Stored", bound=StoredDocument)
-Choice = TypeVar("Choice", bound=str)
 Handler = Callable[P, Awaitable[func.HttpResponse]]
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_URL_CHARACTERS = 8 * 1024
-MAX_LIMIT = 500
-DEFAULT_LIMIT = 50
 
 log = logging.getLogger("toolpulse.http")
 
@@ -227,60 +223,3 @@ def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
         if name not in fields:
             raise InvalidInput(name, f"no such field; there are {', '.join(fields)}" if fields else "no fields here")
     return value
-
-
-def integer(given: Any, field: str, default: int, low: int, high: int) -> int:
-    """A whole number from a query parameter or a JSON value, in its bounds; None means the default."""
-    if given is None:
-        return default
-    allowed = f"a whole number from {low} to {high}"
-    if isinstance(given, bool) or not (isinstance(given, int) or re.fullmatch(r"[+-]?[0-9]{1,18}", str(given))):
-        raise InvalidInput(field, f"{allowed}, not {_shown(given)}")
-    if not low <= int(given) <= high:
-        raise InvalidInput(field, f"{allowed}, not {_shown(given)}")
-    return int(given)
-
-
-def choice(req: func.HttpRequest, field: str, default: Choice, allowed: Sequence[Choice]) -> Choice:
-    value: str = req.params.get(field, default)
-    for each in allowed:
-        if each == value:
-            return each
-    raise InvalidInput(field, f"one of {', '.join(allowed)}, not {_shown(value)}")
-
-
-def flag(req: func.HttpRequest, field: str) -> bool:
-    """A query parameter that is `true` or `false`; false if it is absent."""
-    return choice(req, field, "false", ("true", "false")) == "true"
-
-
-def given_of(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, str]:
-    """Those of these query parameters that the request has."""
-    return {name: req.params[name] for name in fields if name in req.params}
-
-
-# A function key may be given as `code`; the portal adds `clientId`.
-_KEY_PARAMETERS = ("code", "clientId")
-
-
-def require_query(req: func.HttpRequest, known: Sequence[str]) -> None:
-    """Raises InvalidInput for a query parameter that is not `known`, so that a misspelt filter is not ignored, and for
-    one that is given twice, as the host joins both values with a comma."""
-    given = [name for name in req.params if name not in _KEY_PARAMETERS]
-    for name in given:
-        if name not in known:
-            raise InvalidInput(name, f"no such query parameter; there are {', '.join(known)}" if known else "none here")
-    named = [name for name, _ in parse_qsl(urlsplit(req.url).query, keep_blank_values=True)]
-    for name in given:
-        if named.count(name) > 1:
-            raise InvalidInput(name, "at most once")
-
-
-def page_of(req: func.HttpRequest) -> tuple[int, str | None]:
-    """`limit` and `cursor` of a list request."""
-    return integer(req.params.get("limit"), "limit", DEFAULT_LIMIT, 1, MAX_LIMIT), req.params.get("cursor")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -6,26 +6,34 @@ from models.correction import Correction
 from models.run import JobRun
 from models.tool import Tool, shown_reviews
 from services.container import Container
-from services.mentions.correction_form import FIELDS, STATES, UNDO_FIELDS, new_correction, signed
+from services.mentions.correction_form import STATES, new_correction, signed
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import (
-    MAX_LIMIT,
-    accepted,
-    choice,
-    integer,
-    json_body,
-    json_response,
-    lines_response,
-    list_response,
-    page_of,
-)
+from triggers.declared import Header, a_list, accepted_as_run, created, ok
+from triggers.http_codec import accepted, json_response, lines_response, list_response
+from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, maybe_one_of, page_of, whole
 
 corrections_http = func.Blueprint()
 
+STATE = maybe_one_of("state", STATES, "Corrections in this state. A page may then be shorter than `limit`.", "active")
+LABELS_LIMIT = whole("limit", 1, MAX_LIMIT, "How many labels a page has at most.", MAX_LIMIT)
+TAG = "Corrections"
 
-@endpoint(corrections_http, "GET", "tools/{tool}/corrections", "state", "limit", "cursor", is_management=True)
+
+@endpoint(
+    corrections_http,
+    "GET",
+    "tools/{tool}/corrections",
+    STATE,
+    *PAGE,
+    summary="List the corrections of a tool",
+    about="By id. The first page has the measured precision of the tool, and that of all tools together.",
+    tag=TAG,
+    answers=[ok(a_list("Corrections", shapes.CORRECTION, **shapes.PRECISION))],
+    is_management=True,
+)
 async def list_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    state = choice(req, "state", "active", STATES) if "state" in req.params else None
+    state = STATE.of(req)
     limit, cursor = page_of(req)
     tool = await services.tools.get(req.route_params["tool"])
     page = await services.corrections.page(tool, state, limit, cursor)
@@ -36,14 +44,37 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     return list_response([each.shown() for each in page.items], page.next, page.unreadable, **precision)
 
 
-@endpoint(corrections_http, "POST", "tools/{tool}/corrections")
+@endpoint(
+    corrections_http,
+    "POST",
+    "tools/{tool}/corrections",
+    summary="Correct a mention, mute a source or exclude a phrase",
+    tag=TAG,
+    body=bodies.CORRECTION,
+    answers=[
+        created(shapes.CORRECTION, "The mention is corrected, and counted everywhere."),
+        accepted_as_run(shapes.CORRECTION, "The source is muted, or the phrase excluded: a run searches the articles."),
+    ],
+    problems={
+        409: "The tool is not `ACTIVE`, the article has expired, or its edit could not be analysed.",
+        412: "The article was edited since its mention was scored.",
+    },
+)
 async def make_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    wanted = new_correction(json_body(req, FIELDS))
+    wanted = new_correction(bodies.CORRECTION.of(req))
     made = await services.correction_changes.make(req.route_params["tool"], wanted)
     return await _response(services, *made, status=201)
 
 
-@endpoint(corrections_http, "GET", "tools/{tool}/corrections/{correction_id}", is_management=True)
+@endpoint(
+    corrections_http,
+    "GET",
+    "tools/{tool}/corrections/{correction_id}",
+    summary="Get a correction of a tool",
+    tag=TAG,
+    answers=[ok(shapes.CORRECTION)],
+    is_management=True,
+)
 async def get_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     correction = await services.corrections.get(tool.tool_id, req.route_params["correction_id"])
@@ -51,18 +82,52 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     return json_response(shown.shown())
 
 
-@endpoint(corrections_http, "POST", "tools/{tool}/corrections/{correction_id}/undo")
+@endpoint(
+    corrections_http,
+    "POST",
+    "tools/{tool}/corrections/{correction_id}/undo",
+    summary="Undo a correction of a tool",
+    about="Undoing again changes nothing.",
+    tag=TAG,
+    body=bodies.SIGNED,
+    answers=[
+        ok(shapes.CORRECTION, "Undone, and counted everywhere."),
+        accepted_as_run(shapes.CORRECTION, "Undone: a run searches the articles."),
+    ],
+    problems={409: "The tool is not `ACTIVE`, or the article cannot be analysed."},
+)
 async def undo_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    by = signed(json_body(req, UNDO_FIELDS))
+    by = signed(bodies.SIGNED.of(req))
     undone = await services.correction_changes.undo(req.route_params["tool"], req.route_params["correction_id"], by)
     return await _response(services, *undone, status=200)
 
 
-@endpoint(corrections_http, "GET", "export/corrections", "limit", "cursor", is_management=True)
+@endpoint(
+    corrections_http,
+    "GET",
+    "export/corrections",
+    LABELS_LIMIT,
+    CURSOR,
+    summary="Export what people said of mentions, as labelled data",
+    tag=TAG,
+    answers=[
+        ok(
+            None,
+            "A page of labels.",
+            media_types=("application/x-ndjson",),
+            headers={
+                "X-Next-Cursor": Header("The next page; absent on the last one.", is_always_there=False),
+                "X-Unreadable": Header(
+                    "How many documents were left out, if there are any.", {"type": "integer"}, is_always_there=False
+                ),
+            },
+        )
+    ],
+    is_management=True,
+)
 async def export_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """One page of labelled data as NDJSON."""
-    limit = integer(req.params.get("limit"), "limit", MAX_LIMIT, 1, MAX_LIMIT)
-    return lines_response(await services.corrections.labels(limit, req.params.get("cursor")))
+    return lines_response(await services.corrections.labels(LABELS_LIMIT.of(req), CURSOR.of(req)))
 
 
 async def _response(

@@ -1,74 +1,154 @@
 """Feeds over HTTP: the registry, OPML import and export, a feed's history, and fetching one feed now."""
 
 import dataclasses
-from typing import Any
+from typing import Any, get_args
 
 import azure.functions as func
 
 from models.feed import Feed
+from models.states import AttemptStatus
+from models.verdict import VERDICTS
 from services.container import Container
-from services.feeds.bulk import FIELDS as BULK_FIELDS
 from services.feeds.bulk import MOST_FEEDS, bulk_action
-from services.feeds.form import FIELDS, feed_change, new_feed
-from services.feeds.listing import FILTERS, SORTS, Sorting, feed_filter
+from services.feeds.form import LONGEST_TAG, feed_change, new_feed
+from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
-from services.feeds.presets import PRESET_FIELDS
-from services.runs.listing import ATTEMPT_FILTERS, attempt_filter
+from services.runs.listing import attempt_filter
 from services.topology import INGEST_FEEDS
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
+from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
 from triggers.http_codec import (
     FORM,
     OPML,
     accepted,
-    choice,
-    flag,
-    given_of,
-    integer,
-    json_body,
     json_response,
     list_response,
     no_content,
-    page_of,
     page_response,
     text_response,
     uploaded,
 )
+from triggers.parameters import (
+    PAGE,
+    flag,
+    given_of,
+    maybe_flag,
+    maybe_one_of,
+    one_of,
+    page_of,
+    text,
+    time,
+    whole_number,
+)
 
 feeds_http = func.Blueprint()
 
+ENABLED = maybe_flag("enabled", "Feeds that are fetched, or feeds that are not.")
+FILTERS = (
+    maybe_one_of("verdict", VERDICTS, "Feeds in this condition.", "ok"),
+    text("tag", "Feeds with this tag.", longest=LONGEST_TAG, example="Python"),
+    text(
+        "host",
+        "Feeds that are fetched from this host; with its port, if that is not the usual one.",
+        example="example.com",
+    ),
+    ENABLED,
+    text("text", "Feeds whose `source_name` or `title` has all these words, 1 to 10.", longest=200, example="Python"),
+)
+SORT = one_of("sort", SORTS, "The order. Feeds without the value come last.", SORTS[0])
+REVERSE = flag("reverse", "`true`: the feeds with the highest value first.")
+ATTEMPT_FILTERS = (
+    maybe_one_of("status", get_args(AttemptStatus), "Attempts with this status.", "SUCCEEDED"),
+    time("since", "Attempts that began at this time or later.", "2026-02-01T00:00:00Z"),
+    time("until", "Attempts that began before this time.", "2027-02-01T00:00:00Z"),
+)
+OPML_EXAMPLE = '<opml version="2.0"><body><outline text="Example" xmlUrl="https://example.com/feed.xml"/></body></opml>'
 
-@endpoint(feeds_http, "GET", "feeds", *FILTERS, "sort", "reverse", "limit", "cursor")
+
+@endpoint(
+    feeds_http,
+    "GET",
+    "feeds",
+    *FILTERS,
+    SORT,
+    REVERSE,
+    *PAGE,
+    summary="List feeds",
+    about="A feed is listed if it meets all filters that are given. Orders by `id` and `name` do not change while "
+    "feeds are fetched.",
+    answers=[ok(a_list("Feeds", shapes.FEED))],
+)
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     given: dict[str, Any] = given_of(req, FILTERS)
-    if "enabled" in given:
-        given["enabled"] = flag(req, "enabled")
-    sorting = Sorting(choice(req, "sort", SORTS[0], SORTS), flag(req, "reverse"))
+    if (enabled := ENABLED.of(req)) is not None:
+        given["enabled"] = enabled
+    sorting = Sorting(SORT.of(req), REVERSE.of(req))
     return page_response(await services.feeds.page(*page_of(req), feed_filter(given), sorting))
 
 
-@endpoint(feeds_http, "POST", "feeds")
+@endpoint(
+    feeds_http,
+    "POST",
+    "feeds",
+    summary="Add a feed",
+    body=bodies.NEW_FEED,
+    answers=[
+        created(shapes.FEED, "The feed is added, and due at once."),
+        ok(
+            shapes.FEED,
+            "The known feed: one has this URL, in any spelling.",
+            headers={"Location": Header("The path of the feed.")},
+        ),
+    ],
+    problems={409: "Another feed has this id."},
+)
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    fields = services.presets.resolved(json_body(req, (*FIELDS, *PRESET_FIELDS)))
+    fields = services.presets.resolved(bodies.NEW_FEED.of(req))
     added = await services.feeds.add(new_feed(fields, services.clock()))
     location = {"Location": f"/api/v1/feeds/{added.feed.feed_id}"}
     return json_response(added.feed.shown(), 201 if added.is_new else 200, location)
 
 
-@endpoint(feeds_http, "GET", "presets")
+@endpoint(
+    feeds_http,
+    "GET",
+    "presets",
+    summary="List the presets, which turn a tool into a feed",
+    tag="Feeds",
+    answers=[ok(a_list("Presets", shapes.PRESET))],
+)
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return list_response([dataclasses.asdict(each) for each in services.presets.every], None)
 
 
 # The host tries functions in the order of their names: this one before get_feed, whose route matches too.
-@endpoint(feeds_http, "GET", "feeds/export")
+@endpoint(
+    feeds_http,
+    "GET",
+    "feeds/export",
+    summary="Export all feeds as OPML",
+    about="With their tags as folders, without news APIs.",
+    answers=[
+        ok(None, "OPML 2.0.", media_types=("text/x-opml",), headers={"Content-Disposition": Header("A file name.")})
+    ],
+)
 async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     feeds = [feed for feed in await services.feeds.every() if feed.kind == "feed"]
     attachment = {"Content-Disposition": 'attachment; filename="feeds.opml"'}
     return text_response(write_opml(feeds, services.clock()), "text/x-opml", attachment)
 
 
-@endpoint(feeds_http, "POST", "feeds/import", accepts=(*OPML, FORM))
+@endpoint(
+    feeds_http,
+    "POST",
+    "feeds/import",
+    summary="Add the feeds of an OPML document",
+    about="Folders and the attribute `category` become tags.",
+    body=File("An OPML document, or a form with it in the field `file`.", (*OPML, FORM), OPML_EXAMPLE),
+    answers=[ok(shapes.FEED_IMPORT)],
+)
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     report = await import_opml(services.feeds, uploaded(req), services.clock())
     return json_response(
@@ -84,25 +164,42 @@ def _named(feed: Feed) -> dict[str, str]:
     return {"feed_id": feed.feed_id, "source_name": feed.source_name}
 
 
-@endpoint(feeds_http, "POST", "feeds/bulk")
+@endpoint(
+    feeds_http,
+    "POST",
+    "feeds/bulk",
+    summary="Do one action with many feeds",
+    about="A request that failed half way can be sent again.",
+    body=bodies.BULK,
+    answers=[ok(a_list("BulkResults", shapes.BULK_RESULT, **shapes.BULK_FACTS))],
+)
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    fields = json_body(req, BULK_FIELDS)
+    fields = bodies.BULK.of(req)
     wanted = bulk_action(fields)
-    limit = integer(fields.get("limit"), "limit", MOST_FEEDS, 1, MOST_FEEDS)
+    limit = MOST_FEEDS if fields.get("limit") is None else whole_number(fields["limit"], "limit", 1, MOST_FEEDS)
     report = await services.bulk_actions.run(wanted, limit, fields.get("cursor"))
     await services.run_starts.send_each(INGEST_FEEDS, [(each.run_id, each.to_message()) for each in report.messages])
     items = [dataclasses.asdict(each) for each in report.results]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 
-@endpoint(feeds_http, "GET", "feeds/{feed_id}")
+@endpoint(feeds_http, "GET", "feeds/{feed_id}", summary="Get a feed", answers=[ok(shapes.FEED)])
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response((await services.feeds.get(req.route_params["feed_id"])).shown())
 
 
-@endpoint(feeds_http, "PATCH", "feeds/{feed_id}")
+@endpoint(
+    feeds_http,
+    "PATCH",
+    "feeds/{feed_id}",
+    summary="Change a feed",
+    about="With another `source_priority`, `run_id` is the run that applies it to stored articles.",
+    body=bodies.FEED_CHANGE,
+    answers=[ok(shapes.FEED_CHANGED)],
+    problems={409: "Another feed has this URL."},
+)
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    change = feed_change(json_body(req, FIELDS))
+    change = feed_change(bodies.FEED_CHANGE.of(req))
     feed, run = await services.feed_changes.change(req.route_params["feed_id"], change)
     if run is None:
         return json_response(feed.shown())
@@ -110,22 +207,47 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     return json_response({**feed.shown(), "run_id": run.run_id})
 
 
-@endpoint(feeds_http, "DELETE", "feeds/{feed_id}")
+@endpoint(
+    feeds_http,
+    "DELETE",
+    "feeds/{feed_id}",
+    summary="Delete a feed",
+    answers=[no_content_after("The feed is gone. Its articles stay.")],
+    problems={409: "The feed is that of a news API: disable it instead."},
+)
 async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     await services.feeds.remove(req.route_params["feed_id"])
     return no_content()
 
 
-@endpoint(feeds_http, "GET", "feeds/{feed_id}/history", *ATTEMPT_FILTERS, "limit", "cursor")
+@endpoint(
+    feeds_http,
+    "GET",
+    "feeds/{feed_id}/history",
+    *ATTEMPT_FILTERS,
+    *PAGE,
+    summary="List the attempts at a feed, newest first",
+    about="Those of the last 14 days. The attempts of one run are on one page, so a page may have fewer or more than "
+    "`limit`.",
+    answers=[ok(a_list("Attempts", shapes.ATTEMPT))],
+)
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     feed = await services.feeds.get(req.route_params["feed_id"])
     by = attempt_filter(given_of(req, ATTEMPT_FILTERS))
     return page_response(await services.runs.history(feed.feed_id, *page_of(req), by))
 
 
-@endpoint(feeds_http, "POST", "feeds/{feed_id}/fetch")
+@endpoint(
+    feeds_http,
+    "POST",
+    "feeds/{feed_id}/fetch",
+    summary="Fetch a feed now",
+    body=bodies.NOTHING,
+    answers=[accepted_as_run(shapes.RUN_STARTED, "Accepted; if another run is about to fetch the feed, that run.")],
+    problems={409: "The feed is disabled."},
+)
 async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    json_body(req, ())
+    bodies.NOTHING.of(req)
     feed = await services.feeds.get(req.route_params["feed_id"])
     batch = await services.claims.claim(feed.feed_id, services.clock())
     # No feeds: another run has claimed the feed already, and its message was sent.

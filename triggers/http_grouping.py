@@ -5,83 +5,187 @@ import azure.functions as func
 from models.errors import NotFound
 from models.grouping_correction import GroupingCorrection
 from services.container import Container
-from services.mentions.correction_form import UNDO_FIELDS, signed
+from services.mentions.correction_form import signed
 from services.stories import correction_form as form
 from services.stories.corrections import STATES
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import choice, json_body, json_response, list_response, page_of, page_response
+from triggers.declared import a_list, created, ok
+from triggers.http_codec import json_response, list_response, page_response
+from triggers.parameters import PAGE, maybe_one_of, page_of
 
 grouping_http = func.Blueprint()
 
+STATE = maybe_one_of("state", STATES, "Corrections in this state.", "active")
+MADE = created(shapes.GROUPING_CORRECTION, "The correction is stored; grouping obeys it from now on.")
+TAG = "Grouping"
 
-@endpoint(grouping_http, "POST", "articles/{article_id}/split")
+
+@endpoint(
+    grouping_http,
+    "POST",
+    "articles/{article_id}/split",
+    summary="Make a source of an article an article of its own",
+    tag=TAG,
+    body=bodies.SPLIT_ARTICLE,
+    answers=[MADE],
+    problems={409: "It is the only source of the article."},
+)
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, form.SPLIT_FIELDS)
+    body = bodies.SPLIT_ARTICLE.of(req)
     source, by = form.source(body), signed(body)
     return _made(await services.grouping_changes.split_article(req.route_params["article_id"], source, by))
 
 
-@endpoint(grouping_http, "POST", "articles/{article_id}/join")
+@endpoint(
+    grouping_http,
+    "POST",
+    "articles/{article_id}/join",
+    summary="Say that two articles belong together",
+    tag=TAG,
+    body=bodies.PAIR,
+    answers=[MADE],
+    problems={409: "Both are one article."},
+)
 async def join_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, form.PAIR_FIELDS)
+    body = bodies.PAIR.of(req)
     kind, other, by = form.JOINING[form.level(body)], form.article(body), signed(body)
     return _made(await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
-@endpoint(grouping_http, "POST", "articles/{article_id}/keep-apart")
+@endpoint(
+    grouping_http,
+    "POST",
+    "articles/{article_id}/keep-apart",
+    summary="Say that two articles do not belong together",
+    tag=TAG,
+    body=bodies.PAIR,
+    answers=[MADE],
+    problems={409: "Both are one article."},
+)
 async def keep_articles_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, form.PAIR_FIELDS)
+    body = bodies.PAIR.of(req)
     kind, other, by = form.SEPARATING[form.level(body)], form.article(body), signed(body)
     return _made(await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
-@endpoint(grouping_http, "POST", "stories/{event_id}/split")
+@endpoint(
+    grouping_http,
+    "POST",
+    "stories/{event_id}/split",
+    summary="Let articles leave a story together",
+    tag=TAG,
+    body=bodies.SPLIT_STORY,
+    answers=[MADE],
+    problems={409: "The articles are all of the story."},
+)
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, form.STORY_SPLIT_FIELDS)
+    body = bodies.SPLIT_STORY.of(req)
     leaving, by = form.articles(body), signed(body)
     return _made(await services.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
-@endpoint(grouping_http, "POST", "stories/{event_id}/join")
+@endpoint(
+    grouping_http,
+    "POST",
+    "stories/{event_id}/join",
+    summary="Say that two stories are one",
+    tag=TAG,
+    body=bodies.OTHER_STORY,
+    answers=[MADE],
+    problems={409: "Both are one story."},
+)
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, form.STORIES_FIELDS)
+    body = bodies.OTHER_STORY.of(req)
     other, by = form.story(body), signed(body)
     changes = services.grouping_changes
     return _made(await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
 
 
-@endpoint(grouping_http, "POST", "stories/{event_id}/keep-apart")
+@endpoint(
+    grouping_http,
+    "POST",
+    "stories/{event_id}/keep-apart",
+    summary="Say that two stories are not one",
+    tag=TAG,
+    body=bodies.OTHER_STORY,
+    answers=[MADE],
+    problems={409: "Both are one story."},
+)
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, form.STORIES_FIELDS)
+    body = bodies.OTHER_STORY.of(req)
     other, by = form.story(body), signed(body)
     changes = services.grouping_changes
     return _made(await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
 
 
-@endpoint(grouping_http, "GET", "corrections", "state", "limit", "cursor", is_management=True)
+@endpoint(
+    grouping_http,
+    "GET",
+    "corrections",
+    STATE,
+    *PAGE,
+    summary="List the corrections of articles and stories",
+    about="Those of the latest days first.",
+    tag=TAG,
+    answers=[ok(a_list("GroupingCorrections", shapes.GROUPING_CORRECTION))],
+    is_management=True,
+)
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    state = choice(req, "state", "active", STATES) if "state" in req.params else None
-    return page_response(await services.grouping_corrections.page(state, *page_of(req)))
+    return page_response(await services.grouping_corrections.page(STATE.of(req), *page_of(req)))
 
 
-@endpoint(grouping_http, "GET", "corrections/{correction_id}", is_management=True)
+@endpoint(
+    grouping_http,
+    "GET",
+    "corrections/{correction_id}",
+    summary="Get a correction of articles or stories",
+    tag=TAG,
+    answers=[ok(shapes.GROUPING_CORRECTION)],
+    is_management=True,
+)
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response((await services.grouping_corrections.get(req.route_params["correction_id"])).shown())
 
 
-@endpoint(grouping_http, "POST", "corrections/{correction_id}/undo")
+@endpoint(
+    grouping_http,
+    "POST",
+    "corrections/{correction_id}/undo",
+    summary="Undo a correction of articles or stories",
+    about="What would be without it comes back. Undoing again changes nothing.",
+    tag=TAG,
+    body=bodies.SIGNED,
+    answers=[ok(shapes.GROUPING_CORRECTION, "Undone.")],
+    problems={409: "One of the two articles was deleted."},
+)
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    by = signed(json_body(req, UNDO_FIELDS))
+    by = signed(bodies.SIGNED.of(req))
     return json_response((await services.grouping_changes.undo(req.route_params["correction_id"], by)).shown())
 
 
-@endpoint(grouping_http, "GET", "articles/{article_id}/ledger")
+@endpoint(
+    grouping_http,
+    "GET",
+    "articles/{article_id}/ledger",
+    summary="Say why an article is put together as it is",
+    tag=TAG,
+    answers=[ok(shapes.LEDGER_ENTRY)],
+)
 async def get_article_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     article = await services.articles.get(req.route_params["article_id"])
     return json_response(await services.ledger.of_article(article))
 
 
-@endpoint(grouping_http, "GET", "stories/{event_id}/ledger", "limit", "cursor")
+@endpoint(
+    grouping_http,
+    "GET",
+    "stories/{event_id}/ledger",
+    *PAGE,
+    summary="Say why each article is in a story, by publication",
+    tag=TAG,
+    answers=[ok(a_list("Ledger", shapes.LEDGER_ENTRY))],
+)
 async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     event_id = req.route_params["event_id"]
     limit, cursor = page_of(req)

@@ -15,19 +15,44 @@ from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.history import ToolHistory
 from services.figures.reader import is_reanalysis_offered
-from services.figures.span import MOST_DAYS, STEPS, Span, Step, span_of, tool_texts
+from services.figures.span import MOST_DAYS, MOST_TOOLS, STEPS, Span, Step, span_of, tool_texts
+from triggers import shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import choice, integer, json_response, left_out, list_response
+from triggers.declared import a_list, ok
+from triggers.http_codec import json_response, left_out, list_response
+from triggers.parameters import maybe_whole, one_of, text
 
 history_http = func.Blueprint()
 
 DAY: Step = "day"
-_SPAN = ("days", "from", "to", "step")
+DAYS = maybe_whole("days", 1, MOST_DAYS, "The days up to today, instead of `from`. 7 if both are absent.", 7)
+STEP = one_of("step", tuple(STEPS), "How long a point is. Hours are kept for 32 days.", DAY)
+SPAN = (
+    DAYS,
+    text("from", "Where the history begins: a UTC day, or a time; a whole step.", example="2026-11-01"),
+    text("to", "Where it ends: a UTC day, or a time; a whole step. Needs `from`.", example="2026-11-08"),
+    STEP,
+)
+LAYER = one_of("layer", LAYERS, "`raw`: one point more for each source and step.", "canonical")
+TOOLS = text(
+    "tools", f"Up to {MOST_TOOLS} ids, names or aliases, separated by commas.", example="Python", is_required=True
+)
+TAG = "History"
 
 
-@endpoint(history_http, "GET", "tools/{tool}/history", *_SPAN, "layer")
+@endpoint(
+    history_http,
+    "GET",
+    "tools/{tool}/history",
+    *SPAN,
+    LAYER,
+    summary="Get the history of a tool",
+    about="One point for each day or hour, oldest first. The span is in whole UTC steps.",
+    tag=TAG,
+    answers=[ok(a_list("History", shapes.POINT, **shapes.SPAN_FACTS, **shapes.WINDOW_FACTS))],
+)
 async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    layer, span = choice(req, "layer", "canonical", LAYERS), _span(services, req)
+    layer, span = LAYER.of(req), _span(services, req)
     tool = await services.tools.get(req.route_params["tool"])
     completeness = await services.figures.completeness.of_all()
     if layer == "canonical":
@@ -39,9 +64,18 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     return list_response([point.shown() for point in history.points], None, history.unreadable, **facts)
 
 
-@endpoint(history_http, "GET", "history", "tools", *_SPAN)
+@endpoint(
+    history_http,
+    "GET",
+    "history",
+    TOOLS,
+    *SPAN,
+    summary="Compare the histories of several tools",
+    tag=TAG,
+    answers=[ok(a_list("Histories", shapes.HISTORY_OF_TOOL, **shapes.SPAN_FACTS))],
+)
 async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    texts = tool_texts(req.params.get("tools", ""))
+    texts = tool_texts(TOOLS.of(req) or "")
     span = _span(services, req, len(texts))
     tools = {tool.tool_id: tool for tool in await asyncio.gather(*(_tool(services, text) for text in texts))}
     completeness = await services.figures.completeness.of_all()
@@ -60,7 +94,14 @@ async def list_histories(services: Container, req: func.HttpRequest) -> func.Htt
     return list_response(items, None, **_shown_span(span), **completeness.shown())
 
 
-@endpoint(history_http, "GET", "tools/{tool}/history/{day}")
+@endpoint(
+    history_http,
+    "GET",
+    "tools/{tool}/history/{day}",
+    summary="Get the close of a day beside its present figures",
+    tag=TAG,
+    answers=[ok(shapes.CLOSED_DAY)],
+)
 async def get_tool_history_day(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """A merged tool that is named by its id keeps the days that were closed before its merge."""
     day = _day(services, req.route_params["day"])
@@ -87,9 +128,7 @@ async def get_tool_history_day(services: Container, req: func.HttpRequest) -> fu
 
 
 def _span(services: Container, req: func.HttpRequest, tools: int = 1) -> Span:
-    days = req.params.get("days")
-    number = None if days is None else integer(days, "days", 1, 1, MOST_DAYS)
-    return span_of(req.params, number, choice(req, "step", DAY, tuple(STEPS)), services.clock(), tools)
+    return span_of(req.params, DAYS.of(req), STEP.of(req), services.clock(), tools)
 
 
 def _shown_span(span: Span) -> dict[str, str]:

@@ -1,34 +1,84 @@
 """Operations over HTTP: health, metrics, hosts, queues and their poison messages, and runs with their attempts."""
 
+from typing import get_args
+
 import azure.functions as func
 
 from models.errors import NotFound
+from models.resources.host import HostResource, HostWithDays
+from models.run import WORKFLOWS
+from models.states import RunStatus
 from services.container import Container
-from services.feeds.host_figures import DEFAULT_DAYS, HOST_FILTERS, HOST_SORTS, MOST_DAYS, host_filter
+from services.feeds.host_figures import DEFAULT_DAYS, HOST_SORTS, MOST_DAYS, host_filter
 from services.mentions.handler import article_messages
 from services.operations.metrics import MEDIA_TYPE
-from services.runs.listing import RUN_FILTERS, run_filter
+from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
+from triggers import bodies, shapes
 from triggers.bindings import OPEN, endpoint, with_container
+from triggers.declared import DECLARED, Answer, Declared, a_list, ok
 from triggers.http_codec import (
-    choice,
-    flag,
-    given_of,
-    integer,
-    json_body,
     json_response,
     left_out,
     list_response,
-    page_of,
     page_response,
     text_response,
     with_problem_responses,
+)
+from triggers.parameters import (
+    PAGE,
+    flag,
+    given_of,
+    maybe_flag,
+    maybe_one_of,
+    one_of,
+    page_of,
+    text,
+    time,
+    whole,
+    whole_number,
 )
 
 operations_http = func.Blueprint()
 
 SAMPLES = 5
 MOST_REDRIVEN = 1000
+ID = "^[^\\x00-\\x1f/\\\\?#]{1,200}$"
+RUN_FILTERS = (
+    maybe_one_of("workflow", WORKFLOWS, "Runs of this workflow.", "ingest_feeds"),
+    maybe_one_of("status", get_args(RunStatus), "Runs with this status.", "SUCCEEDED"),
+    text("subject", "Runs about this tool, article or feed: its id.", pattern=ID, example="python-insider"),
+    text("feed", "Runs that fetched this feed: its id.", pattern=ID, example="python-insider"),
+    time("since", "Runs that began at this time or later.", "2026-02-01T00:00:00Z"),
+    time("until", "Runs that began before this time.", "2027-02-01T00:00:00Z"),
+)
+HOST_TEXT = text("text", "Hosts with this text in their name.", longest=200, example="example")
+FAILING = maybe_flag("failing", "Hosts that fail, or do not fail, at present.")
+DAYS = whole("days", 1, MOST_DAYS, "The last days, today included.", DEFAULT_DAYS)
+HOST_SORT = one_of("sort", HOST_SORTS, "The order. All but `host` begin with the largest.", HOST_SORTS[0])
+REVERSE = flag("reverse", "`true`: the opposite order.")
+QUIET = flag("quiet", "`true`: also runs that brought nothing new.")
+
+DECLARED.append(
+    Declared(
+        module=__name__,
+        function="health",
+        method="GET",
+        route="health",
+        tag="Operations",
+        summary="Say whether the app is well",
+        about="Needs no key, and says nothing secret. Unknown parameters are ignored.",
+        parameters=(),
+        body=None,
+        answers=[
+            ok(shapes.HEALTH, "The app is `healthy` or `degraded`."),
+            Answer(503, "The app is `unhealthy`.", shapes.HEALTH),
+        ],
+        problems={},
+        is_management=False,
+        is_open=True,
+    )
+)
 
 
 @operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPEN)
@@ -40,20 +90,43 @@ async def health(services: Container, req: func.HttpRequest) -> func.HttpRespons
     return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
 
 
-@endpoint(operations_http, "GET", "metrics")
+@endpoint(
+    operations_http,
+    "GET",
+    "metrics",
+    summary="Get metrics for Prometheus",
+    tag="Operations",
+    answers=[ok(None, "Metrics, in the text format of Prometheus.", media_types=("text/plain",))],
+    problems={404: "`METRICS_ENABLED` is false."},
+)
 async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     if not services.settings.metrics_enabled:
         raise NotFound("metrics: METRICS_ENABLED is false")
     return text_response(await services.metrics.text(), MEDIA_TYPE)
 
 
-@endpoint(operations_http, "GET", "runs", *RUN_FILTERS, "quiet", "limit", "cursor")
+@endpoint(
+    operations_http,
+    "GET",
+    "runs",
+    *RUN_FILTERS,
+    QUIET,
+    *PAGE,
+    summary="List runs, newest first",
+    answers=[ok(a_list("Runs", shapes.RUN))],
+)
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    by = run_filter(given_of(req, RUN_FILTERS), with_quiet=flag(req, "quiet"))
+    by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
     return page_response(await services.runs.page(*page_of(req), by))
 
 
-@endpoint(operations_http, "GET", "runs/{run_id}")
+@endpoint(
+    operations_http,
+    "GET",
+    "runs/{run_id}",
+    summary="Get a run with its attempts",
+    answers=[ok(shapes.RUN_ALONE)],
+)
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     run = await services.runs.get(req.route_params["run_id"])
     attempts = await services.runs.listed_attempts(run.run_id)
@@ -61,25 +134,47 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     return json_response({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
 
 
-@endpoint(operations_http, "GET", "hosts", *HOST_FILTERS, "days", "sort", "reverse", "limit", "cursor")
+@endpoint(
+    operations_http,
+    "GET",
+    "hosts",
+    HOST_TEXT,
+    FAILING,
+    DAYS,
+    HOST_SORT,
+    REVERSE,
+    *PAGE,
+    summary="List the hosts that feeds are fetched from, with what requests to them cost",
+    answers=[ok(a_list("Hosts", HostResource))],
+)
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    by = host_filter(req.params.get("text"), flag(req, "failing") if "failing" in req.params else None)
-    sort = choice(req, "sort", HOST_SORTS[0], HOST_SORTS)
-    page = await services.host_figures.page(*page_of(req), _days(req), by, sort, reverse=flag(req, "reverse"))
+    by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
+    page = await services.host_figures.page(*page_of(req), DAYS.of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
     return list_response([each.model_dump(mode="json") for each in page.items], page.next)
 
 
-@endpoint(operations_http, "GET", "hosts/{host}", "days")
+@endpoint(
+    operations_http,
+    "GET",
+    "hosts/{host}",
+    DAYS,
+    summary="Get what requests to a host cost",
+    answers=[ok(HostWithDays)],
+)
 async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    found = await services.host_figures.get(req.route_params["host"], _days(req))
+    found = await services.host_figures.get(req.route_params["host"], DAYS.of(req))
     return json_response(found.model_dump(mode="json"))
 
 
-def _days(req: func.HttpRequest) -> int:
-    return integer(req.params.get("days"), "days", DEFAULT_DAYS, 1, MOST_DAYS)
-
-
-@endpoint(operations_http, "GET", "queues", is_management=True)
+@endpoint(
+    operations_http,
+    "GET",
+    "queues",
+    summary="List the queues with their poison messages",
+    tag="Operations",
+    answers=[ok(a_list("Queues", shapes.QUEUE))],
+    is_management=True,
+)
 async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     items = []
     for depth in await services.queues.depths(QUEUES):
@@ -90,12 +185,22 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
     return list_response(items, None)
 
 
-@endpoint(operations_http, "POST", "queues/{name}/redrive")
+@endpoint(
+    operations_http,
+    "POST",
+    "queues/{name}/redrive",
+    summary="Send poison messages back to their queue",
+    about="A redrive of `analyze-articles` also sends articles with the status `error`.",
+    tag="Operations",
+    body=bodies.REDRIVE,
+    answers=[ok(shapes.REDRIVEN)],
+)
 async def redrive_queue(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     name = req.route_params["name"]
     if name not in QUEUES:
         raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")
-    limit = integer(json_body(req, ["limit"]).get("limit"), "limit", MOST_REDRIVEN, 1, MOST_REDRIVEN)
+    given = bodies.REDRIVE.of(req).get("limit")
+    limit = MOST_REDRIVEN if given is None else whole_number(given, "limit", 1, MOST_REDRIVEN)
     moved = await services.queues.redrive(name, limit)
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.

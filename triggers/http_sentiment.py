@@ -4,33 +4,68 @@ import re
 
 import azure.functions as func
 
-from models.cache import Period, period_named
+from models.cache import PERIOD_BY_HOURS, PERIODS, Period, period_named
+from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import Served, shown_entry
-from services.mentions.listing import check_sentiment
 from services.topology import REFRESH_TOOLS
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import (
-    accepted,
-    json_body,
-    json_response,
-    list_response,
-    no_content,
-    page_of,
-    page_response,
-)
+from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
+from triggers.http_codec import accepted, json_response, list_response, no_content, page_response
+from triggers.parameters import PAGE, header, maybe_of_numbers, maybe_one_of, page_of
 
 sentiment_http = func.Blueprint()
 
+HOURS = maybe_of_numbers("hours", tuple(PERIOD_BY_HOURS), "The length of the window. 24 if neither is given.", 24)
+PERIOD = maybe_one_of("period", tuple(PERIODS), "The same by its name.", "HOUR_24")
+WINDOW = (HOURS, PERIOD)
+SENTIMENT = maybe_one_of(
+    "sentiment", SAID, "Mentions that say so. A page may then be shorter than `limit`.", "positive"
+)
+IF_NONE_MATCH = header("If-None-Match", "The `ETag` of the answer that the caller has.", {"type": "string"})
+TAG = "Sentiment"
+CACHED = {
+    "Cache-Control": Header("HTTP caches may keep the body, and must revalidate it."),
+    "ETag": Header("Changes with the body."),
+    "Age": Header("Seconds since the figures were computed.", {"type": "integer", "minimum": 0}),
+    "X-Cache": Header(
+        "Whether the entry was there and fresh, was there and is being refreshed, or was computed now.",
+        {"type": "string", "enum": ["HIT", "STALE", "MISS"]},
+    ),
+}
 
-@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment", "hours", "period")
+
+@endpoint(
+    sentiment_http,
+    "GET",
+    "tools/{tool}/sentiment",
+    *WINDOW,
+    IF_NONE_MATCH,
+    summary="Get the sentiment about a tool",
+    tag=TAG,
+    answers=[
+        ok(shapes.SENTIMENT, "The aggregate of the window.", headers=CACHED),
+        Answer(304, "The caller has the present answer.", headers=CACHED),
+    ],
+)
 async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return _aggregate_response(req, await _read(services, req))
 
 
-@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment/evidence", "hours", "period", "limit", "cursor", "sentiment")
+@endpoint(
+    sentiment_http,
+    "GET",
+    "tools/{tool}/sentiment/evidence",
+    *WINDOW,
+    SENTIMENT,
+    *PAGE,
+    summary="List the mentions behind an aggregate, latest first",
+    tag=TAG,
+    answers=[ok(a_list("Evidence", shapes.MENTION, **shapes.EVIDENCE_FACTS))],
+)
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    said = check_sentiment(req.params.get("sentiment"))
+    said = SENTIMENT.of(req)
     served = await _read(services, req)
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor, said)
@@ -38,7 +73,16 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     return page_response(mentions, **facts, **served.aggregate.completeness.shown())
 
 
-@endpoint(sentiment_http, "GET", "sentiment/latest", "hours", "period", "limit", "cursor")
+@endpoint(
+    sentiment_http,
+    "GET",
+    "sentiment/latest",
+    *WINDOW,
+    *PAGE,
+    summary="List the sentiment about all active tools",
+    tag=TAG,
+    answers=[ok(a_list("Aggregates", shapes.SENTIMENT))],
+)
 async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     period = _period(req)
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
@@ -49,7 +93,14 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     return list_response(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
 
 
-@endpoint(sentiment_http, "DELETE", "tools/{tool}/cache")
+@endpoint(
+    sentiment_http,
+    "DELETE",
+    "tools/{tool}/cache",
+    summary="Delete the cached aggregates of a tool",
+    tag="Cache",
+    answers=[no_content_after("No instance serves an entry from before the call.")],
+)
 async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     await services.figures.generations.raise_(tool.tool_id)
@@ -57,21 +108,34 @@ async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.
     return no_content()
 
 
-@endpoint(sentiment_http, "POST", "cache/refresh")
+@endpoint(
+    sentiment_http,
+    "POST",
+    "cache/refresh",
+    summary="Refresh the aggregates of all active tools",
+    body=bodies.NOTHING,
+    answers=[accepted_as_run(shapes.RUN_STARTED)],
+)
 async def refresh_cache(services: Container, req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
-    json_body(req, ())
+    bodies.NOTHING.of(req)
     begun = await services.figures.refresh.begin(context.invocation_id)
     await services.run_starts.send(begun.run_id, REFRESH_TOOLS, begun.messages)
     return accepted(begun.run_id)
 
 
-@endpoint(sentiment_http, "GET", "cache/health")
+@endpoint(
+    sentiment_http,
+    "GET",
+    "cache/health",
+    summary="Say how the cache is doing",
+    answers=[ok(shapes.CACHE_HEALTH)],
+)
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.cache_health.report())
 
 
 def _period(req: func.HttpRequest) -> Period:
-    return period_named(req.params.get("hours"), req.params.get("period"))
+    return period_named(HOURS.of(req), PERIOD.of(req))
 
 
 async def _read(services: Container, req: func.HttpRequest) -> Served:

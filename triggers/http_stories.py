@@ -2,58 +2,142 @@
 
 import azure.functions as func
 
+from services.articles.words import LONGEST_SEARCH
 from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
-from services.stories.listing import AS_ARTICLES, FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
+from services.stories.listing import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import choice, integer, json_response, list_response, page_of
+from triggers.declared import a_list, ok
+from triggers.http_codec import json_response, list_response
+from triggers.parameters import PAGE, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 stories_http = func.Blueprint()
 
-_OF_TOOL = tuple(name for name in AS_ARTICLES if name != "tool")
+LONGEST_FILTER = 200
+TOOL = text("tool", "Stories with an article that mentions the tool: an id, a name or an alias.", example="Python")
+AS_ARTICLES = (
+    text(
+        "publisher",
+        "Stories with an article of this publisher: its `publisher_id`.",
+        longest=LONGEST_FILTER,
+        example="python.org",
+    ),
+    text(
+        "source",
+        "Stories with an article of this source: the id of a feed.",
+        pattern=bodies.FEED_ID_FORM,
+        example="python-insider",
+    ),
+    text("language", "The language of the first article: the primary subtag, such as en.", example="en"),
+    time("since", "Stories whose last article is of this time or later.", "2026-02-01T00:00:00Z"),
+    time("until", "Stories whose last article is of before this time.", "2027-02-01T00:00:00Z"),
+    text(
+        "text",
+        "Words, up to 10, that headlines of the articles have; without quotation marks.",
+        longest=LONGEST_SEARCH,
+        example="release",
+    ),
+)
+STATE = maybe_one_of("state", STATES, "`open`: an article may still join the story.", "open")
+FEWEST = whole("min_articles", FEWEST_ARTICLES, MOST_ARTICLES, "Stories of at least so many articles.", FEWEST_ARTICLES)
+FILTERS = (*AS_ARTICLES, STATE, FEWEST)
+KIND = maybe_one_of("kind", KINDS, "Signals of this kind.", "NEW")
+SIGNAL_STATE = one_of(
+    "state",
+    SIGNAL_STATES,
+    "`active`: it holds. `withdrawn`: it did, until articles were deleted, split off or corrected.",
+    "active",
+)
+TIMES = (
+    time("since", "Signals of this time or later.", "2026-02-01T00:00:00Z"),
+    time("until", "Signals of before this time.", "2027-02-01T00:00:00Z"),
+)
 
 
-@endpoint(stories_http, "GET", "stories", *AS_ARTICLES, "state", "min_articles", "limit", "cursor")
+@endpoint(
+    stories_http,
+    "GET",
+    "stories",
+    TOOL,
+    *FILTERS,
+    *PAGE,
+    summary="List stories of two articles or more, latest first",
+    answers=[ok(a_list("Stories", shapes.STORY))],
+)
 async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return await _page(services, req, req.params.get("tool"))
+    return await _page(services, req, TOOL.of(req))
 
 
-@endpoint(stories_http, "GET", "stories/{event_id}")
+@endpoint(
+    stories_http,
+    "GET",
+    "stories/{event_id}",
+    summary="Get a story with its articles, publishers and tools",
+    answers=[ok(shapes.STORY_ALONE)],
+)
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.stories.get(req.route_params["event_id"]))
 
 
-@endpoint(stories_http, "GET", "tools/{tool}/stories", *_OF_TOOL, "state", "min_articles", "limit", "cursor")
+@endpoint(
+    stories_http,
+    "GET",
+    "tools/{tool}/stories",
+    *FILTERS,
+    *PAGE,
+    summary="List the stories with an article that mentions a tool",
+    tag="Stories",
+    answers=[ok(a_list("Stories", shapes.STORY))],
+)
 async def list_tool_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return await _page(services, req, req.route_params["tool"])
 
 
 async def _page(services: Container, req: func.HttpRequest, tool: str | None) -> func.HttpResponse:
-    given = {name: req.params[name] for name in AS_ARTICLES if name in req.params}
+    given = given_of(req, AS_ARTICLES)
     if tool is not None:
         given["tool"] = (await services.tools.get(tool)).tool_id
-    state = choice(req, "state", "open", STATES) if "state" in req.params else None
-    fewest = integer(req.params.get("min_articles"), "min_articles", FEWEST_ARTICLES, FEWEST_ARTICLES, MOST_ARTICLES)
-    where = story_filter(given, state, fewest, services.clock())
+    where = story_filter(given, STATE.of(req), FEWEST.of(req), services.clock())
     page = await services.stories.page(where, *page_of(req))
     return list_response(page.items, page.next, page.unreadable)
 
 
-@endpoint(stories_http, "GET", "signals", "kind", "state", "since", "until", "limit", "cursor")
+@endpoint(
+    stories_http,
+    "GET",
+    "signals",
+    KIND,
+    SIGNAL_STATE,
+    *TIMES,
+    *PAGE,
+    summary="List the signals of all tools, latest first",
+    tag="Signals",
+    answers=[ok(a_list("Signals", shapes.SIGNAL))],
+)
 async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return await _signals(services, req, None)
 
 
-@endpoint(stories_http, "GET", "tools/{tool}/signals", "kind", "state", "since", "until", "limit", "cursor")
+@endpoint(
+    stories_http,
+    "GET",
+    "tools/{tool}/signals",
+    KIND,
+    SIGNAL_STATE,
+    *TIMES,
+    *PAGE,
+    summary="List the signals of a tool, latest first",
+    tag="Signals",
+    answers=[ok(a_list("Signals", shapes.SIGNAL))],
+)
 async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     return await _signals(services, req, tool.tool_id)
 
 
 async def _signals(services: Container, req: func.HttpRequest, tool_id: str | None) -> func.HttpResponse:
-    kind = choice(req, "kind", "NEW", KINDS) if "kind" in req.params else None
-    times = {name: req.params[name] for name in ("since", "until") if name in req.params}
-    where = signal_filter(times, kind, choice(req, "state", "active", SIGNAL_STATES))
+    where = signal_filter(given_of(req, TIMES), KIND.of(req), SIGNAL_STATE.of(req))
     page = await services.signals.page(tool_id, where, *page_of(req))
     return list_response(page.items, page.next, page.unreadable)

@@ -1,43 +1,74 @@
 """Tools over HTTP: the catalog, previews, merging, reanalysis, and the articles and references of a tool."""
 
+from typing import get_args
+
 import azure.functions as func
 
 from models.errors import InvalidInput
+from models.tool import ReferenceRole
+from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
-from services.mentions.correction_form import UNDO_FIELDS, signed
-from services.mentions.listing import check_sentiment
+from services.mentions.correction_form import signed
 from services.mentions.tool_articles import tool_articles
 from services.mentions.tool_references import Asked
-from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
+from services.tools.form import new_tool, tool_change
 from services.workflows.comparing import compared_with
 from services.workflows.preview import preview
+from triggers import bodies, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import accepted, json_body, json_response, list_response, page_of, page_response
+from triggers.declared import a_list, accepted_as_run, created, ok
+from triggers.http_codec import accepted, json_response, list_response, page_response
+from triggers.parameters import PAGE, maybe_one_of, page_of, time
 
 tools_http = func.Blueprint()
 
-STATUSES = ("ACTIVE", "DEPRECATED", "MERGED")
+STATUS = maybe_one_of(
+    "status", ("ACTIVE", "DEPRECATED", "MERGED"), "Tools with this status. Absent: all that are not merged.", "ACTIVE"
+)
+SENTIMENT = maybe_one_of("sentiment", SAID, "Articles whose mention of the tool says so.", "positive")
+ROLE = maybe_one_of(
+    "role", get_args(ReferenceRole), "References with this role. A page may be shorter than `limit`.", "DISCOVERY"
+)
+TIMES = (
+    time("since", "Published at this time or later.", "2026-02-01T00:00:00Z"),
+    time("until", "Published before this time.", "2027-02-01T00:00:00Z"),
+)
+TAKEN = "A name belongs to another tool, or the tool was merged: the problem says into which one."
 
 
-@endpoint(tools_http, "GET", "tools", "status", "limit", "cursor")
+@endpoint(
+    tools_http,
+    "GET",
+    "tools",
+    STATUS,
+    *PAGE,
+    summary="List tools by name",
+    answers=[ok(a_list("Tools", shapes.TOOL))],
+)
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    status = req.params.get("status")
-    if status is not None and status not in STATUSES:
-        raise InvalidInput("status", f"one of {', '.join(STATUSES)}; without it, all that are not merged")
+    status = STATUS.of(req)
     wanted = (status,) if status is not None else ("ACTIVE", "DEPRECATED")
     return page_response(await services.tools.page(*page_of(req), wanted))
 
 
-@endpoint(tools_http, "POST", "tools")
+@endpoint(
+    tools_http,
+    "POST",
+    "tools",
+    summary="Add a tool",
+    body=bodies.NEW_TOOL,
+    answers=[created(shapes.TOOL_ADDED, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
+    problems={409: "A name belongs to another tool."},
+)
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    tool, run = await services.tool_changes.add(new_tool(json_body(req, FIELDS)))
+    tool, run = await services.tool_changes.add(new_tool(bodies.NEW_TOOL.of(req)))
     await services.run_starts.start_after_change(run)
     location = {"Location": f"/api/v1/tools/{tool.tool_id}"}
     return json_response({**tool.shown(), "run_id": run.run_id}, 201, location)
 
 
-@endpoint(tools_http, "GET", "tools/{tool}")
+@endpoint(tools_http, "GET", "tools/{tool}", summary="Get a tool", answers=[ok(shapes.TOOL_ALONE)])
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     analyzers = await services.figures.history.analyzers(tool.tool_id)
@@ -45,9 +76,20 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response({**tool.shown(), "reanalysis_offered": offered})
 
 
-@endpoint(tools_http, "PATCH", "tools/{tool}")
+@endpoint(
+    tools_http,
+    "PATCH",
+    "tools/{tool}",
+    summary="Change a tool",
+    body=bodies.TOOL_CHANGE,
+    answers=[
+        ok(shapes.TOOL, "Changed."),
+        accepted_as_run(shapes.TOOL_CHANGED, "Changed: other articles may name the tool now, and a run searches them."),
+    ],
+    problems={409: TAKEN},
+)
 async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    change = tool_change(json_body(req, CHANGEABLE))
+    change = tool_change(bodies.TOOL_CHANGE.of(req))
     tool, run = await services.tool_changes.change(req.route_params["tool"], change)
     if run is None:
         return json_response(tool.shown())
@@ -55,22 +97,44 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     return accepted(run.run_id, **tool.shown())
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/merge")
+@endpoint(
+    tools_http,
+    "POST",
+    "tools/{tool}/merge",
+    summary="Merge a tool into another one",
+    body=bodies.MERGE,
+    answers=[accepted_as_run(shapes.RUN_STARTED)],
+    problems={
+        409: "Both are one tool, the other is not `ACTIVE`, another merge is under way, or the tool was merged before."
+    },
+)
 async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, ("into", *UNDO_FIELDS))
+    body = bodies.MERGE.of(req)
     into = body.get("into")
     if not isinstance(into, str) or not into.strip():
         raise InvalidInput("into", "the id, name or alias of the tool into which this one is merged")
     # Merges were made without an author before.
-    by = signed(body) if any(body.get(name) is not None for name in UNDO_FIELDS) else None
+    by = signed(body) if any(body.get(name) is not None for name in bodies.SIGNED.fields) else None
     run = await services.tool_changes.merge(req.route_params["tool"], into, by)
     await services.run_starts.start(run)
     return accepted(run.run_id)
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/merge/undo")
+@endpoint(
+    tools_http,
+    "POST",
+    "tools/{tool}/merge/undo",
+    summary="Undo the merge of a tool",
+    about="The tool is as it was before the merge. Undoing again changes nothing.",
+    body=bodies.SIGNED,
+    answers=[
+        ok(shapes.MERGE_UNDONE, "The merge was undone before."),
+        accepted_as_run(shapes.MERGE_UNDONE, "Undone: a run returns the mentions."),
+    ],
+    problems={409: "The problem says what to do first."},
+)
 async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    merge, run = await services.tool_changes.unmerge(req.route_params["tool"], signed(json_body(req, UNDO_FIELDS)))
+    merge, run = await services.tool_changes.unmerge(req.route_params["tool"], signed(bodies.SIGNED.of(req)))
     if run is None:
         return json_response({**merge.shown(), "run_id": None})
     if run.run_id != merge.undone_by_run:
@@ -78,14 +142,31 @@ async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpRes
     return accepted(run.run_id, **merge.shown())
 
 
-@endpoint(tools_http, "GET", "tools/{tool}/merges", "limit", "cursor", is_management=True)
+@endpoint(
+    tools_http,
+    "GET",
+    "tools/{tool}/merges",
+    *PAGE,
+    summary="List the merges of a tool",
+    about="That of the tool itself first, then those into it, by the id of the merged tool.",
+    answers=[ok(a_list("ToolMerges", shapes.MERGE))],
+    is_management=True,
+)
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return page_response(await services.merges.page(req.route_params["tool"], *page_of(req)))
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/reanalyze")
+@endpoint(
+    tools_http,
+    "POST",
+    "tools/{tool}/reanalyze",
+    summary="Score all mentions of a tool again, or compare analyzers",
+    body=bodies.REANALYSIS,
+    answers=[accepted_as_run(shapes.RUN_STARTED)],
+    problems={409: "The tool is not `ACTIVE`, or a merge of it is under way."},
+)
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    analyzer = compared_with(json_body(req, ("apply", "analyzer")), services.analyzers)
+    analyzer = compared_with(bodies.REANALYSIS.of(req), services.analyzers)
     if analyzer is None:
         run = await services.tool_changes.reanalyze(req.route_params["tool"])
     else:
@@ -94,23 +175,50 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     return accepted(run.run_id)
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/preview")
+@endpoint(
+    tools_http,
+    "POST",
+    "tools/{tool}/preview",
+    summary="Show which articles a change of a tool would add or remove",
+    about="Nothing is changed.",
+    body=bodies.TOOL_CHANGE,
+    answers=[ok(shapes.TOOL_PREVIEW)],
+    problems={409: TAKEN},
+)
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    change = tool_change(json_body(req, CHANGEABLE))
+    change = tool_change(bodies.TOOL_CHANGE.of(req))
     tool = await services.tools.get(req.route_params["tool"])
     found = await preview(services.store, services.tools, services.watchlist, tool, change, services.clock())
     return json_response(found.shown())
 
 
-@endpoint(tools_http, "GET", "tools/{tool}/articles", "limit", "cursor", "sentiment")
+@endpoint(
+    tools_http,
+    "GET",
+    "tools/{tool}/articles",
+    SENTIMENT,
+    *PAGE,
+    summary="List the articles that mention a tool, newest first",
+    about="Mentions outlive articles, so a page may be shorter than `limit`.",
+    answers=[ok(a_list("Articles", shapes.ARTICLE))],
+)
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
-    said = check_sentiment(req.params.get("sentiment"))
-    page = await tool_articles(services.store, tool.tool_id, *page_of(req), said)
+    page = await tool_articles(services.store, tool.tool_id, *page_of(req), SENTIMENT.of(req))
     return list_response(page.items, page.next, page.unreadable)
 
 
-@endpoint(tools_http, "GET", "tools/{tool}/references", "role", "since", "until", "limit", "cursor")
+@endpoint(
+    tools_http,
+    "GET",
+    "tools/{tool}/references",
+    ROLE,
+    *TIMES,
+    *PAGE,
+    summary="List the references of a tool, latest first",
+    about="All articles with a mention of the tool, also those that have expired.",
+    answers=[ok(a_list("References", shapes.REFERENCE, **shapes.REFERENCE_FACTS))],
+)
 async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     page = await services.references.page(tool, Asked.of(req.params), *page_of(req))

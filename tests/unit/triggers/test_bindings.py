@@ -14,6 +14,7 @@ from services.container import Container
 from services.topology import CLEAN_UP, INGEST_FEEDS
 from tests.hosting import ROOT
 from triggers.bindings import consumer, endpoint, require_management, timer
+from triggers.declared import ok
 
 
 def request(headers: dict[str, str] | None = None) -> func.HttpRequest:
@@ -60,13 +61,13 @@ def declared(blueprint: func.Blueprint) -> tuple[typing.Any, list[dict[str, typi
 def test_an_endpoint_is_a_route(method: str, is_management: bool | None, level: str) -> None:
     blueprint = func.Blueprint()
 
-    @endpoint(blueprint, method, "things/{id}", is_management=is_management)
+    @endpoint(blueprint, method, "things/{tool}", is_management=is_management, summary="A thing", answers=[ok(None)])
     async def change_thing(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         raise AssertionError("never called")
 
     function, bindings = declared(blueprint)
     (route,) = (each for each in bindings if each["type"] == "httpTrigger")
-    assert (route["route"], route["authLevel"].name) == ("v1/things/{id}", level)
+    assert (route["route"], route["authLevel"].name) == ("v1/things/{tool}", level)
     assert [each.value for each in route["methods"]] == ([method, "HEAD"] if method == "GET" else [method])
     assert {each["type"] for each in bindings} == {"httpTrigger", "http"}
     assert function.__name__ == "change_thing"

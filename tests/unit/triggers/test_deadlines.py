@@ -15,6 +15,7 @@ from services.container import Container
 from services.topology import CLEAN_UP, FUNCTION_TIMEOUT, HTTP_TIMEOUT, REFRESH_TOOLS
 from tests.hosting import ROOT
 from triggers.bindings import consumer, endpoint, timer
+from triggers.declared import ok
 
 
 def test_the_function_timeout_is_that_of_the_host() -> None:
@@ -107,7 +108,7 @@ async def test_functions_run_under_the_deadline_of_their_trigger() -> None:
     async def work(services: Container, message: func.QueueMessage) -> None:
         see()
 
-    @endpoint(blueprint, "GET", "things")
+    @endpoint(blueprint, "GET", "things", summary="Things", answers=[ok(None)])
     async def things(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         see()
         return func.HttpResponse()

@@ -22,16 +22,11 @@ from models.errors import (
 from triggers.http_codec import (
     JSON,
     MAX_BODY_BYTES,
-    MAX_LIMIT,
     MAX_URL_CHARACTERS,
     OPML,
     accepted,
-    choice,
-    integer,
     json_body,
     json_response,
-    page_of,
-    require_query,
     uploaded,
     with_problem_responses,
     wrong_media_type,
@@ -145,50 +140,9 @@ def test_an_empty_body_is_an_empty_object() -> None:
     assert json_body(request(b" \n"), ["a"]) == {}
 
 
-@pytest.mark.parametrize("given", ["0", "501", "1.5", "", " 7", "x", True, 1.0, "9" * 30, "٣", [1], {}])
-def test_a_whole_number_out_of_bounds_or_form_is_refused(given: Any) -> None:
-    with pytest.raises(InvalidInput, match="limit: a whole number from 1 to 500, not"):
-        integer(given, "limit", 50, 1, 500)
-
-
-def test_a_page_has_a_default_limit_and_keeps_the_cursor_as_it_came() -> None:
-    assert page_of(request()) == (50, None)
-    assert page_of(request(limit="500", cursor="abc")) == (500, "abc")
-
-
-def test_a_choice_outside_the_list_is_refused_with_the_list() -> None:
-    assert choice(request(), "layer", "canonical", ["canonical", "raw"]) == "canonical"
-    with pytest.raises(InvalidInput, match="layer: one of canonical, raw, not 'cooked'"):
-        choice(request(layer="cooked"), "layer", "canonical", ["canonical", "raw"])
-
-
 def test_the_limits_of_requests() -> None:
-    assert (MAX_BODY_BYTES, MAX_URL_CHARACTERS, MAX_LIMIT) == (1_048_576, 8192, 500)
+    assert (MAX_BODY_BYTES, MAX_URL_CHARACTERS) == (1_048_576, 8192)
     assert (SAMPLES, MOST_REDRIVEN) == (5, 1000)
-
-
-def with_query(query: str, **params: str) -> func.HttpRequest:
-    return func.HttpRequest("GET", f"http://localhost/api/v1/x?{query}", params=params, body=b"")
-
-
-def test_known_query_parameters_and_a_function_key_are_accepted() -> None:
-    require_query(with_query("limit=1&code=x&clientId=y", limit="1", code="x", clientId="y"), ("limit", "cursor"))
-    require_query(with_query("code=x&code=y", code="x,y"), ())
-
-
-@pytest.mark.parametrize(
-    ("query", "known", "refusal"),
-    [
-        ("limits=1", ("limit", "cursor"), "limits: no such query parameter; there are limit, cursor"),
-        ("limit=1", (), "limit: none here"),
-        ("limit=1&limit=2", ("limit",), "limit: at most once"),
-        ("limit=&limit=2", ("limit",), "limit: at most once"),
-    ],
-)
-def test_an_unknown_or_repeated_query_parameter_is_refused(query: str, known: tuple[str, ...], refusal: str) -> None:
-    name = query.partition("=")[0]
-    with pytest.raises(InvalidInput, match=refusal):
-        require_query(with_query(query, **{name: "1"}), known)
 
 
 def test_an_accepted_run_has_its_location() -> None:

@@ -1,0 +1,371 @@
+"""The JSON bodies of requests: their fields, as the contract describes them and as requests are read.
+
+What a value must be beyond its type, the services check. The formats that are not of JSON Schema say what they allow:
+
+    single-line     text in one line without control characters
+    visible-text    the same, without invisible characters and without a combining mark at its beginning
+    web-url         an http or https URL with a host, without user or password
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from models.article import LOWEST_PRIORITY
+from models.correction import MENTION_VERDICTS
+from models.feed import FullTextChoice
+from models.grouping_correction import MOST_ARTICLES
+from models.verdict import VERDICTS
+from services.feeds.bulk import ACTIONS, MOST_FEEDS
+from services.feeds.form import HIGHEST_LIMIT, HIGHEST_PRIORITY, LONGEST_NAME, LONGEST_TAG, LONGEST_URL, MOST_TAGS
+from services.feeds.listing import MOST_IDS
+from services.mentions.correction_form import LONGEST_ARTICLE_ID, LONGEST_AUTHOR, LONGEST_REASON
+from services.stories.correction_form import LEVELS
+from services.tools import form as tool_form
+from triggers.declared import Body, Schema
+
+FEED_ID_FORM = "^[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}$"
+FEED_ID: Schema = {"type": "string", "pattern": FEED_ID_FORM}
+NOTHING = Body("Nothing", {}, about="No field.", examples={"nothing": {}})
+
+
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema, or null, which stands for the absence of the field."""
+    return {**schema, "type": [schema["type"], "null"]} if "enum" not in schema else _enum_or_null(schema)
+
+
+def _enum_or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {**schema, "type": [schema["type"], "null"], "enum": [*schema["enum"], None]}
+
+
+def _names(about: str) -> Schema:
+    name = {"type": "string", "minLength": 1, "maxLength": tool_form.LONGEST_NAME, "format": "visible-text"}
+    return {"type": "array", "items": name, "maxItems": tool_form.MOST_NAMES, "description": about}
+
+
+_AUTHOR: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_AUTHOR,
+    "format": "visible-text",
+    "description": "The name of the person who says so.",
+}
+_REASON: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_REASON,
+    "format": "single-line",
+    "description": "Why.",
+}
+_SIGNED: Mapping[str, Schema] = {"author": _AUTHOR, "reason": _or_null(_REASON)}
+_BY_ADA = {"author": "Ada", "reason": "two products"}
+
+_ARTICLE: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_ARTICLE_ID,
+    "pattern": "\\S",
+    "description": "The id of an article.",
+}
+
+_TAGS: Schema = {
+    "type": "array",
+    "maxItems": MOST_TAGS,
+    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"},
+    "description": "Tags. A slash separates levels, as in News/World. A change replaces all.",
+}
+_URL: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_URL,
+    "format": "web-url",
+    "description": "The URL of a feed, or of a web page that links to its feed. Only its form is checked at once.",
+}
+_OF_A_FEED: dict[str, Schema] = {
+    "url": _URL,
+    "source_name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": LONGEST_NAME,
+        "format": "single-line",
+        "description": "The name that people know the source by.",
+    },
+    "priority": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": HIGHEST_PRIORITY,
+        "description": "Of the feeds that are due, those with the highest priority are fetched first. 1 if absent.",
+    },
+    "source_priority": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": LOWEST_PRIORITY,
+        "description": "The source with the lowest number gives an article its canonical reading. 999 if absent. "
+        "A change applies to stored articles too.",
+    },
+    "enabled": {
+        "type": "boolean",
+        "description": "Whether the feed is fetched; true if absent. Enabling a disabled feed sets its errors to 0 and "
+        "makes it due at once.",
+    },
+    "credential": {
+        "type": "string",
+        "pattern": "^FEED_CREDENTIAL_[A-Z0-9_]+$",
+        "description": "The name of a setting with the value `basic USER:PASSWORD` or `header NAME: VALUE`. "
+        "400 if the app has no such setting.",
+    },
+    "daily_limit": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": HIGHEST_LIMIT,
+        "description": "The new articles that the feed may bring in a day. If absent, the limit follows from its "
+        "history.",
+    },
+    "full_text": {
+        "type": "string",
+        "enum": list(get_args(FullTextChoice)),
+        "description": "Whether the text of the page behind an entry is acquired and scored: `never` (if absent), "
+        "`short` (if the entry has fewer than 600 characters of text), or `always`.",
+    },
+    "tags": _TAGS,
+}
+_REMOVABLE = ("credential", "daily_limit")
+NEW_FEED = Body(
+    "NewFeed",
+    {
+        **{name: _or_null(schema) for name, schema in _OF_A_FEED.items()},
+        "id": _or_null({**FEED_ID, "description": "An id that never changes. If absent, it follows from the URL."}),
+        "preset": _or_null({"type": "string", "description": "Instead of `url`: the name of a preset."}),
+        "values": _or_null(
+            {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "description": "The values of the preset, by name.",
+            }
+        ),
+    },
+    examples={
+        "a feed": {"url": "https://example.com/feed.xml", "source_name": "Example", "tags": ["News/World"]},
+        "a preset": {"preset": "github-releases", "values": {"owner": "astral-sh", "repository": "uv"}, "tags": ["uv"]},
+    },
+    about="A feed to add. It needs `url` and `source_name`, or `preset` with its `values`.",
+)
+FEED_CHANGE = Body(
+    "FeedChange",
+    {name: _or_null(schema) if name in _REMOVABLE else schema for name, schema in _OF_A_FEED.items()},
+    examples={"tags": {"tags": ["Python"]}},
+    about="The fields to change. Null removes `credential` or `daily_limit`.",
+)
+BULK = Body(
+    "BulkAction",
+    {
+        "action": {"type": "string", "enum": list(ACTIONS), "description": "What is done with each feed."},
+        "filter": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": {
+                "verdict": {"type": "string", "enum": list(VERDICTS)},
+                "tag": {"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"},
+                "host": {"type": "string", "format": "host"},
+                "enabled": {"type": "boolean"},
+                "text": {"type": "string", "format": "words"},
+                "ids": {"type": "array", "items": FEED_ID, "minItems": 1, "maxItems": MOST_IDS},
+            },
+            "description": "Which feeds: all of these conditions hold.",
+        },
+        "tags": {**_TAGS, "description": "The tags that `tag` adds and `untag` removes; absent with other actions."},
+        "dry_run": {"type": "boolean", "description": "True: nothing changes, and the response says what would."},
+        "limit": _or_null(
+            {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST_FEEDS,
+                "description": "How many feeds one request works on; with `ids`, all of them.",
+            }
+        ),
+        "cursor": _or_null({"type": "string", "description": "`next` of the response before."}),
+    },
+    ("action", "filter"),
+    {"dry run": {"action": "disable", "filter": {"host": "example.com"}, "dry_run": True}},
+    about="One action on many feeds.",
+)
+
+_STATUS: Schema = {
+    "type": "string",
+    "enum": list(tool_form.STATUSES),
+    "description": "`DEPRECATED`: the tool is not searched for any more, and keeps its mentions.",
+}
+_NAME: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": tool_form.LONGEST_NAME,
+    "format": "visible-text",
+    "description": "A name belongs to one tool; case and spacing are ignored, punctuation is not (C, C#, C++).",
+}
+_OF_A_TOOL: dict[str, Schema] = {
+    "name": _NAME,
+    "aliases": _names("Other names. A change replaces the list as a whole."),
+    "tickers": {
+        "type": "array",
+        "items": {"type": "string", "pattern": "^[A-Z0-9][A-Z0-9.\\-]{0,14}$"},
+        "maxItems": tool_form.MOST_NAMES,
+        "description": "Found as $MSFT, as NASDAQ: MSFT, or among the tags and tickers of the source. They are "
+        "requested from news APIs.",
+    },
+    "keywords": _names("Words that mean the tool too; several tools may share a keyword."),
+    "excluded": _names("Phrases that rule the tool out. In a phrase with a name of the tool, the name does not count."),
+    "muted_sources": {
+        "type": "array",
+        "items": FEED_ID,
+        "maxItems": tool_form.MOST_NAMES,
+        "description": "Ids of feeds. An article that only these sources published does not mention the tool.",
+    },
+    "name_rules": {
+        "type": "object",
+        "maxProperties": tool_form.MOST_NAMES,
+        "propertyNames": {"minLength": 1, "maxLength": tool_form.LONGEST_NAME, "format": "visible-text"},
+        "additionalProperties": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "case_sensitive": {"type": "boolean"},
+                "context": _names("The name counts only near one of these words."),
+            },
+        },
+        "description": "Rules by name: the name counts only in this case, and only near one of these words. A rule is "
+        "for the name or an alias as it is written.",
+    },
+}
+NEW_TOOL = Body(
+    "NewTool",
+    {"name": _NAME, **{name: _or_null(schema) for name, schema in _OF_A_TOOL.items() if name != "name"}},
+    ("name",),
+    {"a tool": {"name": "Visual Studio Code", "aliases": ["VS Code"], "tickers": ["MSFT"]}},
+    about="A tool to add.",
+)
+TOOL_CHANGE = Body(
+    "ToolChange",
+    {**_OF_A_TOOL, "status": _STATUS},
+    examples={"an alias": {"aliases": ["CPython"]}},
+    about="The fields to change.",
+)
+_TOOL_NAME: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "pattern": "\\S",
+    "description": "The id, name or alias of the tool into which this one is merged.",
+}
+MERGE = Body(
+    "ToolMergeRequest",
+    {"into": _TOOL_NAME, "author": _or_null(_AUTHOR), "reason": _or_null(_REASON)},
+    ("into",),
+    {"merge": {"into": "Python", "author": "Ada", "reason": "one product"}},
+    about="`reason` needs `author`.",
+)
+REANALYSIS = Body(
+    "Reanalysis",
+    {
+        "apply": {
+            "type": "boolean",
+            "description": "True if absent: the new scores are stored. False: they are only compared.",
+        },
+        "analyzer": _or_null(
+            {
+                "type": "string",
+                "description": "With `apply: false`: `embedded`, `azure-language` or `candidate`; the present analyzer "
+                "if absent.",
+            }
+        ),
+    },
+    examples={"apply": {}, "compare": {"apply": False, "analyzer": "embedded"}},
+    about="Scores all mentions of the tool again, or compares only.",
+)
+SIGNED = Body("Signed", _SIGNED, ("author",), {"signed": _BY_ADA}, about="Who asks for it, and why.")
+CORRECTION = Body(
+    "NewCorrection",
+    {
+        "article": _or_null({**_ARTICLE, "description": "The id of the article whose mention is corrected."}),
+        "source": _or_null({**FEED_ID, "description": "The id of a feed whose articles are never about the tool."}),
+        "phrase": _or_null({**_NAME, "description": "A phrase in which the name means something else."}),
+        "verdict": _or_null(
+            {
+                "type": "string",
+                "enum": [*MENTION_VERDICTS, "mute", "exclude"],
+                "description": "With `article`, required. With `source`: `mute`. With `phrase`: `exclude`.",
+            }
+        ),
+        **_SIGNED,
+    },
+    ("author",),
+    {"muted source": {"source": "python-insider", "author": "Ada", "reason": "never about it"}},
+    about="Exactly one of `article`, `source` and `phrase`.",
+)
+SPLIT_ARTICLE = Body(
+    "ArticleSplit",
+    {"source": {**FEED_ID, "description": "The source that becomes an article of its own."}, **_SIGNED},
+    ("source", "author"),
+)
+PAIR = Body(
+    "ArticlePair",
+    {
+        "article": _ARTICLE,
+        "as": {
+            "type": "string",
+            "enum": list(LEVELS),
+            "description": "Near-duplicates (if absent), or articles of one story.",
+        },
+        **_SIGNED,
+    },
+    ("article", "author"),
+)
+SPLIT_STORY = Body(
+    "StorySplit",
+    {
+        "articles": {
+            "type": "array",
+            "items": _ARTICLE,
+            "minItems": 1,
+            "maxItems": MOST_ARTICLES,
+            "description": "The articles that leave the story together.",
+        },
+        **_SIGNED,
+    },
+    ("articles", "author"),
+)
+OTHER_STORY = Body(
+    "StoryPair",
+    {
+        "story": {"type": "string", "minLength": 1, "pattern": "\\S", "description": "The id of the other story."},
+        **_SIGNED,
+    },
+    ("story", "author"),
+)
+REVIEW = Body(
+    "Review",
+    {
+        "decision": {
+            "type": "string",
+            "enum": ["same_articles_new_ids", "new_articles", "drop", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"],
+            "description": "What becomes of it: the item lists what can be decided.",
+        },
+        "author": _AUTHOR,
+        "reason": _REASON,
+    },
+    ("decision", "author", "reason"),
+)
+REDRIVE = Body(
+    "Redrive",
+    {
+        "limit": _or_null(
+            {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 1000,
+                "description": "How many messages at most; 1,000 if absent.",
+            }
+        )
+    },
+    examples={"ten": {"limit": 10}},
+)

@@ -1,0 +1,217 @@
+"""The parameters of endpoints: each is declared once, which checks it in a request and describes it in the contract.
+
+Rules that join several parameters, or that need what is stored, are the services'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, cast
+from urllib.parse import parse_qsl, urlsplit
+
+import azure.functions as func
+
+from models.errors import InvalidInput
+from models.values import parse_time
+
+T = TypeVar("T")
+Choice = TypeVar("Choice", bound=str)
+
+MAX_LIMIT = 500
+DEFAULT_LIMIT = 50
+
+
+@dataclass(frozen=True)
+class Parameter(Generic[T]):
+    """`read` makes a value of the text in a request, or raises InvalidInput. `schema` is the JSON Schema of values."""
+
+    name: str
+    about: str
+    schema: Mapping[str, Any]
+    read: Callable[[str], T]
+    absent: T
+    is_required: bool = False
+    example: Any = None
+    place: Literal["query", "path", "header"] = "query"
+
+    def of(self, req: func.HttpRequest) -> T:
+        """The value in the request, or the one that stands for its absence."""
+        given = req.headers if self.place == "header" else req.params
+        if self.name not in given:
+            if self.is_required:
+                raise InvalidInput(self.name, f"is needed: {self.about[0].lower()}{self.about[1:]}")
+            return self.absent
+        return self.read(given[self.name])
+
+    def described(self) -> dict[str, Any]:
+        """The parameter in the contract."""
+        schema = dict(self.schema)
+        if self.absent is not None and "default" not in schema:
+            schema["default"] = self.absent
+        shown: dict[str, Any] = {"name": self.name, "in": self.place, "description": self.about, "schema": schema}
+        if self.is_required or self.place == "path":
+            shown["required"] = True
+        if self.example is not None:
+            shown["example"] = self.example
+        return shown
+
+
+def one_of(name: str, allowed: Sequence[Choice], about: str, default: Choice) -> Parameter[Choice]:
+    """One of several words; `default` if it is absent."""
+    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, _chosen(name, allowed), default)
+
+
+def maybe_one_of(
+    name: str, allowed: Sequence[Choice], about: str, example: Choice | None = None
+) -> Parameter[Choice | None]:
+    """One of several words, or none."""
+    schema = {"type": "string", "enum": list(allowed)}
+    return Parameter[Choice | None](name, about, schema, _chosen(name, allowed), None, example=example)
+
+
+def whole(name: str, low: int, high: int, about: str, default: int) -> Parameter[int]:
+    """A whole number in its bounds; `default` if it is absent."""
+    schema = {"type": "integer", "minimum": low, "maximum": high}
+    return Parameter(name, about, schema, lambda text: whole_number(text, name, low, high), default)
+
+
+def maybe_whole(name: str, low: int, high: int, about: str, example: int | None = None) -> Parameter[int | None]:
+    """A whole number in its bounds, or none."""
+    schema = {"type": "integer", "minimum": low, "maximum": high}
+    return Parameter[int | None](
+        name, about, schema, lambda text: whole_number(text, name, low, high), None, example=example
+    )
+
+
+def maybe_of_numbers(
+    name: str, allowed: Sequence[str], about: str, example: int | None = None
+) -> Parameter[str | None]:
+    """One of several whole numbers, as text, or none."""
+    schema = {"type": "integer", "enum": [int(each) for each in allowed]}
+    return Parameter[str | None](name, about, schema, _chosen(name, allowed), None, example=example)
+
+
+def flag(name: str, about: str) -> Parameter[bool]:
+    """`true` or `false`; false if it is absent."""
+    return Parameter(name, about, {"type": "boolean"}, _flag(name), False)
+
+
+def maybe_flag(name: str, about: str) -> Parameter[bool | None]:
+    """`true`, `false`, or none."""
+    return Parameter[bool | None](name, about, {"type": "boolean"}, _flag(name), None)
+
+
+def text(
+    name: str,
+    about: str,
+    *,
+    longest: int | None = None,
+    pattern: str | None = None,
+    example: str | None = None,
+    is_required: bool = False,
+) -> Parameter[str | None]:
+    """A text that the services check further. `pattern` is the contract's; the services say what is wrong in words."""
+    schema: dict[str, Any] = {"type": "string", "minLength": 1}
+    if longest is not None:
+        schema["maxLength"] = longest
+    if pattern is not None:
+        schema["pattern"] = pattern
+
+    def read(given: str) -> str:
+        if longest is not None and not 1 <= len(given) <= longest:
+            raise InvalidInput(name, f"1 to {longest:,} characters")
+        return given
+
+    return Parameter[str | None](name, about, schema, read, None, is_required, example)
+
+
+def time(name: str, about: str, example: str | None = None) -> Parameter[str | None]:
+    """A time with its offset, as text."""
+    schema = {"type": "string", "format": "date-time"}
+
+    def read(given: str) -> str:
+        try:
+            parse_time(given.replace(" ", "+"))  # a plus sign that was not escaped arrives as a space
+        except ValueError as error:
+            raise InvalidInput(name, str(error)) from None
+        return given
+
+    return Parameter[str | None](name, about, schema, read, None, example=example)
+
+
+def header(name: str, about: str, schema: Mapping[str, Any], example: str | None = None) -> Parameter[str | None]:
+    """A header of a request, which is not refused for its form."""
+    return Parameter[str | None](name, about, schema, str, None, example=example, place="header")
+
+
+def in_path(name: str, about: str, example: str, **schema: Any) -> Parameter[str | None]:
+    """A part of the path. A value that nothing has is a 404, so its form is not checked."""
+    described = {"type": "string", "minLength": 1, **schema}
+    return Parameter[str | None](name, about, described, str, None, example=example, place="path")
+
+
+def whole_number(given: Any, field: str, low: int, high: int) -> int:
+    """A whole number from a query parameter or a JSON value. Raises InvalidInput."""
+    allowed = f"a whole number from {low} to {high}"
+    if isinstance(given, bool) or not (isinstance(given, int) or re.fullmatch(r"[+-]?[0-9]{1,18}", str(given))):
+        raise InvalidInput(field, f"{allowed}, not {shortly(given)}")
+    if not low <= int(given) <= high:
+        raise InvalidInput(field, f"{allowed}, not {shortly(given)}")
+    return int(given)
+
+
+def shortly(value: Any) -> str:
+    """A value that was refused, as an error shows it."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _chosen(name: str, allowed: Sequence[Choice]) -> Callable[[str], Choice]:
+    def read(given: str) -> Choice:
+        if given not in allowed:
+            raise InvalidInput(name, f"one of {', '.join(allowed)}, not {shortly(given)}")
+        return cast("Choice", given)
+
+    return read
+
+
+def _flag(name: str) -> Callable[[str], bool]:
+    return lambda given: _chosen(name, ("true", "false"))(given) == "true"
+
+
+LIMIT = whole("limit", 1, MAX_LIMIT, "How many items a page has at most.", DEFAULT_LIMIT)
+CURSOR = text("cursor", "`next` of the page before, with the same other parameters. Absent: the first page.")
+PAGE = (LIMIT, CURSOR)
+
+
+def page_of(req: func.HttpRequest) -> tuple[int, str | None]:
+    """`limit` and `cursor` of a list request."""
+    return LIMIT.of(req), CURSOR.of(req)
+
+
+def given_of(req: func.HttpRequest, parameters: Sequence[Parameter[Any]]) -> dict[str, str]:
+    """The texts of those of these parameters that the request has."""
+    return {each.name: req.params[each.name] for each in parameters if each.name in req.params}
+
+
+# A function key may be given as `code`; the portal adds `clientId`.
+_KEY_PARAMETERS = ("code", "clientId")
+
+
+def check_query(req: func.HttpRequest, declared: Sequence[Parameter[Any]]) -> None:
+    """Raises InvalidInput for a query parameter that breaks its rule or is not declared, so that a misspelt filter is
+    not ignored; and for one that is given twice, as the host joins both values with a comma."""
+    known = [each.name for each in declared if each.place == "query"]
+    given = [name for name in req.params if name not in _KEY_PARAMETERS]
+    for name in given:
+        if name not in known:
+            raise InvalidInput(name, f"no such query parameter; there are {', '.join(known)}" if known else "none here")
+    named = [name for name, _ in parse_qsl(urlsplit(req.url).query, keep_blank_values=True)]
+    for name in given:
+        if named.count(name) > 1:
+            raise InvalidInput(name, "at most once")
+    for parameter in declared:
+        if parameter.place != "path":
+            parameter.of(req)

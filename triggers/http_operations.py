@@ -5,6 +5,7 @@ from typing import get_args
 import azure.functions as func
 
 from models.errors import NotFound
+from models.resources.base import shown_all
 from models.resources.host import HostResource, HostWithDays
 from models.run import WORKFLOWS
 from models.states import RunStatus
@@ -150,7 +151,7 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
     page = await services.host_figures.page(*page_of(req), DAYS.of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
-    return list_response([each.model_dump(mode="json") for each in page.items], page.next)
+    return list_response(shown_all(page.items), page.next)
 
 
 @endpoint(
@@ -163,7 +164,7 @@ async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpRes
 )
 async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     found = await services.host_figures.get(req.route_params["host"], DAYS.of(req))
-    return json_response(found.model_dump(mode="json"))
+    return json_response(found.shown())
 
 
 @endpoint(

@@ -2,64 +2,65 @@
 
 from __future__ import annotations
 
-from models.values import Amount, Count, Day, Share, Text, Time, Value
+from pydantic import Field
+
+from models.resources.base import Resource, Shape
+from models.values import Amount, Count, Day, Share, Text, Time
 
 
-class RobotsDecisions(Value):
-    """What robots.txt said about pages of full texts; `unreachable`: the host could not be asked."""
+class RobotsDecisions(Shape):
+    """What robots.txt said about pages of full texts. Feeds are fetched without asking."""
 
-    allowed: Count = 0
-    disallowed: Count = 0
-    unreachable: Count = 0
-
-
-class DiscoveryDelay(Value):
-    """First seen minus published, of `articles` articles; null without any. The quantiles are within 10 percent."""
-
-    articles: Count = 0
-    p50_seconds: Amount | None = None
-    p95_seconds: Amount | None = None
+    allowed: Count = Field(default=0, description="Pages that may be fetched.")
+    disallowed: Count = Field(default=0, description="Pages that must not be fetched.")
+    unreachable: Count = Field(default=0, description="Pages that wait, since the host could not be asked.")
 
 
-class HostFailure(Value):
-    """The failures in a row at present. Until `cools_until`, if that is set, no feed of the host is fetched."""
+class DiscoveryDelay(Shape):
+    """First seen minus published. The quantiles are within 10 percent."""
 
-    since: Time
-    failures: Count
-    reason: Text
-    cools_until: Time | None = None
-
-
-class HostCounts(Value):
-    """`not_modified_share` is null without requests."""
-
-    requests: Count = 0
-    bytes: Count = 0
-    not_modified: Count = 0
-    not_modified_share: Share | None = None
-    rate_limited: Count = 0
-    failed: Count = 0
-    robots: RobotsDecisions = RobotsDecisions()
-    discovery_delay: DiscoveryDelay = DiscoveryDelay()
+    articles: Count = Field(default=0, description="Articles that were published after the first fetch of their feed.")
+    p50_seconds: Amount | None = Field(default=None, description="The median; null without articles.")
+    p95_seconds: Amount | None = Field(default=None, description="The 95th percentile; null without articles.")
 
 
-class HostOfDay(HostCounts):
-    """The same of one UTC day."""
+class HostFailure(Shape):
+    """The failures of a host in a row at present."""
 
-    day: Day
+    since: Time = Field(description="When the first of them was.")
+    failures: Count = Field(description="How many there were.")
+    reason: Text = Field(description="The kind of the last one, such as `timeout`.")
+    cools_until: Time | None = Field(default=None, description="Until then no feed of the host is fetched.")
 
 
-class HostResource(HostCounts):
-    """The counts of the UTC days from `first_day` to `last_day`. `failing` is null for a host that does not fail."""
+class _HostCounts(Resource):
+    requests: Count = Field(description="Requests that were sent, with every try, redirect and check.")
+    bytes: Count = Field(description="The bytes of bodies, as they were sent (compressed).")
+    not_modified: Count = Field(description="Responses 304.")
+    not_modified_share: Share | None = Field(description="Their share of the requests; null without requests.")
+    rate_limited: Count = Field(description="Responses 429.")
+    failed: Count = Field(description="Requests without a usable response, or with a status of 400 or more.")
+    robots: RobotsDecisions = Field(description="What robots.txt said about pages of full texts.")
+    discovery_delay: DiscoveryDelay = Field(description="First seen minus published.")
 
-    host: Text
-    first_day: Day
-    last_day: Day
-    failing: HostFailure | None = None
-    links: dict[str, str]
+
+class HostOfDay(_HostCounts):
+    """The figures of a host on one UTC day."""
+
+    day: Day = Field(description="The UTC day.")
+
+
+class HostResource(_HostCounts):
+    """A host: the figures of some UTC days."""
+
+    host: Text = Field(description="As in the `host` of a feed: with its port, if that is not the usual one.")
+    first_day: Day = Field(description="The first day that is counted.")
+    last_day: Day = Field(description="The last day that is counted: the present one.")
+    failing: HostFailure | None = Field(description="Null for a host that does not fail at present.")
+    links: dict[str, str] = Field(description="Paths: the host itself, and its feeds.")
 
 
 class HostWithDays(HostResource):
-    """`by_day` has the days with requests, the newest first."""
+    """A host with its days."""
 
-    by_day: tuple[HostOfDay, ...] = ()
+    by_day: tuple[HostOfDay, ...] = Field(description="The days with any figures, the newest first.")

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from models.errors import InvalidInput, NotFound
 from models.host import HostDay, HostState
+from models.resources.base import links, path
 from models.resources.host import (
     DiscoveryDelay,
     HostFailure,
@@ -165,12 +166,12 @@ def name_of(host_key: str) -> str:
 
 
 def _named(host: str, first: str, last: str) -> dict[str, Any]:
-    feeds, own = f"/api/v1/feeds?host={quote(host, safe='')}", f"/api/v1/hosts/{quote(host, safe=':')}"
-    return {"host": host, "first_day": first, "last_day": last, "links": {"self": own, "feeds": feeds}}
+    paths = links(self=path("hosts", host), feeds=f"{path('feeds')}?host={quote(host, safe='')}")
+    return {"host": host, "first_day": first, "last_day": last, "links": paths}
 
 
 def _counts(counters: Mapping[str, int]) -> dict[str, Any]:
-    """The fields of HostCounts."""
+    """The figures of a host or of one of its days."""
     plain = {name: counters.get(name, 0) for name in ("requests", "bytes", "not_modified", "rate_limited", "failed")}
     requests, histogram = plain["requests"], histogram_in(counters)
     return {

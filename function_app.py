@@ -7,6 +7,7 @@ from triggers.http_corrections import corrections_http
 from triggers.http_feeds import feeds_http
 from triggers.http_grouping import grouping_http
 from triggers.http_history import history_http
+from triggers.http_insights import insights_http
 from triggers.http_operations import operations_http
 from triggers.http_page import page_http
 from triggers.http_sentiment import sentiment_http
@@ -22,6 +23,7 @@ for blueprint in (
     feeds_http,
     history_http,
     grouping_http,
+    insights_http,
     operations_http,
     page_http,
     queues,

@@ -61,6 +61,7 @@ from services.mentions.correction_documents import Corrections
 from services.mentions.delays import Delays
 from services.mentions.first_article import FirstArticles
 from services.mentions.handler import AnalysisHandler, article_messages
+from services.mentions.passages import MentionPassages, WordJudge
 from services.mentions.tool_references import ToolReferences
 from services.mentions.writing import MentionWriter
 from services.operations.archive_expiry import ArchiveExpiry
@@ -157,6 +158,7 @@ class Container:
     references: ToolReferences
     corrections: Corrections
     correction_changes: CorrectionChanges
+    passages: MentionPassages
     grouping_corrections: GroupingCorrections
     grouping_changes: GroupingChanges
     ledger: Ledger
@@ -403,6 +405,12 @@ async def build(
             corrections=corrections,
             correction_changes=CorrectionChanges(
                 *(store, catalog, watchlist, articles, feeds, corrections, workflows, figures.generations, clock)
+            ),
+            passages=MentionPassages(
+                store,
+                watchlist,
+                FullTexts(archive),
+                analyzers.present if isinstance(analyzers.present, WordJudge) else None,
             ),
             grouping_corrections=grouping_corrections,
             grouping_changes=GroupingChanges(

@@ -15,10 +15,12 @@ from services.figures.daily_close import DailyCloses
 from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence
 from services.figures.history import History
+from services.figures.movement_reader import MovementReader
 from services.figures.raw_history import RawHistory
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
+from services.figures.trends import Trends
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.kept_references import KeptReferences
 from services.ports import Clock, Document, LastWrite, Store
@@ -40,6 +42,8 @@ class Figures:
     evidence: Evidence
     history: History
     raw_history: RawHistory
+    trends: Trends
+    movements: MovementReader
     daily_closes: DailyCloses
     analyzer: Callable[[], str]
 
@@ -69,24 +73,12 @@ class Figures:
             await references.keep(tool_id, [day], clock())
 
         daily_closes.hooks.append(keep_references)
+        cached = (store, catalog, entries, generations, counters, completeness, announcer, clock)
+        reader = Reader(*cached, analyzer, memory_seconds, last_write)
         return cls(
             generations=generations,
             recount=recount,
-            reader=Reader(
-                *(
-                    store,
-                    catalog,
-                    entries,
-                    generations,
-                    counters,
-                    completeness,
-                    announcer,
-                    clock,
-                    analyzer,
-                    memory_seconds,
-                ),
-                last_write,
-            ),
+            reader=reader,
             refresh=Refresh(store, catalog, recount, entries, generations, counters, announcer, clock, new_id),
             counters=counters,
             backlog=backlog,
@@ -94,6 +86,8 @@ class Figures:
             evidence=Evidence(store),
             history=history,
             raw_history=RawHistory(store, history),
+            trends=Trends(store, reader),
+            movements=MovementReader(store),
             daily_closes=daily_closes,
             analyzer=analyzer,
         )

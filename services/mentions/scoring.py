@@ -121,7 +121,7 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
             continue
         sentiments.add(judgement.sentiment)
         weight = each.weight * (NEUTRAL_WEIGHT if judgement.sentiment == "neutral" else 1.0)
-        for index, probability in enumerate(_probabilities(judgement)):
+        for index, probability in enumerate(probabilities_of(judgement)):
             sums[index] += weight * probability
     total = sum(sums)
     if not total:
@@ -184,7 +184,7 @@ class _Passages:
         return number
 
 
-def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
+def probabilities_of(judgement: Judgement) -> tuple[float, float, float]:
     """The probabilities of negative, neutral and positive, which add up to 1. A neutral text leans to neither side."""
     score, polarity = judgement.score, judgement.polarity
     if judgement.sentiment == "positive":

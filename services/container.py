@@ -27,6 +27,7 @@ from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
 from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED, EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
+from services.articles.feed_preview import FeedPreviews
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueArticles, OverdueIngestion
@@ -149,6 +150,7 @@ class Container:
     feeds: FeedRegistry
     presets: Presets
     feed_changes: FeedChanges
+    feed_previews: FeedPreviews
     bulk_actions: BulkActions
     tools: Catalog
     watchlist: Watchlist
@@ -336,10 +338,13 @@ async def build(
             *(store, archive, queues, fetcher, engine, hosts, articles, announce),
             *(profiles.load(), settings.fetch_user_agent, clock, _new_id),
         )
+        poller = FeedPoller(
+            fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered
+        )
         attempts = FeedAttempts(
             store,
             engine,
-            FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
+            poller,
             EntryIngestion(
                 store,
                 DocumentCache(settings.dedup_cache_size),
@@ -395,6 +400,7 @@ async def build(
             feeds=feeds,
             presets=presets.load(),
             feed_changes=FeedChanges(feeds, workflows),
+            feed_previews=FeedPreviews(poller, feeds.registered, clock),
             bulk_actions=BulkActions(store, feeds, claims, clock),
             tools=catalog,
             watchlist=watchlist,

@@ -131,6 +131,12 @@ _OF_A_FEED: dict[str, Schema] = {
     "tags": _TAGS,
 }
 _REMOVABLE = ("credential", "daily_limit")
+FEED_PREVIEW = Body(
+    "FeedPreviewRequest",
+    {"url": _URL, "credential": _OF_A_FEED["credential"]},
+    required=("url",),
+    examples={"a page": {"url": "https://example.com/news/"}},
+)
 NEW_FEED = Body(
     "NewFeed",
     {

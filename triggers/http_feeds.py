@@ -6,6 +6,7 @@ from typing import Any, get_args
 import azure.functions as func
 
 from models.feed import Feed
+from models.resources.feed_preview import FeedPreview
 from models.states import AttemptStatus
 from models.verdict import VERDICTS
 from services.container import Container
@@ -109,6 +110,20 @@ async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     added = await services.feeds.add(new_feed(fields, services.clock()))
     location = {"Location": f"/api/v1/feeds/{added.feed.feed_id}"}
     return json_response(added.feed.shown(), 201 if added.is_new else 200, location)
+
+
+@endpoint(
+    feeds_http,
+    "POST",
+    "feeds/preview",
+    summary="Look at a URL before it is added as a feed",
+    about="One poll, of which nothing is stored. A URL without a feed is an answer too. It needs the management key, "
+    "since it fetches a URL that the request names.",
+    body=bodies.FEED_PREVIEW,
+    answers=[ok(FeedPreview, "What was found.")],
+)
+async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    return json_response((await services.feed_previews.of(bodies.FEED_PREVIEW.of(req))).shown())
 
 
 @endpoint(

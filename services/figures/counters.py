@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Literal, TypedDict
@@ -12,6 +12,7 @@ from typing import Literal, TypedDict
 from models.cache import COUNTER_KINDS, METADATA_PARTITION, CacheCounters, CounterKind, minute_field
 from models.errors import InvalidInput, NotFound
 from models.operations import CacheTotals
+from models.values import format_time
 from services import telemetry
 from services.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Store, readable
@@ -32,6 +33,15 @@ class Counted(TypedDict):
     cache_hits_24h: int
     cache_misses_24h: int
     error_count_24h: int
+
+
+class CountedHour(TypedDict):
+    """The counts of one clock hour, or of the part of it that lies in the last 24 hours."""
+
+    hour: str
+    hits: int
+    misses: int
+    errors: int
 
 
 class Counters:
@@ -76,8 +86,9 @@ class Counters:
         """Raises Unavailable, and keeps the counts, if they cannot be stored."""
         await self.writer.flush()
 
-    async def last_24_hours(self) -> Counted:
-        """The counts that all processes have flushed in the current minute and the 1,439 before it.
+    async def hours(self) -> list[CountedHour]:
+        """The counts that all processes have flushed in the current minute and the 1,439 before it, by clock hour, the
+        oldest first.
 
         An hour whose document cannot be read counts as 0.
         """
@@ -86,17 +97,17 @@ class Counters:
         hours = range(first // 60, last // 60 + 1)
         keys = [(METADATA_PARTITION, CacheCounters.at(_start_of(hour)).id) for hour in hours]
         stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
-        sums: Counter[CounterKind] = Counter()
+        counted: list[CountedHour] = []
         for hour, document in zip(hours, stored, strict=True):
             counters = readable(document, CacheCounters.from_document)
-            if counters is not None:
-                minutes = range(max(first - 60 * hour, 0), min(last - 60 * hour, 59) + 1)
-                sums.update({kind: counters.sum(kind, minutes) for kind in COUNTER_KINDS})
-        return {
-            "cache_hits_24h": sums["hits"],
-            "cache_misses_24h": sums["misses"],
-            "error_count_24h": sums["errors"],
-        }
+            minutes = range(max(first - 60 * hour, 0), min(last - 60 * hour, 59) + 1)
+            sums = {kind: counters.sum(kind, minutes) if counters is not None else 0 for kind in COUNTER_KINDS}
+            at = format_time(_start_of(hour))
+            counted.append({"hour": at, "hits": sums["hits"], "misses": sums["misses"], "errors": sums["errors"]})
+        return counted
+
+    async def last_24_hours(self) -> Counted:
+        return summed(await self.hours())
 
     async def close(self) -> None:
         await self.writer.close()
@@ -118,6 +129,14 @@ class Counters:
             if number:
                 totals.update(dict.fromkeys(_BUCKETS[index:], number))
         yield CacheTotals.at(self._clock()), totals
+
+
+def summed(hours: Sequence[CountedHour]) -> Counted:
+    return {
+        "cache_hits_24h": sum(each["hits"] for each in hours),
+        "cache_misses_24h": sum(each["misses"] for each in hours),
+        "error_count_24h": sum(each["errors"] for each in hours),
+    }
 
 
 def _minute_of(moment: datetime) -> int:

@@ -25,7 +25,7 @@ from models.tool import Tool
 from models.values import unix_seconds
 from services.articles.backlog import BacklogReader
 from services.figures.completeness import Completeness
-from services.figures.counters import Counters
+from services.figures.counters import Counters, summed
 from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, count_entries, last_refreshes
 from services.mentions.dirty_hours import dirty_tools
@@ -100,7 +100,8 @@ class CacheHealth:
         now = self._clock()
         self._started = min(self._started, now)
         await self._counters.flush()
-        counted = await self._counters.last_24_hours()
+        hours = await self._counters.hours()
+        counted = summed(hours)
         metadata, last = await last_refreshes(self._store)
         state = CacheState(metadata, last, await dirty_tools(self._store))
         total = await count_entries(self._store)
@@ -118,6 +119,7 @@ class CacheHealth:
             **fields,
             "total_entries": total,
             **counted,
+            "reads_by_hour": hours,
             "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),
             "last_run_id": last.run_id if last else None,
             "last_run_status": last.status if last else None,

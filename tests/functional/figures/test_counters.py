@@ -10,6 +10,7 @@ import pytest
 
 from models.cache import CacheCounters
 from models.errors import InvalidInput, NotFound, Unavailable, UnreadableDocument
+from models.values import format_time
 from services.figures.counters import Counters
 from services.ports import utc_now
 from services.store.containers import SENTIMENT_CACHE
@@ -75,6 +76,11 @@ async def test_counts_are_of_the_last_24_hours_to_the_minute(store: SqliteStore,
     await counters.flush()
     counted = {"cache_hits_24h": 2, "cache_misses_24h": 1, "error_count_24h": 3}
     assert await counters.last_24_hours() == counted
+    hours = await counters.hours()
+    assert len(hours) == 25
+    assert {name: hours[-1][name] for name in ("hits", "misses", "errors")} == {"hits": 2, "misses": 1, "errors": 3}
+    assert hours[-1]["hour"] == format_time(watch.now.replace(minute=0))
+    assert not any(each["hits"] or each["misses"] or each["errors"] for each in hours[:-1])
     stored = await store.read(SENTIMENT_CACHE.name, "metadata", CacheCounters.at(watch.now).id)
     assert stored is not None
     assert {name: stored[name] for name in ("hits_17", "misses_17", "errors_17")} == {

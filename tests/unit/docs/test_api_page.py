@@ -14,6 +14,7 @@ from models.article import CanonicalReading, SourceAttribution
 from models.feed import FeedAttempt
 from models.mention import Match
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
+from models.resources.feed_preview import FeedPreview
 from models.resources.host import HostWithDays
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
@@ -89,6 +90,7 @@ SERVED: dict[str, dict[str, Any]] = {
     "QuarantineItem": documents.quarantined().shown(),
     "DataProduct": shown_document(documents.document()),
     "FileObject": shown_file(documents.file_object()),
+    "FeedPreview": dict.fromkeys(FeedPreview.model_fields),
     "HostWithDays": dict.fromkeys(HostWithDays.model_fields),
     **{
         kind.__name__: dict.fromkeys(kind.model_fields)

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from benchmarks.quality.made_news import CHANGES, HEADLINES, START, WALLS, Event, Made, Newsroom
+from benchmarks.quality.real_headlines import pair_hash, real_pairs
 from services.parse.words import words_of
 from services.stories.near_duplicates import near_duplicate
 from services.stories.signature import Signature, signature_of
@@ -205,6 +206,11 @@ def slug_pairs(data: Path) -> list[Pair]:
     return found
 
 
+def _once(pairs: Sequence[Pair]) -> list[Pair]:
+    """One of the pairs with the same two headlines."""
+    return list({pair_hash(each.one.headline.lower(), each.other.headline.lower()): each for each in pairs}.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     right: int
@@ -258,6 +264,11 @@ def show(data: Path, *, verbose: bool) -> None:
                 wrong.update(each.kind for each in false)
                 missed.update(each.kind for each in lost)
     if (data / SLUG_PAIRS).exists():
+        real = [Pair(one, other, same, "real headlines", held) for one, other, same, held in real_pairs(data)]
+        for held_out, half in ((False, "tuned on"), (True, "held out")):
+            some = [each for each in real if each.is_held_out == held_out]
+            _show_one(f"real headlines alone, {half}", some, _headlines_alone, verbose=verbose)
+            _show_one(f"  each wording once, {half}", _once(some), _headlines_alone, verbose=verbose)
         _show_one("headlines of equal links", slug_pairs(data), _headlines_alone, verbose=verbose)
     print("false merges by kind: " + (", ".join(f"{kind} {n}" for kind, n in wrong.most_common()) or "none"))
     print("misses by kind: " + (", ".join(f"{kind} {n}" for kind, n in missed.most_common()) or "none"))

@@ -12,6 +12,7 @@ from services.mentions.prose import headline_prose
 from services.parse.text import publisher_key
 from services.parse.words import words_of
 from services.stories.lists import ALSO_WORDS, FUNCTION_WORDS, MONTHS, NUMBERED, NUMBERS, PARTS, TIMES, WEEKDAYS
+from services.stories.terms import amount_of
 from services.tools.lexicon import is_common_word
 
 MOST_WORDS = 30
@@ -25,6 +26,7 @@ _WIRE = re.compile(
     r"(?:[A-Z][A-Z&./]+ ){0,3}[A-Z][A-Z&./]{3,}-(?=[A-Z\u00c0-\u00de'\"\u201c\u2018$][a-z\u00df-\u00ff])|"
     r"(?:\d(?:st|nd|rd|th)\s+(?:LD|LEAD)|LD|LEADALL)\s*[-:]|"
     r"(?:UPDATED?|BREAKING(?: NEWS)?|JUST IN|URGENT|ALERT|EXCLUSIVE|WATCH|VIDEO|PHOTOS?|LISTEN|REPORT|AP|AFP|"
+    r"CURRENCIES|COMMODITIES|FOREX|BOND REPORT|MARKET (?:SNAPSHOT|ANALYSIS)|"
     r"EIL(?:MELDUNG)?|AKTUALISIERT|DERNI\u00c8RE MINUTE|URGENTE|\u00daLTIMA HORA|PILNE|ULTIM'ORA|SPOED)"
     r"(?:\s+\d{1,2})?\s*[:|\u2013\u2014](?=\s)|"
     r"(?:EIL)?\s?\+\+\+|[\[(](?:update\w*(?:\s\d{1,2})?|video|photos?|watch|exclusive|breaking|correct(?:ed|ion))[\])]:?|"
@@ -36,7 +38,7 @@ _SHOUTED = re.compile(r"[^a-z]*-")
 _NOTE = re.compile(
     r"\s*[\[(](?:w/ ?|with )?(?:updat\w+(?:\s\d{1,2})?|videos?|photos?|pictures|pics|gallery|watch|live|infographic|"
     r"audio|slideshow|press release|correct(?:ed|ion)|[A-Z.&]{2,6}|mit video|vid\u00e9o|wideo|foto)[\])]\s*$|"
-    r"\s*\+\+\+$",
+    r"\s+--\s*(?:\d(?:st|nd|rd|d|th)\s+)?update\s*$|\s*\+\+\+$",
     re.IGNORECASE,
 )
 _CUT = re.compile(r"\s*(?:\u2026|\.\.\.)\s*$")
@@ -47,6 +49,9 @@ _STATION = re.compile(
 )
 _ONE = re.compile(r"\b[Oo]ne-(?=[a-z])")
 _UNIT = re.compile(r"(\d+(?:\.\d+)?)(?:bn|b|mn|m|mln|mrd|k|tn|pc|pct|st|nd|rd|th|p|g|gb|tb|mb|km|kg)")
+_THOUSAND = frozenset({"thousand", "k"})
+_LONG = 6
+"""Digits of a number below a million."""
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _QUARTER = re.compile(r"(?:fy)?[qhtk]([1-4])|([1-4])[qht]")
 _ROMAN = {
@@ -147,7 +152,7 @@ def _mark(word: str, before: str, after: str) -> str | None:
         return f"quarter:{quarter[1] or quarter[2]}"
     if word in _ORDINALS and after in _QUARTERS:
         return f"quarter:{_ORDINALS[word]}"
-    number = _number(word)
+    number = _number(word, after)
     if number is not None:
         return f"number:{number}"
     return _time(word, before, after)
@@ -160,8 +165,10 @@ def _counted(word: str) -> str | None:
     )
 
 
-def _number(word: str) -> str | None:
+def _number(word: str, after: str) -> str | None:
     if word[0].isdigit():
+        if after in _THOUSAND or word[-1] == "k" or len(word) > _LONG:  # "40 thousand", "40K", "1200000"
+            word = amount_of(word, "k" if after in _THOUSAND else "")
         unit = _UNIT.fullmatch(word)
         return _plain(unit[1] if unit else word)
     version = _VERSION.fullmatch(word)

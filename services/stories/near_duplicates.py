@@ -19,13 +19,12 @@ services/stories/similarity.py decides which articles are about one event.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from models.story import Reason
 from services.parse.words import is_unspaced
 from services.stories.headline import stem
+from services.stories.likeness import Likeness, chosen_words, likeness
 from services.stories.lists import FUNCTION_WORDS, GENRES, NEGATIONS, NUMBERS, OPPOSITES, SERIES_WORDS
 from services.stories.signature import Signature, word_id
 from services.stories.terms import terms_of
@@ -73,23 +72,25 @@ CONTAINED = 0.08
 """Less is asked if one headline has all words of the other."""
 FEWEST_CONTAINED = 4
 """If they share so many terms."""
-IN_ORDER = 0.74
+IN_ORDER = 0.84
 """The least share of words in the same order."""
+CONTAINED_IN_ORDER = 0.8
+"""The same, if one headline has all words of the other."""
+TURNED = (5, 7.0, 0.6)
+"""Headlines with the same telling words in another order: so many of them, so much chosen, and so much in order."""
+CHOSEN = ((11.0, 1.0), (14.0, 0.88))
+"""Where both headlines chose less than this, the likeness that is asked at least: of one event, many write the same in
+few words. See `chosen_words`."""
+CHOSEN_CONTAINED = ((7.0, 1.0), (14.0, 0.88))
+"""The same, if one headline has all words of the other."""
+SOME_LEAD = 0.3
+"""From this share on, like leads tell enough, however little the headlines chose."""
 
 _TELLS_LITTLE = frozenset(map(stem, SERIES_WORDS))
 _GENRES = frozenset(map(stem, GENRES))
 _SYMBOLS = frozenset("$%\u20ac\u00a3")
 _SPELLED = {term: number for word, number in NUMBERS.items() for term in terms_of([word])}
 """The numbers that terms spell."""
-
-
-class Likeness(NamedTuple):
-    """How alike two headlines are: `score`, from the share of their words and of those in the same order; `shared`
-    telling words."""
-
-    score: float
-    in_order: float
-    shared: int
 
 
 def near_duplicate(one: Signature, other: Signature) -> Reason | None:
@@ -137,16 +138,6 @@ def _rule(one: Signature, other: Signature, shared: int, share: float | None, he
 
 def _is_own(one: Signature, other: Signature) -> bool:
     return bool(one.publisher) and one.publisher == other.publisher
-
-
-def likeness(one: Signature, other: Signature) -> Likeness:
-    """How alike the headlines are."""
-    shared = len(one.stems & other.stems)
-    every = len(one.stems | other.stems)
-    if not every:
-        return Likeness(0.0, 0.0, 0)
-    in_order = 2 * _in_order(one.words, other.words) / (len(one.words) + len(other.words)) if shared else 0.0
-    return Likeness((shared / every + in_order) / 2, in_order, shared)
 
 
 def _shared_lead(one: Signature, other: Signature) -> tuple[int, float | None]:
@@ -203,17 +194,26 @@ def _is_start(cut: Signature, whole: Signature) -> bool:
 
 def _is_similar_headline(one: Signature, other: Signature, share: float | None, headlines: Likeness) -> bool:
     telling = (one.stems & other.stems) - _TELLS_LITTLE
-    if len(telling) < FEWEST_TELLING or headlines.in_order < IN_ORDER:
+    if len(telling) < FEWEST_TELLING:
         return False
     mine, theirs = _only_in(one, other), _only_in(other, one)
-    if _is_contrary(one, other) or _is_substituted(mine, theirs):
+    if _is_contrary(one, other) or _is_substituted(mine, theirs) or _is_exchanged(one, other):
+        return False
+    chosen, contained = chosen_words(one, other), not mine or not theirs
+    if headlines.is_turned:
+        fewest, least, in_order = TURNED
+        return headlines.shared >= fewest and chosen >= least and headlines.in_order >= in_order
+    if headlines.in_order < (CONTAINED_IN_ORDER if contained else IN_ORDER):
         return False
     shared = sum(term not in _SYMBOLS for term in one.subject.headline.keys() & other.subject.headline.keys())
     asked = LIKENESS.get(shared, LEAST_LIKENESS)
-    if shared >= FEWEST_CONTAINED and (not mine or not theirs):
+    if shared >= FEWEST_CONTAINED and contained:
         asked -= CONTAINED
+    if share is None or share < SOME_LEAD:
+        least = next((least for below, least in (CHOSEN_CONTAINED if contained else CHOSEN) if chosen < below), 0.0)
+        asked = max(asked, least)
     if share is not None:
-        asked += 0.1 if share < OTHER_LEAD else 0.0 if share < 0.3 else -0.1
+        asked += 0.1 if share < OTHER_LEAD else 0.0 if share < SOME_LEAD else -0.1
     return headlines.score >= min(asked, 1.0) and not _other_names(one, other)
 
 
@@ -227,6 +227,16 @@ def _is_contrary(one: Signature, other: Signature) -> bool:
         or (not this.isdisjoint(theirs) and not that.isdisjoint(mine))
         for this, that in OPPOSITES
     )
+
+
+def _is_exchanged(one: Signature, other: Signature) -> bool:
+    """Whether the same names are in another order: "Acme sues Globex", "Globex sues Acme". Who says it may stand at the
+    start of one headline and at the end of the other."""
+    names = set(one.headline_names) & set(other.headline_names)
+    mine, theirs = one.wording.words, other.wording.words
+    if [word for word in mine if word in names] == [word for word in theirs if word in names]:
+        return False
+    return mine[1:] != theirs[:-1] and mine[:-1] != theirs[1:]
 
 
 def _only_in(one: Signature, other: Signature) -> list[str]:
@@ -305,16 +315,3 @@ def _says_other(one: Signature, other: Signature, words: Sequence[str]) -> bool:
     """Whether one of these words of a headline is in its own lead, and the other article lacks it."""
     ids = (word_id(word) for word in words if stem(word) in one.stems - other.stems)
     return any(each in one.lead_set and each not in other.lead_set for each in ids)
-
-
-def _in_order(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
-    places: dict[str, list[int]] = {}
-    for at, word in enumerate(other):
-        places.setdefault(word, []).append(at)
-    ends: list[int] = []  # ends[n]: where the earliest common subsequence of n + 1 words ends
-    for word in one:
-        for at in reversed(places.get(word, ())):
-            length = bisect_left(ends, at)
-            ends[length : length + 1] = [at]
-    return len(ends)

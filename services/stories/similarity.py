@@ -6,7 +6,8 @@ The ladder, from the top; the first rung that applies decides:
 2. Their headlines name other issues of a series (versions, quarters, parts, dates, numbered products): no.
 3. Both report how markets moved: only on the same day, in the same direction.
 4. The headlines are alike, and the leads have nothing in common, or each headline has a name that the other article
-   lacks; or they differ in their numbers only: no, a template.
+   lacks; or they differ in their numbers only; or they are one sentence with other words in two places, and share
+   neither name nor number: no, a template.
 5. The leads are a publisher's standing text: no. The same if the articles share usual words of headlines only.
 6. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
    headline that the other article has at all, and those of both headlines that are no names. Much of it must be the
@@ -24,7 +25,7 @@ from services.stories.lists import NUMBERS, SERIES_WORDS
 from services.stories.near_duplicates import is_boilerplate
 from services.stories.signature import Signature
 from services.stories.subject import Subject
-from services.stories.terms import terms_of
+from services.stories.terms import terms_of, weight
 
 NEAREST = 0.65
 """From this similarity on, an article may belong to the story of another one."""
@@ -55,6 +56,11 @@ TEMPLATE_TOPICS = (6, 2)
 """Of two articles with so many topics each, fewer common ones than this show a template."""
 NAMED_TEMPLATE = 0.6
 """The same share, if each headline has a name that the other article lacks."""
+FRAME = 0.4
+"""The share of equal terms in headlines of which one sentence was filled in."""
+FILLING = 3.5
+"""What a term says at least that fills a place in such a sentence."""
+FEWEST_FILLED = 2
 FEWEST_TELLING = 2
 """Shared terms that are no usual words of headlines."""
 OTHER_DAY_HOURS = 18
@@ -128,7 +134,9 @@ def is_apart(one: Signature, other: Signature) -> bool:
         return True
     if mine.is_market_report and theirs.is_market_report:
         return abs(one.minute - other.minute) > MARKET_HOURS * 60 or mine.directions != theirs.directions
-    return _differ_in_numbers(one, other) or _is_template(one, other) or is_boilerplate(one, other)
+    if _differ_in_numbers(one, other) or _is_template(one, other) or _is_filled_in(mine, theirs):
+        return True
+    return is_boilerplate(one, other)
 
 
 def _is_other_issue(one: Signature, other: Signature) -> bool:
@@ -166,6 +174,34 @@ def _is_template(one: Signature, other: Signature) -> bool:
     fewest, common = TEMPLATE_TOPICS
     topics = set(one.topics), set(other.topics)
     return min(map(len, topics)) >= fewest and len(topics[0] & topics[1]) < common
+
+
+def _is_filled_in(one: Subject, other: Subject) -> bool:
+    """Whether the headlines are one sentence with other words in at least two places: "Alder city council approves
+    bridge", "Birch city council approves tram". Places and things are often usual words: no name shows that they
+    differ. A name or a number in both headlines shows that they do not."""
+    shared = [term for term in one.headline if term in other.headline]
+    if len(shared) < FRAME * max(len(one.headline), len(other.headline)):
+        return False
+    if shared != [term for term in other.headline if term in one.headline]:
+        return False
+    named = one.names & other.names
+    if any(term[0].isdigit() or (term in named and weight(term) >= FILLING) for term in shared):
+        return False
+    places = zip(_fillings(one, other), _fillings(other, one), strict=True)
+    return sum(mine and theirs for mine, theirs in places) >= FEWEST_FILLED
+
+
+def _fillings(one: Subject, other: Subject) -> list[bool]:
+    """For each place between the terms that both headlines have: whether this one says something there that the other
+    article lacks."""
+    found = [False]
+    for term, says in one.headline.items():
+        if term in other.headline:
+            found.append(False)
+        elif says >= FILLING and term not in other.terms:
+            found[-1] = True
+    return found
 
 
 def _lacks_a_name(one: Subject, other: Subject) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,12 +18,15 @@ AMOUNT = 5.0
 NUMBER = 2.0
 YEAR_OR_DIGIT = 0.5
 
-_MAGNITUDES = {
+MAGNITUDES = {
+    **dict.fromkeys(("thousand", "k"), "k"),
     **dict.fromkeys(("million", "mln", "mn", "m"), "m"),
     **dict.fromkeys(("billion", "bln", "bn", "b"), "b"),
     **dict.fromkeys(("trillion", "tn", "tln", "t"), "t"),
     **dict.fromkeys(("percent", "pct", "pc", "%"), "%"),
 }
+_FACTORS = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+_PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,3}|%)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ENDINGS = (("ies", "y", 6), ("ing", "", 7), ("ed", "", 6), ("es", "", 6), ("s", "", 4))
@@ -34,19 +38,34 @@ def terms_of(words: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     number = ""
     for word in words:
-        magnitude = _MAGNITUDES.get(word)
+        magnitude = MAGNITUDES.get(word)
         if number and magnitude:
-            found.pop(number, None)
-            found[number + magnitude] = None
+            found.pop(amount_of(number), None)
+            found[amount_of(number, magnitude)] = None
             number = ""
         elif word[0].isdigit():
-            amount = _AMOUNT.fullmatch(word)
-            number = amount[1] + _MAGNITUDES.get(amount[2], amount[2]) if amount else word
-            found.setdefault(number)
+            number = word
+            found.setdefault(amount_of(word))
         else:
             number = ""
             found.setdefault(_term(word))
     return tuple(found)
+
+
+@lru_cache(maxsize=20_000)
+def amount_of(number: str, magnitude: str = "") -> str:
+    """A number in one spelling: `36b` for "36bn" and for "36" before "billion", `40000` for "40k", `1.2m` for
+    "1200000". Versions and other units stay."""
+    amount = _AMOUNT.fullmatch(number)
+    if amount is not None:
+        number, magnitude = amount[1], MAGNITUDES.get(amount[2], amount[2])
+    if not _PLAIN.fullmatch(number) or (magnitude and magnitude not in _FACTORS):
+        return number + magnitude
+    value = Decimal(number) * _FACTORS.get(magnitude, 1)
+    if magnitude in ("", "k") and value < _FACTORS["m"]:
+        return f"{value.normalize():f}" if magnitude else number
+    unit = next(each for each in ("t", "b", "m") if value >= _FACTORS[each] or each == "m")
+    return f"{(value / _FACTORS[unit]).normalize():f}{unit}"
 
 
 @lru_cache(maxsize=20_000)

@@ -180,6 +180,11 @@ def test_a_reason_says_how_alike_lead_and_headline_are() -> None:
             "Global widget market report for buyers and investors",
             "Global gadget market report for buyers and investors",
         ),
+        ("Foobar sues Quux over stolen parser patents", "Quux sues Foobar over stolen parser patents"),
+        (
+            "Foobar accuses Quux of copying its parser in Texas court filing",
+            "Quux accuses Foobar of copying its parser in Texas court filing",
+        ),
         ("トヨタ、米国工場に20億ドル投資へ", "ホンダ、米国工場に20億ドル投資へ"),
         ("华为发布新款手机 搭载自研芯片", "小米发布新款手机 搭载自研芯片"),
     ],
@@ -193,7 +198,12 @@ def test_headlines_that_say_the_contrary_or_have_another_word_in_one_place_are_n
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("Foobar raises hostile offer for Allergenix", "Foobar raises offer for Allergenix"),
+        ("Foobar raises hostile offer for botox maker Quux", "Foobar raises offer for botox maker Quux"),
+        ("Foobar adds more swagger with $3bn Quux takeover", "Foobar adds more swagger with $3 billion Quux takeover"),
+        ("Foobar loses 40K customers after botched upgrade", "Foobar loses 40,000 customers after botched upgrade"),
+        ("Foobar cloud wins 1.2 million paying students", "Foobar cloud wins 1,200,000 paying students"),
+        ("Stalled talks delay Foobar takeover: regulator", "Regulator: stalled talks delay Foobar takeover"),
+        ("Foobar shows off printed kitchen robot prototype", "Foobar shows off prototype of a printed kitchen robot"),
         (
             "Foobar spaceship with three-man crew docks at the space station",
             "Foobar spaceship with 3-man crew docks at space station",
@@ -245,7 +255,9 @@ def test_the_reports_of_two_days_on_the_markets_stay_apart() -> None:
     [
         ("Foobar buys Quux for $3 billion", "It is official: Foobar buys Quux for $3 billion"),
         ("Foobar raises offer", "Foobar raises hostile offer"),
+        ("Foobar buys Quux for $3 billion", "Foobar to buy Quux for $3 billion"),
+        ("Foobar unveils new phone", "Foobar unveils its new phones"),
     ],
 )
-def test_added_words_are_too_many_for_a_short_headline_which_many_write(one: str, other: str) -> None:
+def test_short_headlines_of_names_and_usual_words_that_many_write_must_be_equal(one: str, other: str) -> None:
     assert rule(article(one), article(other, "", "two.example", 3)) is None

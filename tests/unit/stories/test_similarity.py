@@ -51,6 +51,10 @@ OTHER = [
     ("Acme patches flaw in Quux mail server", "Acme opens office in Lisbon for Foobar team"),
     # other companies in one event of the calendar
     ("Acme names Foobar veteran as finance chief", "Quuxsoft names bank veteran as finance chief"),
+    # one sentence about other places and things, of which none looks like a name
+    ("Alder city council approves new bridge", "Birch city council approves new tram"),
+    ("Maple school board delays vote on library", "Cedar school board delays vote on gym"),
+    ("Police investigate theft at Oak Street pharmacy", "Police investigate theft at Elm Street bakery"),
     # digests
     ("Morning briefing: Acme buys Quuxsoft", "Acme buys Quuxsoft"),
 ]

@@ -13,6 +13,10 @@ from services.stories.terms import terms_of, weight
     [
         ("$36 billion", "$36bn"),
         ("15 percent", "15%"),
+        ("40K users", "40,000 users"),
+        ("40 thousand users", "40,000 users"),
+        ("1,200,000 users", "1.2 million users"),
+        ("1500 million", "1.5bn"),
         ("stopped", "stops"),
         ("companies", "company"),
         ("acquires", "takeover"),

@@ -1,7 +1,7 @@
 """The words that decided what an analyzer says of a tool in a passage. Pure.
 
 A word decided if the analyzer is less sure, or says something else, without it. The word is covered by letters that no
-table knows, so that all places stay, and the passage is judged again. So this is true to any model that judges by words,
+table knows, so that all places stay, and the passage is judged again. This is true to any model that judges by words,
 and needs to know nothing of its weights.
 
 The effect of a word is how far it moves the odds of positive to negative, as a power of two. A difference of polarities

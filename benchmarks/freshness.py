@@ -94,7 +94,7 @@ async def measured(folder: Path, quick: int, slow: int, hanging: int, rounds: in
             await hosts.post(0, "api/v1/tools", {"name": tool_of(number)})
         names = [f"feed-{number:03}" for number in range(len(urls))]
         for number, (name, url) in enumerate(zip(names, urls, strict=True)):
-            body = {"url": url, "source_name": name, "id": name, "priority": 1 if number < quick else 2}
+            body = {"url": url, "source_name": name, "feed_id": name, "priority": 1 if number < quick else 2}
             await hosts.post(0, "api/v1/feeds", body)
         store = SqliteStore(folder / "store" / "toolpulse.db", utc_now)
         stack.push_async_callback(store.close)

@@ -19,7 +19,7 @@ from models.coverage import FetchHours
 from models.host import CompactDay, CountersOfHosts
 from models.stored import StoredDocument, StoredFields
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, Value, WebUrl
-from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
+from models.verdict import DisabledBy, DisabledCause, Verdict
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FullTextChoice = Literal["never", "short", "always"]
@@ -295,12 +295,6 @@ class Feed(StoredDocument):
         """Without fields that most feeds have alike: a feed is written at each poll, and its size is paid for."""
         document = super().to_document()
         return {name: value for name, value in document.items() if name not in _USUAL or value != _USUAL[name]}
-
-    def shown(self) -> dict[str, Any]:
-        """Without `traffic`, which `GET hosts` has of all feeds."""
-        fields = super().shown()
-        del fields["traffic"]
-        return {**fields, "host": self.host, "verdict_advice": ADVICE[self.verdict] if self.verdict else None}
 
     @property
     def is_of_news_api(self) -> bool:

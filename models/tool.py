@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, model_validator
@@ -79,14 +79,6 @@ class Reviews(Value):
         }
 
 
-def shown_reviews(reviews: Mapping[str, Reviews]) -> dict[str, Any]:
-    """The measured precision of the analyzer versions in `reviews` together, and of each."""
-    total = Reviews()
-    for each in reviews.values():
-        total = total.plus(each)
-    return {**total.shown(), "by_analyzer": {version: each.shown() for version, each in sorted(reviews.items())}}
-
-
 class Tool(StoredDocument):
     """A product, library or ticker. `merged_into` is the tool that replaces it, `merging_into` the target of a merge
     that is under way. `unmerged_from` is the tool that replaced it until the merge was undone. `merged_by_run` is the
@@ -130,11 +122,6 @@ class Tool(StoredDocument):
     @property
     def partition(self) -> str:
         return self.tool_id
-
-    def shown(self) -> dict[str, Any]:
-        fields = super().shown()
-        del fields["corrections"], fields["reviews"]
-        return {**fields, "precision": shown_reviews(self.reviews)}
 
     @property
     def primary_name_normalized(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import JsonValue, model_validator
 
@@ -62,9 +62,6 @@ class ToolMerge(StoredDocument):
     @property
     def is_active(self) -> bool:
         return self.undone_at is None
-
-    def shown(self) -> dict[str, Any]:
-        return {"state": "active" if self.is_active else "undone", **super().shown()}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -16,6 +16,9 @@ from models.article import LOWEST_PRIORITY
 from models.correction import MENTION_VERDICTS
 from models.feed import FullTextChoice
 from models.grouping_correction import MOST_ARTICLES
+from models.resources.base import Resource
+from models.resources.feeds import FeedResource
+from models.resources.tools import ToolResource
 from models.verdict import VERDICTS
 from services.feeds.bulk import ACTIONS, MOST_FEEDS
 from services.feeds.form import HIGHEST_LIMIT, HIGHEST_PRIORITY, LONGEST_NAME, LONGEST_TAG, LONGEST_URL, MOST_TAGS
@@ -37,6 +40,12 @@ def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _enum_or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**schema, "type": [schema["type"], "null"], "enum": [*schema["enum"], None]}
+
+
+def _change_of(shape: type[Resource], changeable: Mapping[str, Schema]) -> dict[str, Schema]:
+    """The fields that can be changed, and the others of the resource: a change may be a resource that was sent back."""
+    ignored: Schema = {"readOnly": True, "description": "Ignored beside a field that can be changed."}
+    return {**changeable, **{name: ignored for name in shape.model_fields if name not in changeable}}
 
 
 def _names(about: str) -> Schema:
@@ -141,7 +150,7 @@ NEW_FEED = Body(
     "NewFeed",
     {
         **{name: _or_null(schema) for name, schema in _OF_A_FEED.items()},
-        "id": _or_null({**FEED_ID, "description": "An id that never changes. If absent, it follows from the URL."}),
+        "feed_id": _or_null({**FEED_ID, "description": "It never changes. If absent, it follows from the URL."}),
         "preset": _or_null({"type": "string", "description": "Instead of `url`: the name of a preset."}),
         "values": _or_null(
             {
@@ -159,9 +168,12 @@ NEW_FEED = Body(
 )
 FEED_CHANGE = Body(
     "FeedChange",
-    {name: _or_null(schema) if name in _REMOVABLE else schema for name, schema in _OF_A_FEED.items()},
+    _change_of(
+        FeedResource,
+        {name: _or_null(schema) if name in _REMOVABLE else schema for name, schema in _OF_A_FEED.items()},
+    ),
     examples={"tags": {"tags": ["Python"]}},
-    about="The fields to change. Null removes `credential` or `daily_limit`.",
+    about="The fields to change; or what `GET` returned, with changes. Null removes `credential` or `daily_limit`.",
 )
 BULK = Body(
     "BulkAction",
@@ -253,9 +265,9 @@ NEW_TOOL = Body(
 )
 TOOL_CHANGE = Body(
     "ToolChange",
-    {**_OF_A_TOOL, "status": _STATUS},
+    _change_of(ToolResource, {**_OF_A_TOOL, "status": _STATUS}),
     examples={"an alias": {"aliases": ["CPython"]}},
-    about="The fields to change.",
+    about="The fields to change; or what `GET` returned, with changes.",
 )
 _TOOL_NAME: Schema = {
     "type": "string",

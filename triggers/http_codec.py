@@ -209,6 +209,15 @@ def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:
 
 def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
     """The JSON object in the body, with none but `fields`; an empty body is an empty object."""
+    value = json_object(req)
+    for name in value:
+        if name not in fields:
+            raise InvalidInput(name, f"no such field; there are {', '.join(fields)}" if fields else "no fields here")
+    return value
+
+
+def json_object(req: func.HttpRequest) -> dict[str, Any]:
+    """The JSON object in the body; an empty body is an empty object."""
     body = req.get_body()
     if not body.strip():
         return {}
@@ -219,7 +228,4 @@ def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
         raise InvalidInput("body", f"a JSON object; this is not JSON ({error})") from None
     if not isinstance(value, dict):
         raise InvalidInput("body", f"a JSON object, not {type(value).__name__}")
-    for name in value:
-        if name not in fields:
-            raise InvalidInput(name, f"no such field; there are {', '.join(fields)}" if fields else "no fields here")
     return value

@@ -3,8 +3,9 @@
 import azure.functions as func
 
 from models.correction import Correction
+from models.resources.tools import Precision
 from models.run import JobRun
-from models.tool import Tool, shown_reviews
+from models.tool import Tool
 from services.container import Container
 from services.mentions.correction_form import STATES, new_correction, signed
 from triggers import bodies, shapes
@@ -40,7 +41,10 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     precision = {}
     if cursor is None:
         of_all = await services.corrections.reviews_of_all()
-        precision = {"precision": shown_reviews(tool.reviews), "precision_of_all_tools": shown_reviews(of_all)}
+        precision = {
+            "precision": Precision.of(tool.reviews).shown(),
+            "precision_of_all_tools": Precision.of(of_all).shown(),
+        }
     return list_response([each.shown() for each in page.items], page.next, page.unreadable, **precision)
 
 

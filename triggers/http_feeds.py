@@ -7,6 +7,8 @@ import azure.functions as func
 
 from models.feed import Feed
 from models.resources.feed_preview import FeedPreview
+from models.resources.feeds import FeedResource
+from models.resources.runs import AttemptResource
 from models.states import AttemptStatus
 from models.verdict import VERDICTS
 from services.container import Container
@@ -27,10 +29,10 @@ from triggers.http_codec import (
     json_response,
     list_response,
     no_content,
-    page_response,
     text_response,
     uploaded,
 )
+from triggers.http_resources import VIEW, resources_response, sent_change
 from triggers.parameters import (
     PAGE,
     flag,
@@ -65,7 +67,12 @@ ATTEMPT_FILTERS = (
     time("since", "Attempts that began at this time or later.", "2026-02-01T00:00:00Z"),
     time("until", "Attempts that began before this time.", "2027-02-01T00:00:00Z"),
 )
+
 OPML_EXAMPLE = '<opml version="2.0"><body><outline text="Example" xmlUrl="https://example.com/feed.xml"/></body></opml>'
+
+
+def _feed_response(req: func.HttpRequest, feed: Feed, status: int = 200, **added: Any) -> func.HttpResponse:
+    return json_response(FeedResource.of(feed, VIEW.of(req)).with_added(**added).shown(), status)
 
 
 @endpoint(
@@ -75,6 +82,7 @@ OPML_EXAMPLE = '<opml version="2.0"><body><outline text="Example" xmlUrl="https:
     *FILTERS,
     SORT,
     REVERSE,
+    VIEW,
     *PAGE,
     summary="List feeds",
     about="A feed is listed if it meets all filters that are given. Orders by `id` and `name` do not change while "
@@ -86,13 +94,15 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     if (enabled := ENABLED.of(req)) is not None:
         given["enabled"] = enabled
     sorting = Sorting(SORT.of(req), REVERSE.of(req))
-    return page_response(await services.feeds.page(*page_of(req), feed_filter(given), sorting))
+    page, view = await services.feeds.page(*page_of(req), feed_filter(given), sorting), VIEW.of(req)
+    return resources_response(page, lambda feed: FeedResource.of(feed, view))
 
 
 @endpoint(
     feeds_http,
     "POST",
     "feeds",
+    VIEW,
     summary="Add a feed",
     body=bodies.NEW_FEED,
     answers=[
@@ -108,8 +118,8 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     fields = services.presets.resolved(bodies.NEW_FEED.of(req))
     added = await services.feeds.add(new_feed(fields, services.clock()))
-    location = {"Location": f"/api/v1/feeds/{added.feed.feed_id}"}
-    return json_response(added.feed.shown(), 201 if added.is_new else 200, location)
+    feed = FeedResource.of(added.feed, VIEW.of(req))
+    return json_response(feed.shown(), 201 if added.is_new else 200, {"Location": feed.links["self"]})
 
 
 @endpoint(
@@ -198,15 +208,16 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 
-@endpoint(feeds_http, "GET", "feeds/{feed_id}", summary="Get a feed", answers=[ok(shapes.FEED)])
+@endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, summary="Get a feed", answers=[ok(shapes.FEED)])
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response((await services.feeds.get(req.route_params["feed_id"])).shown())
+    return _feed_response(req, await services.feeds.get(req.route_params["feed_id"]))
 
 
 @endpoint(
     feeds_http,
     "PATCH",
     "feeds/{feed_id}",
+    VIEW,
     summary="Change a feed",
     about="With another `source_priority`, `run_id` is the run that applies it to stored articles.",
     body=bodies.FEED_CHANGE,
@@ -214,12 +225,15 @@ async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     problems={409: "Another feed has this URL."},
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    change = feed_change(bodies.FEED_CHANGE.of(req))
-    feed, run = await services.feed_changes.change(req.route_params["feed_id"], change)
+    feed_id, sent = req.route_params["feed_id"], sent_change(req, bodies.FEED_CHANGE)
+    fields = sent.fields
+    if sent.is_resource:
+        fields = sent.differing_from(FeedResource.of(await services.feeds.get(feed_id)))
+    feed, run = await services.feed_changes.change(feed_id, feed_change(fields))
     if run is None:
-        return json_response(feed.shown())
+        return _feed_response(req, feed)
     await services.run_starts.start_after_change(run)
-    return json_response({**feed.shown(), "run_id": run.run_id})
+    return _feed_response(req, feed, run_id=run.run_id)
 
 
 @endpoint(
@@ -240,6 +254,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     "GET",
     "feeds/{feed_id}/history",
     *ATTEMPT_FILTERS,
+    VIEW,
     *PAGE,
     summary="List the attempts at a feed, newest first",
     about="Those of the last 14 days. The attempts of one run are on one page, so a page may have fewer or more than "
@@ -249,7 +264,8 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     feed = await services.feeds.get(req.route_params["feed_id"])
     by = attempt_filter(given_of(req, ATTEMPT_FILTERS))
-    return page_response(await services.runs.history(feed.feed_id, *page_of(req), by))
+    page, view = await services.runs.history(feed.feed_id, *page_of(req), by), VIEW.of(req)
+    return resources_response(page, lambda attempt: AttemptResource.of(attempt, view))
 
 
 @endpoint(

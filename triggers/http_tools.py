@@ -1,24 +1,26 @@
 """Tools over HTTP: the catalog, previews, merging, reanalysis, and the articles and references of a tool."""
 
-from typing import get_args
+from typing import Any, get_args
 
 import azure.functions as func
 
 from models.errors import InvalidInput
-from models.tool import ReferenceRole
+from models.resources.tools import MergeResource, ToolResource
+from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
 from services.mentions.correction_form import signed
 from services.mentions.tool_articles import tool_articles
 from services.mentions.tool_references import Asked
-from services.tools.form import new_tool, tool_change
+from services.tools.form import ToolFields, new_tool, tool_change
 from services.workflows.comparing import compared_with
 from services.workflows.preview import preview
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, accepted_as_run, created, ok
-from triggers.http_codec import accepted, json_response, list_response, page_response
+from triggers.http_codec import accepted, json_response, list_response
+from triggers.http_resources import VIEW, resources_response, sent_change
 from triggers.parameters import PAGE, maybe_one_of, page_of, time
 
 tools_http = func.Blueprint()
@@ -37,11 +39,24 @@ TIMES = (
 TAKEN = "A name belongs to another tool, or the tool was merged: the problem says into which one."
 
 
+def _shown(req: func.HttpRequest, tool: Tool, **added: Any) -> dict[str, Any]:
+    return ToolResource.of(tool, VIEW.of(req)).with_added(**added).shown()
+
+
+async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
+    """The change of the tool that the body asks for."""
+    sent = sent_change(req, bodies.TOOL_CHANGE)
+    if not sent.is_resource:
+        return tool_change(sent.fields)
+    return tool_change(sent.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
+
+
 @endpoint(
     tools_http,
     "GET",
     "tools",
     STATUS,
+    VIEW,
     *PAGE,
     summary="List tools by name",
     answers=[ok(a_list("Tools", shapes.TOOL))],
@@ -49,13 +64,15 @@ TAKEN = "A name belongs to another tool, or the tool was merged: the problem say
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     status = STATUS.of(req)
     wanted = (status,) if status is not None else ("ACTIVE", "DEPRECATED")
-    return page_response(await services.tools.page(*page_of(req), wanted))
+    page, view = await services.tools.page(*page_of(req), wanted), VIEW.of(req)
+    return resources_response(page, lambda tool: ToolResource.of(tool, view))
 
 
 @endpoint(
     tools_http,
     "POST",
     "tools",
+    VIEW,
     summary="Add a tool",
     body=bodies.NEW_TOOL,
     answers=[created(shapes.TOOL_ADDED, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
@@ -64,22 +81,23 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool, run = await services.tool_changes.add(new_tool(bodies.NEW_TOOL.of(req)))
     await services.run_starts.start_after_change(run)
-    location = {"Location": f"/api/v1/tools/{tool.tool_id}"}
-    return json_response({**tool.shown(), "run_id": run.run_id}, 201, location)
+    shown = _shown(req, tool, run_id=run.run_id)
+    return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
 
-@endpoint(tools_http, "GET", "tools/{tool}", summary="Get a tool", answers=[ok(shapes.TOOL_ALONE)])
+@endpoint(tools_http, "GET", "tools/{tool}", VIEW, summary="Get a tool", answers=[ok(shapes.TOOL_ALONE)])
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     analyzers = await services.figures.history.analyzers(tool.tool_id)
     offered = is_reanalysis_offered(analyzers, services.figures.analyzer())
-    return json_response({**tool.shown(), "reanalysis_offered": offered})
+    return json_response(_shown(req, tool, reanalysis_offered=offered))
 
 
 @endpoint(
     tools_http,
     "PATCH",
     "tools/{tool}",
+    VIEW,
     summary="Change a tool",
     body=bodies.TOOL_CHANGE,
     answers=[
@@ -89,12 +107,12 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     problems={409: TAKEN},
 )
 async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    change = tool_change(bodies.TOOL_CHANGE.of(req))
+    change = await _change(services, req)
     tool, run = await services.tool_changes.change(req.route_params["tool"], change)
     if run is None:
-        return json_response(tool.shown())
+        return json_response(_shown(req, tool))
     await services.run_starts.start_after_change(run)
-    return accepted(run.run_id, **tool.shown())
+    return accepted(run.run_id, **_shown(req, tool))
 
 
 @endpoint(
@@ -124,6 +142,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     tools_http,
     "POST",
     "tools/{tool}/merge/undo",
+    VIEW,
     summary="Undo the merge of a tool",
     about="The tool is as it was before the merge. Undoing again changes nothing.",
     body=bodies.SIGNED,
@@ -135,17 +154,19 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
 )
 async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     merge, run = await services.tool_changes.unmerge(req.route_params["tool"], signed(bodies.SIGNED.of(req)))
+    undone = MergeResource.of(merge, VIEW.of(req))
     if run is None:
-        return json_response({**merge.shown(), "run_id": None})
+        return json_response(undone.with_added(run_id=None).shown())
     if run.run_id != merge.undone_by_run:
         await services.run_starts.start(run)
-    return accepted(run.run_id, **merge.shown())
+    return accepted(run.run_id, **undone.shown())
 
 
 @endpoint(
     tools_http,
     "GET",
     "tools/{tool}/merges",
+    VIEW,
     *PAGE,
     summary="List the merges of a tool",
     about="That of the tool itself first, then those into it, by the id of the merged tool.",
@@ -153,7 +174,8 @@ async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpRes
     is_management=True,
 )
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return page_response(await services.merges.page(req.route_params["tool"], *page_of(req)))
+    page, view = await services.merges.page(req.route_params["tool"], *page_of(req)), VIEW.of(req)
+    return resources_response(page, lambda merge: MergeResource.of(merge, view))
 
 
 @endpoint(
@@ -186,7 +208,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     problems={409: TAKEN},
 )
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    change = tool_change(bodies.TOOL_CHANGE.of(req))
+    change = await _change(services, req)
     tool = await services.tools.get(req.route_params["tool"])
     found = await preview(services.store, services.tools, services.watchlist, tool, change, services.clock())
     return json_response(found.shown())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from models.correction import MENTION_VERDICTS
-from models.tool import shown_reviews
+from models.resources.tools import Precision
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
@@ -58,7 +58,7 @@ async def list_(app: Container, given: argparse.Namespace) -> int:
     columns = ["correction_id", "verdict", "state", "author", "made_at", "headline"]
     rows = found if given.json else [{**each, "headline": each["headline"] or ""} for each in found]
     show(rows, columns, as_json=given.json, none="There are none.")
-    measured = shown_reviews(tool.reviews)
+    measured = Precision.of(tool.reviews).shown()
     if not given.json and measured["reviewed"]:
         print(
             f"\nreviewed: {measured['reviewed']}, about the tool: {measured['about_tool']}, "

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from models.feed import Feed, FullTextChoice
+from models.resources.feeds import FeedResource
 from models.run import JobRun
 from models.verdict import ADVICE, VERDICTS
 from scripts.commands.form import Group
@@ -110,7 +111,7 @@ async def health(app: Container, given: argparse.Namespace) -> int:
     if given.json:
         columns += ["verdict_advice", "source_name", "enabled"]
         columns += ["consecutive_errors", "last_successful_fetch", "articles_per_hour"]
-    rows = [{name: shown[name] for name in columns} for shown in (feed.shown() for feed in feeds)]
+    rows = [{name: shown[name] for name in columns} for shown in (FeedResource.of(feed).shown() for feed in feeds)]
     show(rows, columns, as_json=given.json, none="No feed is enabled." if by.is_all else "None.")
     if not given.json:
         for verdict in dict.fromkeys(feed.verdict for feed in feeds):
@@ -121,8 +122,8 @@ async def health(app: Container, given: argparse.Namespace) -> int:
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
     by = _filter(given)
-    feeds = [feed.shown() for feed in await app.feeds.found(by, Sorting(given.sort, given.reverse))]
-    columns = ["feed_id", "source_name", "verdict", "priority_score", "last_fetch_time", "last_status_code", "feed_url"]
+    feeds = [FeedResource.of(feed).shown() for feed in await app.feeds.found(by, Sorting(given.sort, given.reverse))]
+    columns = ["feed_id", "source_name", "verdict", "priority", "last_fetch_time", "last_status_code", "url"]
     none = "There are no feeds yet: add one with `feeds add URL`." if by.is_all else "None."
     show(feeds, columns, as_json=given.json, none=none)
     return 0
@@ -135,7 +136,7 @@ async def add(app: Container, given: argparse.Namespace) -> int:
         "source_name": given.name or (urlsplit(url).hostname if url is not None else None),
         "preset": given.preset,
         "values": dict(given.value) or None,
-        "id": given.id,
+        "feed_id": given.id,
         "priority": given.priority,
         "source_priority": given.source_priority,
         "enabled": not given.disabled,

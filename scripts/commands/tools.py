@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from models.resources.tools import ToolResource
 from models.tool import Tool
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
@@ -75,8 +76,8 @@ def add_to(tools: Group, default_file: Path) -> None:
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
-    tools = [tool.shown() for tool in await app.tools.active()]
-    columns = ["primary_name", "aliases", "tickers", "discovery_date", "tool_id"]
+    tools = [ToolResource.of(tool).shown() for tool in await app.tools.active()]
+    columns = ["name", "aliases", "tickers", "discovery_date", "tool_id"]
     rows = [{**each, "aliases": ", ".join(each["aliases"]), "tickers": ", ".join(each["tickers"])} for each in tools]
     show(tools if given.json else rows, columns, as_json=given.json, none="There are no tools yet: see `tools apply`.")
     return 0

@@ -72,7 +72,7 @@ async def register(registry: FeedRegistry, base: str) -> None:
     """Adds the demo's feeds, or updates their URLs. Other changes to them stay."""
     for outlet in OUTLETS:
         url = feed_url(outlet, base)
-        fields = {"url": url, "source_name": outlet.name, "id": outlet.id}
+        fields = {"url": url, "source_name": outlet.name, "feed_id": outlet.id}
         priorities = {"priority": outlet.priority, "source_priority": outlet.source_priority}
         try:
             await registry.add(new_feed(fields | priorities, utc_now()))

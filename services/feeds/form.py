@@ -25,13 +25,12 @@ from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url, without_feed_scheme
 
 FIELDS = (
-    *("url", "source_name", "id", "priority", "source_priority", "enabled", "credential", "daily_limit", "full_text"),
-    "tags",
+    *("url", "source_name", "feed_id", "priority", "source_priority", "enabled", "credential", "daily_limit"),
+    *("full_text", "tags"),
 )
-CHANGEABLE = tuple(name for name in FIELDS if name != "id")
+CHANGEABLE = tuple(name for name in FIELDS if name != "feed_id")
 STORED_AS: Mapping[str, str] = {name: name for name in FIELDS} | {
     "url": "feed_url",
-    "id": "feed_id",
     "priority": "priority_score",
 }
 """The field of Feed by the name under which it is posted."""
@@ -102,8 +101,6 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
 
 def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields to change, by their posted names. Null removes a credential or limit, and is refused for others."""
-    if "id" in fields:
-        raise InvalidInput("id", "never changes: delete the feed and add another")
     _refuse_unknown(fields, CHANGEABLE)
     return {
         name: None if name in _REMOVABLE and value is None else _CHECKS[name](value) for name, value in fields.items()
@@ -189,9 +186,11 @@ def _checked_name(value: Any) -> str:
 
 def _checked_id(value: Any) -> str:
     if not is_feed_id(value):
-        raise InvalidInput("id", "must be 1 to 64 letters, digits, dots, hyphens or underscores, no sign first")
+        raise InvalidInput("feed_id", "must be 1 to 64 letters, digits, dots, hyphens or underscores, no sign first")
     if value.lower() in RESERVED_IDS:
-        raise InvalidInput("id", f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own")
+        raise InvalidInput(
+            "feed_id", f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own"
+        )
     return str(value)
 
 
@@ -235,7 +234,7 @@ def _checked_full_text(value: Any) -> FullTextChoice:
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "url": checked_url,
     "source_name": _checked_name,
-    "id": _checked_id,
+    "feed_id": _checked_id,
     "priority": _checked_priority,
     "source_priority": _checked_source_priority,
     "enabled": _checked_flag,

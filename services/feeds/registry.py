@@ -219,7 +219,7 @@ class FeedRegistry:
                 return Added(feed, is_new=False)
             elif feed.feed_id == new.feed_id:
                 await self._release(url, new.feed_id)
-                raise Conflict(f"id: {new.feed_id} is the feed at {feed.feed_url}; give another")
+                raise Conflict(f"feed_id: {new.feed_id} is the feed at {feed.feed_url}; give another")
             else:
                 await self._take_over(address, new.feed_id)
         raise ChangedMeanwhile(f"url: {url} keeps changing: try again")

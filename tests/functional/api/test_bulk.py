@@ -14,7 +14,7 @@ from tests.queue_service import QueueService
 async def stocked(app: Container) -> Container:
     for number in range(5):
         host = "one" if number % 2 else "two"
-        body = {"url": f"https://{host}.example/{number}", "source_name": f"Paper {number}", "id": f"f{number}"}
+        body = {"url": f"https://{host}.example/{number}", "source_name": f"Paper {number}", "feed_id": f"f{number}"}
         assert (await call("add_feed", body=body)).status == 201
     return app
 

@@ -292,7 +292,7 @@ async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli
     await cli.run("tools", "preview", target, "--change", "[]", code=2)
     tool_id = (await cli.run("tools", "add", added, "--alias", "QV", "--ticker", "QRVA")).strip()
     tools = json.loads(await cli.run("tools", "list", "--json"))
-    assert {tool["primary_name"] for tool in tools} == names
+    assert {tool["name"] for tool in tools} == names
     assert [tool["tool_id"] for tool in tools if "QV" in tool["aliases"]] == [tool_id]
     references = json.loads(await cli.run("tools", "references", "qv", "--json"))
     assert [each["role"] for each in references].count("DISCOVERY") == 1
@@ -333,7 +333,7 @@ async def test_a_feed_is_added_by_a_preset_with_tags_and_found_by_them(cli: Cli)
         await cli.run("feeds", "add", "--preset", "hacker-news", "--value", "query=a=b & c", "--tag", "A / B")
     ).strip()
     (found,) = json.loads(await cli.run("feeds", "list", "--tag", "A/B", "--json"))
-    assert (found["feed_id"], found["feed_url"]) == (feed_id, "https://hnrss.org/newest?q=a%3Db%20%26%20c")
+    assert (found["feed_id"], found["url"]) == (feed_id, "https://hnrss.org/newest?q=a%3Db%20%26%20c")
     assert json.loads(await cli.run("feeds", "list", "--tag", "A", "--json")) == []
     for arguments, said, code in (
         (("--preset", "hacker-news"), "values.query: must be", 1),

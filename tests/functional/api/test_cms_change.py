@@ -99,7 +99,7 @@ async def flooded(publisher: Publisher, data: Path) -> AsyncIterator[tuple[Clien
     ):
         client = Client(host, session)
         await client.post("tools", {"name": "Widgetron"}, 201)
-        await client.post("feeds", {"url": url, "source_name": "A", "id": "a"}, 201)
+        await client.post("feeds", {"url": url, "source_name": "A", "feed_id": "a"}, 201)
         await client.fetch(1)
         await client.until("tools/Widgetron/sentiment?period=DAY_7", lambda each: each["total_mentions"] == MANY)
         publisher.system = "new"

@@ -52,14 +52,14 @@ async def test_the_demo_brings_a_month_in_seconds_and_restarts_with_its_feeds(tm
             feeds = await until(host, lambda: listed(session, "feeds?limit=100"), _are_read)
             await until(host, lambda: listed(session, "sentiment/latest?period=DAY_30"), _are_complete)
             days = await days_of(session, STRUCK.name)
-            before = {feed["feed_id"]: feed["feed_url"] for feed in feeds}
+            before = {feed["feed_id"]: feed["url"] for feed in feeds}
             await _refuses_to_read_itself(host, session)
         assert sorted(before) == sorted(each.id for each in OUTLETS)
         host.kill()
         await host.process.wait()
     again = running_host("--demo", data=tmp_path, settings=settings)
     async with again as host, aiohttp.ClientSession(host.url) as session:
-        after = {feed["feed_id"]: feed["feed_url"] for feed in await listed(session, "feeds?limit=100")}
+        after = {feed["feed_id"]: feed["url"] for feed in await listed(session, "feeds?limit=100")}
         held_again = await listed(session, "quarantine")
         assert [day["total_mentions"] for day in (await days_of(session, STRUCK.name))[5:-1]] == [
             day["total_mentions"] for day in days[5:-1]
@@ -91,7 +91,7 @@ def _are_complete(rows: list[dict[str, Any]]) -> bool:
 
 
 async def _refuses_to_read_itself(host: RunningHost, session: aiohttp.ClientSession) -> None:
-    own = {"url": f"{host.url}/feed", "source_name": "The app itself", "id": "own"}
+    own = {"url": f"{host.url}/feed", "source_name": "The app itself", "feed_id": "own"}
     async with session.post("/api/v1/feeds", json=own) as response:
         assert response.status == 201
     await session.post("/api/v1/feeds/own/fetch", json={})

@@ -55,7 +55,7 @@ async def reading(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
     async with TestServer(application) as server:
         app = await started()
         url = f"http://127.0.0.1:{server.port}/feed"
-        said = {"url": url, "source_name": "News", "id": "news", "full_text": "short"}
+        said = {"url": url, "source_name": "News", "feed_id": "news", "full_text": "short"}
         added = await call("add_feed", body=said)
         assert (added.status, added.json["full_text"]) == (201, "short")
         for batch in await app.claims.claim_every(app.clock()):

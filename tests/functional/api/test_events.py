@@ -64,7 +64,7 @@ class App:
         await session.post("/api/v1/tools", json={"name": "Hexwharf"})
         for outlet in OUTLETS:
             await session.post(
-                "/api/v1/feeds", json={"url": self.feeds.url(outlet), "source_name": outlet, "id": outlet}
+                "/api/v1/feeds", json={"url": self.feeds.url(outlet), "source_name": outlet, "feed_id": outlet}
             )
         await session.post("/admin/functions/ingest_due_feeds?wait=1", json={})
 

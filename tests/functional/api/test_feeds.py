@@ -11,21 +11,21 @@ from models.values import parse_time
 from services.container import Container
 from services.feeds.claims import IngestMessage
 from services.store.containers import FEEDS
-from tests.documents import NOW, attempt
+from tests.documents import NOW, attempt, feed
 from tests.functional.api.conftest import Answer, call
 
-FEED = {"url": "https://example.com/rss", "source_name": "Example", "id": "example"}
+FEED = {"url": "https://example.com/rss", "source_name": "Example", "feed_id": "example"}
 
 
 async def add(**fields: Any) -> Answer:
     return await call("add_feed", body=FEED | fields)
 
 
-async def test_a_new_feed_is_201_with_the_stored_document_and_a_known_one_200_with_the_same(app: Container) -> None:
+async def test_a_new_feed_is_201_with_the_feed_and_a_known_one_200_with_the_same(app: Container) -> None:
     new = await add(priority=1.5, source_priority=3)
     assert (new.status, new.headers["Location"]) == (201, "/api/v1/feeds/example")
-    assert new.json["feed_url"] == FEED["url"]
-    assert (new.json["feed_id"], new.json["priority_score"], new.json["source_priority"]) == ("example", 1.5, 3)
+    assert new.json["url"] == FEED["url"]
+    assert (new.json["feed_id"], new.json["priority"], new.json["source_priority"]) == ("example", 1.5, 3)
     assert (new.json["enabled"], new.json["disabled_reason"], new.json["consecutive_errors"]) == (True, None, 0)
     assert new.json["next_fetch_time"].endswith("Z")
     known = await call("add_feed", body={"url": "http://EXAMPLE.com/rss/", "source_name": "x"})
@@ -60,16 +60,59 @@ async def test_what_is_wrong_with_a_feed_is_400_with_the_name_of_the_field(
     assert answer.json["allowed"]
 
 
-async def test_a_change_takes_the_posted_names_and_answers_with_the_stored_document(app: Container) -> None:
+async def test_a_change_takes_the_posted_names_and_answers_with_the_feed(app: Container) -> None:
     await add()
     changed = await call("change_feed", body={"priority": 3, "enabled": False}, feed_id="example")
     assert changed.status == 200
-    assert (changed.json["priority_score"], changed.json["enabled"]) == (3.0, False)
+    assert (changed.json["priority"], changed.json["enabled"]) == (3.0, False)
     assert changed.json["disabled_reason"]
-    for body, status in (({"id": "x"}, 400), ({"feed_url": "https://x.example"}, 400), ({}, 200)):
+    for body, status in (({"feed_id": "x"}, 400), ({"feed_url": "https://x.example"}, 400), ({}, 200)):
         assert (await call("change_feed", body=body, feed_id="example")).status == status
-    await add(id="other", url="https://other.example/")
+    await add(feed_id="other", url="https://other.example/")
     assert (await call("change_feed", body={"url": FEED["url"]}, feed_id="other")).status == 409
+
+
+@pytest.mark.parametrize("view", ["default", "full"])
+async def test_sending_back_what_get_returned_changes_nothing(app: Container, view: str) -> None:
+    await add(priority=2, tags=["News"], enabled=False)
+    feed = Feed.from_document(await app.store.read(FEEDS.name, "example", "feed") or {})
+    moved = feed.changed(feed.updated_at, redirect_url="https://new.example/rss", disabled_by="app", probes=2)
+    await app.store.upsert(FEEDS.name, moved.to_document())
+    before = (await call("get_feed", f"view={view}", feed_id="example")).json
+    again = await call("change_feed", f"view={view}", body=before, feed_id="example")
+    assert (again.status, again.json) == (200, before)
+    assert (await call("get_feed", f"view={view}", feed_id="example")).json == before
+    changed = await call("change_feed", body={**before, "priority": 7}, feed_id="example")
+    assert (changed.json["priority"], changed.json["redirect_url"]) == (7.0, "https://new.example/rss")
+
+
+async def test_a_change_of_nothing_that_can_be_changed_is_400_and_says_what_can_be(app: Container) -> None:
+    await add()
+    refused = await call("change_feed", body={"feed_id": "other", "verdict": "ok"}, feed_id="example")
+    assert (refused.status, refused.json["field"]) == (400, "feed_id, verdict")
+    assert refused.json["allowed"].startswith("cannot be changed; what can be changed: url, source_name, priority")
+
+
+async def test_a_feed_of_a_news_api_can_be_sent_back_too(app: Container) -> None:
+    await app.store.upsert(FEEDS.name, feed(feed_id="tiingo", kind="tiingo").to_document())
+    before = (await call("get_feed", feed_id="tiingo")).json
+    changed = await call("change_feed", body={**before, "source_priority": 4}, feed_id="tiingo")
+    assert (changed.status, changed.json["source_priority"], changed.json["url"]) == (200, 4, before["url"])
+
+
+async def test_internals_of_a_feed_are_shown_with_view_full_only(app: Container) -> None:
+    await add()
+    for name in ("get_feed", "list_feeds"):
+        shown = []
+        for view in ("default", "full"):
+            body = (await call(name, f"view={view}", feed_id="example")).json
+            shown.append(body["items"][0] if name == "list_feeds" else body)
+        default, full = shown
+        assert not {"claim_id", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} & default.keys()
+        assert {"claim_id", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} <= full.keys()
+        assert default == {name: full[name] for name in default}
+        assert default["links"]["history"] == "/api/v1/feeds/example/history"
+    assert (await call("get_feed", "view=all", feed_id="example")).json["field"] == "view"
 
 
 async def test_a_feed_that_was_given_up_is_due_at_once_when_it_is_enabled_again(app: Container) -> None:
@@ -132,7 +175,7 @@ async def test_a_feeds_history_lists_its_attempts(app: Container) -> None:
 
 async def test_lists_have_limits_and_cursors_and_take_nothing_else(app: Container) -> None:
     for n in range(3):
-        await add(url=f"https://example.com/{n}", id=f"feed-{n}")
+        await add(url=f"https://example.com/{n}", feed_id=f"feed-{n}")
     first = await call("list_feeds", "limit=2")
     rest = await call("list_feeds", f"limit=2&cursor={first.json['next']}")
     assert [each["feed_id"] for each in first.json["items"] + rest.json["items"]] == ["feed-0", "feed-1", "feed-2"]
@@ -172,7 +215,7 @@ async def test_feeds_have_a_verdict_with_advice_and_are_filtered_by_it(app: Cont
         "new", added["created_at"], "It was not fetched yet.",
     )  # fmt: skip
     assert added["verdict_advice"] == "Nothing: wait for the first fetches."
-    await add(id="off", url="https://off.example/", enabled=False)
+    await add(feed_id="off", url="https://off.example/", enabled=False)
     off = await call("list_feeds", "verdict=disabled")
     assert [(each["feed_id"], each["disabled_by"]) for each in off.json["items"]] == [("off", "person")]
     assert (await call("list_feeds", "verdict=silent")).json["items"] == []
@@ -194,7 +237,7 @@ async def test_a_person_gives_a_feed_its_daily_limit_and_takes_it_back(app: Cont
 
 async def test_feeds_are_tagged_and_listed_by_tag(app: Container) -> None:
     assert (await add(tags=["News/World", "B"])).json["tags"] == ["B", "News/World"]
-    await add(id="other", url="https://other.example/")
+    await add(feed_id="other", url="https://other.example/")
     listed = await call("list_feeds", "tag=News%2FWorld")
     assert [each["feed_id"] for each in listed.json["items"]] == ["example"]
     assert (await call("list_feeds", "tag=News")).json["items"] == []
@@ -221,7 +264,7 @@ async def test_opml_is_uploaded_as_the_file_of_a_form_and_its_folders_are_tags(a
     (added,) = answer.json["added"]
     assert (answer.status, added["source_name"], answer.json["refused"]) == (200, "A", [])
     feed = (await call("get_feed", feed_id=added["feed_id"])).json
-    assert (feed["feed_url"], feed["tags"], feed["site_url"]) == ("http://a.example/", ["News"], "https://a.example/")
+    assert (feed["url"], feed["tags"], feed["site_url"]) == ("http://a.example/", ["News"], "https://a.example/")
     (folder,) = ElementTree.fromstring((await call("export_feeds")).body).findall("body/outline")
     assert (folder.get("text"), folder[0].get("htmlUrl")) == ("News", "https://a.example/")
 
@@ -258,7 +301,7 @@ async def test_a_credential_that_is_no_setting_of_the_app_is_refused_by_its_name
 
 async def test_feeds_are_filtered_and_sorted(app: Container) -> None:
     for name, host in (("b", "one"), ("a", "two"), ("c", "one")):
-        await add(id=name, url=f"https://{host}.example/{name}", source_name=f"{name} Paper", enabled=name != "c")
+        await add(feed_id=name, url=f"https://{host}.example/{name}", source_name=f"{name} Paper", enabled=name != "c")
 
     async def ids(query: str) -> list[str]:
         return [each["feed_id"] for each in (await call("list_feeds", query)).json["items"]]
@@ -286,7 +329,7 @@ async def test_a_preset_with_its_values_stands_for_a_url(app: Container) -> None
     body = {"preset": "pypi-releases", "values": {"package": "httpx"}, "tags": ["releases"]}
     added = await call("add_feed", body=body)
     assert (added.status, added.json["source_name"], added.json["tags"]) == (201, "httpx on PyPI", ["releases"])
-    assert added.json["feed_url"] == "https://pypi.org/rss/project/httpx/releases.xml"
+    assert added.json["url"] == "https://pypi.org/rss/project/httpx/releases.xml"
     assert (await call("add_feed", body=body)).status == 200
     for wrong, field in (
         (body | {"url": "https://a.example/"}, "url"),

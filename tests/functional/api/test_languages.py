@@ -47,7 +47,7 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         app = await started()
         assert (await call("add_tool", body={"name": "Quorvia"})).status == 201
         for name in FEEDS:
-            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
+            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
             assert (await call("add_feed", body=said)).status == 201
         for batch in await app.claims.claim_every(app.clock()):
             outcome = await app.ingestion.ingest(batch)

@@ -13,7 +13,7 @@ from services.store.sqlite import SqliteStore
 from tests.documents import alias, article
 from tests.hosting import running_host
 
-FEED = {"url": "http://127.0.0.1:9/rss", "source_name": "Nobody there", "id": "nobody-there"}
+FEED = {"url": "http://127.0.0.1:9/rss", "source_name": "Nobody there", "feed_id": "nobody-there"}
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def test_routes_paths_and_queues_work_as_they_are_written(web: aiohttp.Cli
     async with web.post("/api/v1/feeds/import", data=b"<opml/>", headers={"Content-Type": "text/x-opml"}) as response:
         assert await response.json() == {"added": [], "known": [], "refused": []}
     async with web.patch(location, json={"priority": 2}) as response:
-        assert (await response.json())["priority_score"] == 2.0
+        assert (await response.json())["priority"] == 2.0
     async with web.post(f"{location}/fetch") as response:
         assert response.status == 202
         run = response.headers["Location"]

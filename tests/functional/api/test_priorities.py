@@ -60,7 +60,7 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         app = await started()
         await call("add_tool", body={"name": "Quorvia"})
         for name, priority in (("good", 5), ("bad", 6)):
-            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
+            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
             assert (await call("add_feed", body=said | {"source_priority": priority})).status == 201
         for batch in await app.claims.claim_every(app.clock()):
             outcome = await app.ingestion.ingest(batch)
@@ -127,7 +127,7 @@ async def test_only_another_priority_has_a_run(ingested: Container) -> None:
 
 
 async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> None:
-    taken = (await call("get_feed", feed_id="good")).json["feed_url"]
+    taken = (await call("get_feed", feed_id="good")).json["url"]
     answer = await call("change_feed", body={"source_priority": 1, "url": taken}, feed_id="bad")
     assert (answer.status, answer.sent) == (409, [])
     runs = (await call("list_runs")).json["items"]
@@ -218,7 +218,7 @@ async def test_an_article_that_cannot_be_read_does_not_hold_up_the_others(ingest
 
 
 async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ingested: Container) -> None:
-    url = (await call("get_feed", feed_id="bad")).json["feed_url"]
+    url = (await call("get_feed", feed_id="bad")).json["url"]
     runs: list[JobRun] = []
 
     async def change(feed_id: str, said: Mapping[str, Any]) -> Any:

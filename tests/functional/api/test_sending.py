@@ -24,7 +24,7 @@ async def refusing(app: Container, queue_server: QueueService) -> QueueService:
     """The queue service refuses all messages; the catalog has two tools and a feed, and there are no runs."""
     for name in ("Quorvia", "Tarnwick"):
         assert (await call("add_tool", body={"name": name})).status == 201
-    await call("add_feed", body={"url": "https://example.com/feed", "source_name": "Example", "id": "example"})
+    await call("add_feed", body={"url": "https://example.com/feed", "source_name": "Example", "feed_id": "example"})
     for run in await runs(app):
         await app.runs.withdraw(run.run_id)
     queue_server.refuses = True

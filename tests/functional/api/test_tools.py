@@ -60,7 +60,7 @@ async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) 
     tool = answer.json
     assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/tools/{tool['tool_id']}")
     assert is_tool_id(tool["tool_id"])
-    assert (tool["primary_name"], tool["aliases"], tool["tickers"]) == ("C#", ["C Sharp"], ["MSFT"])
+    assert (tool["name"], tool["aliases"], tool["tickers"]) == ("C#", ["C Sharp"], ["MSFT"])
     assert (tool["status"], tool["keywords"], tool["excluded"]) == ("ACTIVE", ["Roslyn"], ["C# minor"])
     for text in (tool["tool_id"], "c#", "c  sharp"):
         assert (await call("get_tool", tool=text)).json["tool_id"] == tool["tool_id"]
@@ -68,6 +68,27 @@ async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) 
     again = await call("add_tool", body={"name": "c sharp"})
     assert (again.status, again.mimetype, again.sent) == (409, "application/problem+json", [])
     assert tool["tool_id"] in again.json["detail"]
+
+
+@pytest.mark.parametrize("view", ["default", "full"])
+async def test_sending_back_what_get_returned_changes_nothing(app: Container, view: str) -> None:
+    await add("Quorvia", aliases=["QV"], name_rules={"QV": {"case_sensitive": True, "context": ["database"]}})
+    before = (await call("get_tool", f"view={view}", tool="Quorvia")).json
+    again = await call("change_tool", f"view={view}", body=before, tool="Quorvia")
+    assert (again.status, {**before, **again.json}) == (200, before)
+    assert (await call("get_tool", f"view={view}", tool="Quorvia")).json == before
+    listed = (await call("list_tools", f"view={view}")).json["items"][0]
+    assert {**before, **listed} == before
+    assert ("merged_by_run" in listed) == (view == "full")
+    tried = await call("preview_tool", body=before, tool="Quorvia")
+    assert (tried.status, tried.json["would_add"]) == (200, 0)
+
+
+async def test_a_change_of_nothing_that_can_be_changed_is_400_and_says_what_can_be(app: Container) -> None:
+    await add("Quorvia")
+    refused = await call("change_tool", body={"precision": {}, "links": {}}, tool="Quorvia")
+    assert (refused.status, refused.json["field"]) == (400, "precision, links")
+    assert refused.json["allowed"].startswith("cannot be changed; what can be changed: name, aliases")
 
 
 @pytest.mark.parametrize(
@@ -109,10 +130,10 @@ async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -
     await call("change_tool", body={"status": "DEPRECATED"}, tool="c")
     first = (await call("list_tools", "limit=2")).json
     second = (await call("list_tools", f"limit=2&cursor={first['next']}")).json
-    assert [each["primary_name"] for each in (*first["items"], *second["items"])] == ["A", "b", "c"]
+    assert [each["name"] for each in (*first["items"], *second["items"])] == ["A", "b", "c"]
     assert second["next"] is None
     listed = (await call("list_tools", "status=DEPRECATED")).json["items"]
-    assert [each["primary_name"] for each in listed] == ["c"]
+    assert [each["name"] for each in listed] == ["c"]
     for query in ("status=GONE", "stat=ACTIVE", "limit=0", "cursor=x"):
         assert (await call("list_tools", query)).status == 400
 
@@ -191,7 +212,7 @@ async def test_a_merge_is_undone_with_author_and_reason(app: Container) -> None:
     assert answer.headers["Location"] == f"/api/v1/runs/{answer.json['run_id']}"
     assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
     for tool, of_tool in ((old, articles), (new, articles[1:])):
-        listed = (await call("list_tool_articles", tool=tool["primary_name"])).json["items"]
+        listed = (await call("list_tool_articles", tool=tool["name"])).json["items"]
         assert sorted(each["source_id"] for each in listed) == of_tool
     again = await call("undo_merge", body={"author": "Grace"}, tool=old["tool_id"])
     assert (again.status, again.json["run_id"], again.sent) == (200, None, [])

@@ -52,7 +52,7 @@ async def ingesting(environment: pytest.MonkeyPatch, press: Press) -> AsyncItera
     async with TestServer(site) as server:
         app = await started()
         for name in press.headlines:
-            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
+            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
             assert (await call("add_feed", body=said)).status == 201
         yield app
         await container.close()

@@ -191,7 +191,9 @@ async def _fill(hosts: Hosts, urls: list[str]) -> None:
     for name in TOOLS:
         await hosts.post(0, "api/v1/tools", {"name": name})
     for number, url in enumerate(urls):
-        await hosts.post(0, "api/v1/feeds", {"url": url, "source_name": f"Source {number}", "id": f"feed-{number:03}"})
+        await hosts.post(
+            0, "api/v1/feeds", {"url": url, "source_name": f"Source {number}", "feed_id": f"feed-{number:03}"}
+        )
 
 
 async def _figures(hosts: Hosts) -> dict[str, int]:

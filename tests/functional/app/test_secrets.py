@@ -139,7 +139,7 @@ async def use(host: RunningHost, at: str, seen: Seen) -> None:
     async with aiohttp.ClientSession(host.url) as http, aiohttp.ClientSession(host.url, headers=key) as trusted:
         stranger, caller = Caller(http, seen), Caller(trusted, seen)
         for name, fields in feeds(at).items():
-            await caller.ask("POST", "/api/v1/feeds", json={"id": name, "source_name": name, **fields})
+            await caller.ask("POST", "/api/v1/feeds", json={"feed_id": name, "source_name": name, **fields})
         await caller.ask("POST", "/api/v1/tools", json={"name": "Widget"})
         for timer in TIMERS:
             await stranger.ask("POST", f"/admin/functions/{timer.name}?wait=1", json={})

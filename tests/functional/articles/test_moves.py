@@ -58,7 +58,7 @@ async def test_a_feed_moves_once_there_is_a_feed_at_its_new_url(world: World) ->
 
 
 async def test_the_url_of_another_feed_is_no_move_unless_both_have_the_same_entries(world: World) -> None:
-    other = new_feed({"url": NEW, "source_name": "other", "id": "other"}, world.clock())
+    other = new_feed({"url": NEW, "source_name": "other", "feed_id": "other"}, world.clock())
     await FeedRegistry(world.store, world.clock).add(other)
     world.shelf.pages[NEW] = Page(rss([item(50)]))
     await world.add_feed("a")
@@ -205,7 +205,7 @@ async def test_a_feed_that_moved_goes_back_only_if_its_own_address_has_a_feed(wo
 
 
 async def test_two_feeds_that_name_each_other_stay_two_feeds(world: World) -> None:
-    other = new_feed({"url": NEW, "source_name": "other", "id": "other"}, world.clock())
+    other = new_feed({"url": NEW, "source_name": "other", "feed_id": "other"}, world.clock())
     await FeedRegistry(world.store, world.clock).add(other)
     await world.add_feed("a")
     world.shelf.pages[OLD] = Page(says_it_moved(ITEMS, NEW))

@@ -12,7 +12,7 @@ HTML = b"<html><head><link rel='alternate' type='application/rss+xml' href='%s'>
 
 
 async def added(world: World, url: str, name: str) -> Feed:
-    fields = {"url": url, "source_name": name, "id": name}
+    fields = {"url": url, "source_name": name, "feed_id": name}
     return (await FeedRegistry(world.store, world.clock).add(new_feed(fields, world.clock()))).feed
 
 

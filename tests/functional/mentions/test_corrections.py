@@ -9,6 +9,7 @@ import pytest
 
 from models.cache import CacheGeneration
 from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.resources.tools import Precision
 from models.tool import Tool
 from services.mentions.correction_form import Signed, new_correction
 from services.ports import Document, Query, Store
@@ -34,7 +35,7 @@ async def judged(world: World, tool: Tool) -> dict[str, str | None]:
 
 
 async def reviewed(world: World, tool: Tool) -> dict[str, object]:
-    precision = (await world.worker.catalog.get(tool.tool_id)).shown()["precision"]
+    precision = Precision.of((await world.worker.catalog.get(tool.tool_id)).reviews).shown()
     return {name: precision[name] for name in ("reviewed", "precision", "scored", "sentiment_accuracy")}
 
 

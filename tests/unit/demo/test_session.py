@@ -45,7 +45,7 @@ async def test_feeds_follow_the_demo_to_another_port(registry: FeedRegistry) -> 
 
 
 async def test_a_run_without_the_demo_removes_its_feeds_only(registry: FeedRegistry) -> None:
-    await registry.add(new_feed({"url": "https://example.com/", "source_name": "Mine", "id": "mine"}, NOW))
+    await registry.add(new_feed({"url": "https://example.com/", "source_name": "Mine", "feed_id": "mine"}, NOW))
     await register(registry, "http://127.0.0.1:7072")
     await unregister(registry)
     await unregister(registry)

@@ -16,9 +16,9 @@ from models.mention import Match
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from models.resources.feed_preview import FeedPreview
 from models.resources.host import HostWithDays
+from models.resources.tools import Precision
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
-from models.tool import shown_reviews
 from services import container
 from services.articles.backlog import Backlog, BacklogReader
 from services.documents.reading import shown_document, shown_file
@@ -45,7 +45,7 @@ from services.signals.reading import shown_signal
 from services.store.sqlite import SqliteStore
 from services.stories.reading import shown_member, shown_story
 from services.tools.catalog import Catalog
-from tests import documents
+from tests import documents, resources
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -57,10 +57,20 @@ def names(table: str) -> list[str]:
     return [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.partition("|")[2].split("|")[0])]
 
 
+def table_of(title: str) -> str:
+    (found,) = re.findall(rf"<!-- fields: {title} -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+    return str(found)
+
+
 def listed_fields(title: str) -> list[str]:
-    found = re.findall(rf"<!-- fields: {title} -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
-    assert len(found) == 1, title
-    return sorted(names(found[0]))
+    return sorted(names(table_of(title)))
+
+
+def listed_fields_by_view(title: str) -> tuple[list[str], list[str]]:
+    """The fields of the default view, and those that the page marks as shown with view=full only."""
+    rows = table_of(title).splitlines()
+    internal = [row for row in rows if "○" in row.split("|")[1]]
+    return sorted(names("\n".join(row for row in rows if row not in internal))), sorted(names("\n".join(internal)))
 
 
 def without_common(fields: Iterable[str]) -> list[str]:
@@ -71,8 +81,6 @@ RUN = documents.run().shown()
 SERVED: dict[str, dict[str, Any]] = {
     "Article": documents.article().shown(),
     "Observation": documents.observation().shown(),
-    "Feed": documents.feed().shown(),
-    "Tool": documents.tool().shown(),
     "SentimentScore": documents.mention().shown(),
     "aggregate": shown_entry(documents.cache_entry(), "Apple", "embedded/1", Completeness(0, 0, True), documents.NOW),
     "JobRun": RUN,
@@ -83,9 +91,8 @@ SERVED: dict[str, dict[str, Any]] = {
     "member": shown_member(documents.story_member(), documents.article()),
     "Signal": shown_signal(documents.signal(), "Apple", documents.HEADLINE),
     "Reference": documents.reference().shown(documents.tool(), article_exists=True),
-    "ToolMerge": documents.tool_merge().shown(),
     "GroupingCorrection": documents.grouping_correction().shown(),
-    "precision": shown_reviews({}),
+    "precision": Precision.of({}).shown(),
     "labels": labelled(documents.correction()) or {},
     "QuarantineItem": documents.quarantined().shown(),
     "DataProduct": shown_document(documents.document()),
@@ -99,8 +106,23 @@ SERVED: dict[str, dict[str, Any]] = {
 }
 
 
-def test_the_fields_of_every_document_are_listed_once() -> None:
-    assert listed_fields("StoredDocument") == sorted(COMMON)
+CONVERTED = ["Feed", "Tool", "ToolMerge"]
+RESOURCES = {title: type(make("full")) for title, (_, make) in resources.EACH.items()}
+IN_EVERY = {*COMMON, "links"}
+
+
+def test_the_fields_of_every_resource_are_listed_once() -> None:
+    default, internal = listed_fields_by_view("every resource")
+    assert (default, internal) == (["created_at", "links", "updated_at"], sorted(COMMON - {"created_at", "updated_at"}))
+
+
+@pytest.mark.parametrize("title", CONVERTED)
+def test_the_page_lists_the_fields_of_each_resource_and_marks_those_of_the_full_view(title: str) -> None:
+    shape = RESOURCES[title]
+    default, internal = listed_fields_by_view(title)
+    assert default == sorted(set(shape.fields_of("default")) - IN_EVERY)
+    assert internal == sorted(set(shape.internal_names()) - IN_EVERY)
+    assert [name for name in shape.added_names() if f"`{name}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize("title", SERVED)

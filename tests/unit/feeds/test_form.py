@@ -24,7 +24,7 @@ def posted(**fields: Any) -> dict[str, Any]:
 
 def test_an_id_that_is_not_given_follows_from_the_url() -> None:
     assert new_feed(posted(), NOW).feed_id == hashlib.md5(URL.encode()).hexdigest()[:16]
-    assert new_feed(posted(id="example-news"), NOW).feed_id == "example-news"
+    assert new_feed(posted(feed_id="example-news"), NOW).feed_id == "example-news"
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         ("source_name", "two\nlines"),
         ("source_name", "\ud800"),
         ("source_name", "x" * 201),
-        ("id", ""),
-        ("id", "-x"),
-        ("id", "a/b"),
-        ("id", "a" * 65),
-        *(("id", api.name) for api in NEWS_APIS),
-        ("id", "Export"),
-        ("id", "import"),
-        ("id", 5),
+        ("feed_id", ""),
+        ("feed_id", "-x"),
+        ("feed_id", "a/b"),
+        ("feed_id", "a" * 65),
+        *(("feed_id", api.name) for api in NEWS_APIS),
+        ("feed_id", "Export"),
+        ("feed_id", "import"),
+        ("feed_id", 5),
         ("priority", 0),
         ("priority", -1),
         ("priority", "1.0"),
@@ -124,9 +124,9 @@ def test_a_value_that_breaks_a_rule_is_refused_by_the_name_of_its_field(field: s
         ("url", "https://example.com/" + "a" * 1980, "https://example.com/" + "a" * 1981),
         ("source_name", "x" * 200, "x" * 201),
         ("source_name", "X", ""),
-        ("id", "a" * 64, "a" * 65),
-        ("id", "a", ""),
-        ("id", "A.b_c-9", ".b"),
+        ("feed_id", "a" * 64, "a" * 65),
+        ("feed_id", "a", ""),
+        ("feed_id", "A.b_c-9", ".b"),
         ("priority", 1000, 1000.001),
         ("priority", 0.001, 0),
         ("source_priority", 1, 0),
@@ -135,9 +135,9 @@ def test_a_value_that_breaks_a_rule_is_refused_by_the_name_of_its_field(field: s
     ],
 )
 def test_a_value_is_accepted_up_to_its_limit(field: str, value: Any, too_much: Any) -> None:
-    stored = {"url": "feed_url", "id": "feed_id", "priority": "priority_score"}.get(field, field)
+    stored = {"url": "feed_url", "priority": "priority_score"}.get(field, field)
     assert getattr(new_feed(posted(**{field: value}), NOW), stored) == value
-    assert feed_change({field: value}) == {field: value} if field != "id" else True
+    assert feed_change({field: value}) == {field: value} if field != "feed_id" else True
     with pytest.raises(InvalidInput, match=f"^{field}: must be"):
         new_feed(posted(**{field: too_much}), NOW)
 
@@ -155,10 +155,10 @@ def test_a_feed_needs_a_url_and_a_name(name: str) -> None:
 
 
 def test_an_unknown_field_is_refused_with_those_that_there_are() -> None:
-    known = "url, source_name, id, priority, source_priority, enabled, credential, daily_limit, full_text, tags"
+    known = "url, source_name, feed_id, priority, source_priority, enabled, credential, daily_limit, full_text, tags"
     with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known}$"):
         new_feed(posted(colour="blue"), NOW)
-    with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known.replace(' id,', '')}$"):
+    with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known.replace(' feed_id,', '')}$"):
         feed_change({"colour": "blue"})
 
 
@@ -200,7 +200,7 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated_in_the_error() -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from(["url", "source_name", "id", "priority", "enabled", "credential"]),
+        st.sampled_from(["url", "source_name", "feed_id", "priority", "enabled", "credential"]),
         st.none() | st.text() | st.integers() | st.floats() | st.booleans() | st.just(URL),
     )
 )
@@ -228,8 +228,8 @@ def test_a_new_feed_is_due_at_once_and_a_disabled_one_has_the_reason() -> None:
 
 
 def test_an_id_never_changes() -> None:
-    with pytest.raises(InvalidInput, match="never changes"):
-        feed_change({"id": "other"})
+    with pytest.raises(InvalidInput, match="feed_id: no such field"):
+        feed_change({"feed_id": "other"})
 
 
 @pytest.mark.parametrize("name", ["url", "source_name", "priority", "source_priority", "enabled"])

@@ -63,7 +63,8 @@ async def test_the_feeds_may_be_in_the_file_with_the_settings_of_ingestion(regis
 async def test_a_known_feed_is_changed_in_the_fields_of_the_list_only(
     registry: FeedRegistry,
 ) -> None:
-    await apply_yaml(registry, b"feeds: [{id: a, url: 'https://a.example/', source_name: A, source_priority: 7}]", NOW)
+    first = b"feeds: [{feed_id: a, url: 'https://a.example/', source_name: A, source_priority: 7}]"
+    await apply_yaml(registry, first, NOW)
     report = await apply_yaml(registry, b"feeds: [{url: 'https://a.example', source_name: B, enabled: false}]", NOW)
     assert ids(report.changed) == ["a"]
     feed = await registry.get("a")
@@ -78,7 +79,7 @@ feeds:
   - url: "https://b.example/"
     source_name: B
     prio: 1
-  - id: 7
+  - feed_id: 7
     url: "https://c.example/"
     source_name: C
   - 1: 2

@@ -112,7 +112,7 @@ def test_the_articles_of_a_search_are_those_of_the_publishers_that_it_names() ->
 
 
 def test_a_posted_name_replaces_that_of_the_preset() -> None:
-    given = {"preset": "stack-overflow", "values": {"tag": "c#"}, "source_name": "C sharp", "id": None}
+    given = {"preset": "stack-overflow", "values": {"tag": "c#"}, "source_name": "C sharp", "feed_id": None}
     assert PRESETS.resolved(given) == {"url": "https://stackoverflow.com/feeds/tag/c%23", "source_name": "C sharp"}
 
 

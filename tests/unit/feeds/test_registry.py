@@ -50,10 +50,10 @@ async def test_feeds_that_are_here_already_are_found_in_two_reads(store: Store) 
 
 
 async def test_an_id_of_another_feed_is_a_conflict_and_leaves_the_address_free(registry: FeedRegistry) -> None:
-    await registry.add(wanted(id="news"))
+    await registry.add(wanted(feed_id="news"))
     with pytest.raises(Conflict, match="id: news"):
-        await registry.add(wanted("https://other.example/", id="news"))
-    assert (await registry.add(wanted("https://other.example/", id="other"))).is_new
+        await registry.add(wanted("https://other.example/", feed_id="news"))
+    assert (await registry.add(wanted("https://other.example/", feed_id="other"))).is_new
 
 
 async def test_the_url_that_a_feed_was_redirected_to_is_that_feed(registry: FeedRegistry, store: SqliteStore) -> None:
@@ -68,7 +68,7 @@ async def test_the_url_that_a_feed_was_redirected_to_is_that_feed(registry: Feed
 async def test_many_that_add_one_address_at_once_get_one_feed(store: SqliteStore, watch: Watch, seed: int) -> None:
     several = [FeedRegistry(hesitant(store, seed * 100 + n), watch) for n in range(8)]
     results = await asyncio.gather(
-        *(each.add(wanted(SPELLINGS[n % 4], id=f"id-{n}")) for n, each in enumerate(several))
+        *(each.add(wanted(SPELLINGS[n % 4], feed_id=f"id-{n}")) for n, each in enumerate(several))
     )
     assert len({result.feed.feed_id for result in results}) == 1
     assert sum(result.is_new for result in results) == 1
@@ -80,8 +80,8 @@ async def test_adding_an_address_while_another_feed_moves_there_leaves_one_feed_
     store: SqliteStore, watch: Watch, seed: int
 ) -> None:
     registry = FeedRegistry(hesitant(store, seed), watch)
-    await registry.add(wanted("https://old.example/", id="a"))
-    await asyncio.gather(registry.change("a", {"url": URL}), registry.add(wanted(id="b")), return_exceptions=True)
+    await registry.add(wanted("https://old.example/", feed_id="a"))
+    await asyncio.gather(registry.change("a", {"url": URL}), registry.add(wanted(feed_id="b")), return_exceptions=True)
     at_the_address = [feed for feed in await feeds_in(store) if feed.feed_url == URL]
     assert len(at_the_address) == 1
 
@@ -89,17 +89,17 @@ async def test_adding_an_address_while_another_feed_moves_there_leaves_one_feed_
 @pytest.mark.parametrize("writes", range(3))
 async def test_an_add_that_broke_off_is_finished_by_the_next(store: SqliteStore, watch: Watch, writes: int) -> None:
     try:
-        await FeedRegistry(mortal(store, writes), watch).add(wanted(id="first"))
+        await FeedRegistry(mortal(store, writes), watch).add(wanted(feed_id="first"))
     except Crash:
         assert writes < 2
-    added = await FeedRegistry(store, watch).add(wanted(id="second"))
+    added = await FeedRegistry(store, watch).add(wanted(feed_id="second"))
     assert [feed.feed_id for feed in await feeds_in(store)] == [added.feed.feed_id]
 
 
 @pytest.mark.parametrize("writes", range(4))
 async def test_a_move_that_broke_off_can_be_done_again(store: SqliteStore, watch: Watch, writes: int) -> None:
     registry = FeedRegistry(store, watch)
-    await registry.add(wanted("https://old.example/", id="a"))
+    await registry.add(wanted("https://old.example/", feed_id="a"))
     try:
         await FeedRegistry(mortal(store, writes), watch).change("a", {"url": URL})
     except Crash:
@@ -112,13 +112,13 @@ async def test_an_address_whose_feed_never_moved_there_is_free_again_after_a_min
     store: SqliteStore, watch: Watch
 ) -> None:
     registry = FeedRegistry(store, watch)
-    await registry.add(wanted("https://old.example/", id="a"))
+    await registry.add(wanted("https://old.example/", feed_id="a"))
     with pytest.raises(Crash):
         await FeedRegistry(mortal(store, 1), watch).change("a", {"url": URL})
     with pytest.raises(Conflict, match="just now"):
-        await registry.add(wanted(id="b"))
+        await registry.add(wanted(feed_id="b"))
     watch.now += timedelta(minutes=2)
-    assert (await registry.add(wanted(id="b"))).feed.feed_id == "b"
+    assert (await registry.add(wanted(feed_id="b"))).feed.feed_id == "b"
 
 
 @pytest.mark.parametrize("writes", range(3))
@@ -148,7 +148,7 @@ async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_aga
 async def test_a_feed_that_is_saved_while_it_is_removed_leaves_nothing_behind(
     store: SqliteStore, watch: Watch, calls: int, had_seen: bool
 ) -> None:
-    added = (await FeedRegistry(store, watch).add(wanted(id="news"))).feed
+    added = (await FeedRegistry(store, watch).add(wanted(feed_id="news"))).feed
     seen = feed_seen(feed_id="news").to_document()
     if had_seen:
         await store.upsert(FEEDS.name, seen)
@@ -167,7 +167,7 @@ async def test_a_feed_that_is_saved_while_it_is_removed_leaves_nothing_behind(
 
 
 async def test_a_removed_feed_leaves_no_documents_behind(registry: FeedRegistry, store: SqliteStore) -> None:
-    added = (await registry.add(wanted(id="news"))).feed
+    added = (await registry.add(wanted(feed_id="news"))).feed
     await store.upsert(FEEDS.name, feed_seen(feed_id="news").to_document())
     await registry.remove(added.feed_id)
     assert (await store.query(FEEDS.name, Query())).items == []
@@ -177,22 +177,22 @@ async def test_a_removed_feed_leaves_no_documents_behind(registry: FeedRegistry,
 
 async def test_a_url_of_another_feed_is_a_conflict(registry: FeedRegistry) -> None:
     await registry.add(wanted())
-    await registry.add(wanted("https://other.example/", id="other"))
+    await registry.add(wanted("https://other.example/", feed_id="other"))
     with pytest.raises(Conflict, match="url"):
         await registry.change("other", {"url": "http://example.com/feed/"})
     assert (await registry.get("other")).feed_url == "https://other.example/"
 
 
 async def test_a_feed_that_moved_releases_its_old_address(registry: FeedRegistry) -> None:
-    await registry.add(wanted(id="a"))
+    await registry.add(wanted(feed_id="a"))
     await registry.change("a", {"url": "https://new.example/"})
-    assert (await registry.add(wanted(id="b"))).is_new
+    assert (await registry.add(wanted(feed_id="b"))).is_new
     assert not (await registry.add(wanted("https://new.example/"))).is_new
 
 
 async def test_a_change_survives_a_worker_that_saves_at_the_same_moment(store: SqliteStore, watch: Watch) -> None:
     registry = FeedRegistry(hesitant(store, 3), watch)
-    await registry.add(wanted(id="a"))
+    await registry.add(wanted(feed_id="a"))
 
     async def save() -> None:
         for count in range(20):

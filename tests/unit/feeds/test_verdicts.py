@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from models.feed import Feed
+from models.resources.feeds import FeedResource
 from models.verdict import ADVICE, VERDICTS
 from services.feeds.form import changed_feed, new_feed
 from services.feeds.outcome import Counted, Failure, after_failure
@@ -67,7 +68,7 @@ def test_each_condition_has_its_verdict_a_sentence_and_advice(name: str) -> None
     assert found.verdict == name
     reason = found.verdict_reason or ""
     assert (reason[0].isupper(), reason[-1], reason.count(". ") <= 1) == (True, ".", True)
-    assert found.shown()["verdict_advice"] == ADVICE[found.verdict]
+    assert FeedResource.of(found).verdict_advice == ADVICE[found.verdict]
     assert (found.verdict_since or NOW + DAY) <= found.updated_at
 
 

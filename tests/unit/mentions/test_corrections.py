@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from models.correction import AnalyzerJudgement, Correction, JudgedPassage
-from models.tool import Reviews, shown_reviews
+from models.resources.tools import Precision
+from models.tool import Reviews
 from services.mentions.analyzers.port import Passage
 from services.mentions.corrections import (
     MOST_JUDGED_CHARACTERS,
@@ -237,13 +238,15 @@ def test_the_counts_of_a_tool_follow_its_corrections() -> None:
     assert (two.corrections, two.reviews) == (2, {"words/1": Reviews(reviewed=1)})
     none = with_reviews(two, [(second, undone(second))], NOW)
     assert (none.corrections, none.reviews) == (3, {})
-    assert none.shown()["precision"] == {**Reviews().shown(), "by_analyzer": {}}
+    assert Precision.of(none.reviews).shown() == {**Reviews().shown(), "by_analyzer": {}}
 
 
 def test_shares_are_null_while_there_is_nothing_to_measure_them_by() -> None:
     assert Reviews().shown()["precision"] is None
     assert Reviews(reviewed=1).shown() | {"sentiment_accuracy": None} == Reviews(reviewed=1).shown()
-    found = shown_reviews({"a/1": Reviews(reviewed=3, about_tool=2, scored=2, sentiment_right=1), "b/1": Reviews()})
+    found = Precision.of(
+        {"a/1": Reviews(reviewed=3, about_tool=2, scored=2, sentiment_right=1), "b/1": Reviews()}
+    ).shown()
     assert (found["precision"], found["sentiment_accuracy"]) == (0.6667, 0.5)
     assert list(found["by_analyzer"]) == ["a/1", "b/1"]
 

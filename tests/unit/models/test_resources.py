@@ -12,6 +12,7 @@ from tests import documents, resources
 
 # The stored fields that no view shows.
 HIDDEN = {
+    "Feed": {"traffic"},
     "Article": {
         *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources", "other_words", "words"),
     },

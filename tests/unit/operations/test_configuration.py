@@ -52,7 +52,7 @@ ingestion:
 
 # Feed sources configuration
 feeds:
-  - id: "reuters-world"
+  - feed_id: "reuters-world"
     url: "https://www.reuters.com/rssFeed/worldNews"
     source_name: "Reuters"
     priority: 1.0

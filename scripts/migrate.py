@@ -3,8 +3,9 @@
 
     .venv/bin/python scripts/migrate.py [--list] [--data DIR]
 
-The settings in the environment or in local.settings.json name the store. A second run does nothing; a run after a crash
-continues. --list shows each migration and when it was run, and runs none.
+The settings in the environment or in local.settings.json name the store. The file of the embedded store is copied
+first. A second run does nothing; a run after a crash continues. --list shows each migration and when it was run, and
+runs none.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from scripts.dev import need_packages  # noqa: E402
 
 need_packages()
 
-from models.errors import ToolpulseError  # noqa: E402
+from models.errors import ToolpulseError, WrongSettings  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
 from services.operations.migrations.runner import MIGRATIONS, records, run_pending  # noqa: E402
 from services.ports import Store  # noqa: E402
+from services.setting_names import unknown  # noqa: E402
+from services.settings import Settings, table  # noqa: E402
 
 
 async def show(store: Store) -> None:
@@ -44,6 +47,8 @@ async def show(store: Store) -> None:
 
 
 async def migrate(settings: Mapping[str, str], *, only_list: bool) -> None:
+    if not only_list:
+        await container.copy_before_upgrade(Settings.load(settings))
     built = await container.build(settings, migrate=False)
     try:
         if only_list:
@@ -66,6 +71,8 @@ def main(arguments: list[str]) -> int:
     chosen = {} if given.data is None else {"DATA_DIR": given.data}
     try:
         settings, _ = app_settings(ROOT, chosen, os.environ)
+        if problems := unknown(settings, table()):
+            raise WrongSettings(*problems)
         asyncio.run(migrate({**settings, **os.environ, **chosen}, only_list=given.list))
     except (ToolpulseError, Refused) as error:
         print(error, file=sys.stderr)

@@ -563,12 +563,30 @@ async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now) 
 async def _opened_store(
     settings: Settings, clock: Clock, credential: NewCredential, resources: AsyncExitStack, *, migrate: bool
 ) -> SqliteStore | CosmosStore:
+    migrate = migrate and settings.store == "sqlite"
+    if migrate:
+        await copy_before_upgrade(settings)
     adapter = _store(settings, clock, credential)
     resources.push_async_callback(adapter.close)
     await adapter.ensure_containers()
-    if migrate and settings.store == "sqlite":
+    if migrate:
         await _migrate(adapter, clock)
     return adapter
+
+
+async def copy_before_upgrade(settings: Settings) -> None:
+    """Copies the file of the embedded store if migrations are pending. Raises Unusable if the file is newer."""
+    if settings.store == "sqlite":
+        from services.operations.migrations.runner import MIGRATIONS
+        from services.store.sqlite_upgrade import copy_before_upgrade as copied
+
+        copy = await asyncio.to_thread(copied, _file_of(settings), MIGRATIONS[-1].number)
+        if copy is not None:
+            logs.log_event(log, logging.INFO, "copied_before_upgrade", copy=str(copy))
+
+
+def _file_of(settings: Settings) -> Path:
+    return Path(settings.data_dir) / "toolpulse.db"
 
 
 async def _migrate(store: Store, clock: Clock) -> None:
@@ -628,7 +646,7 @@ def _store(settings: Settings, clock: Clock, credential: NewCredential) -> Sqlit
     if settings.store == "sqlite":
         from services.store.sqlite import SqliteStore
 
-        return SqliteStore(Path(settings.data_dir) / "toolpulse.db", clock)
+        return SqliteStore(_file_of(settings), clock)
     from services.store.cosmos import CosmosStore
 
     return CosmosStore(

@@ -73,6 +73,14 @@ class DataFolder:
         self._lock.close()
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keeps hosts away from the folder, which is made if need be. Raises Refused if a host has it, and OSError."""
+    path.mkdir(parents=True, exist_ok=True)
+    with _locked(path / LOCK, ""):
+        yield
+
+
 def unusable(folder: Path, error: sqlite3.Error) -> str:
     """The file of the queues, why it cannot be used, and what to do."""
     # SQLITE_ERROR: the tables are not of this program, or not of this version.

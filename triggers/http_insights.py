@@ -3,52 +3,100 @@
 import azure.functions as func
 
 from models.errors import InvalidInput
+from services.articles.listing import SAID
 from services.container import Container
 from services.figures.movement_reader import Asked
 from services.figures.trends import STEPS
-from services.mentions.listing import check_sentiment, mentions_between
+from services.mentions.listing import mentions_between
 from services.runs.listing import asked_time
+from triggers import insight_shapes, shapes
 from triggers.bindings import endpoint
-from triggers.http_codec import choice, integer, json_response, list_response, page_of, page_response
+from triggers.declared import a_list, ok
+from triggers.http_codec import json_response, list_response, page_response
+from triggers.parameters import PAGE, given_of, maybe_one_of, maybe_whole, one_of, page_of, time
 
 insights_http = func.Blueprint()
 
 MOST_SHIFT_HOURS = 1000
+PERIOD = one_of("period", tuple(STEPS), "How long the trends are.", "HOUR_24")
+FROM = time("from", "Where the time begins.", "2026-02-21T20:00:00Z")
+TO = time("to", "Where it ends.", "2026-02-22T20:00:00Z")
+SHIFT = maybe_whole(
+    "shift_hours", 1, MOST_SHIFT_HOURS, "By how many hours the other time is earlier. Absent: it ends at `from`.", 24
+)
+SENTIMENT = maybe_one_of("sentiment", SAID, "Mentions that say so. A page may then be shorter than `limit`.")
+SINCE = time("since", "Published then or later.", "2026-02-21T20:00:00Z")
+UNTIL = time("until", "Published before.", "2026-02-22T20:00:00Z")
+TAG = "Sentiment"
 
 
-@endpoint(insights_http, "GET", "sentiment/trends", "period", "limit", "cursor")
+@endpoint(
+    insights_http,
+    "GET",
+    "sentiment/trends",
+    PERIOD,
+    *PAGE,
+    summary="List the trends of all active tools",
+    tag=TAG,
+    answers=[ok(a_list("Trends", insight_shapes.TREND))],
+)
 async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    period = choice(req, "period", "HOUR_24", tuple(STEPS))
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
-    rows = await services.figures.trends.of_tools(page.items, period, services.clock())
+    rows = await services.figures.trends.of_tools(page.items, PERIOD.of(req), services.clock())
     return list_response(rows.items, page.next, (*page.unreadable, *rows.unreadable))
 
 
-@endpoint(insights_http, "GET", "tools/{tool}/movement", "from", "to", "shift_hours")
+@endpoint(
+    insights_http,
+    "GET",
+    "tools/{tool}/movement",
+    FROM,
+    TO,
+    SHIFT,
+    summary="Say what a figure is made of, and what moved it",
+    tag=TAG,
+    answers=[ok(insight_shapes.MOVEMENT)],
+)
 async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    given = given_of(req, (FROM, TO))
     for name in ("from", "to"):
-        if name not in req.params:
+        if name not in given:
             raise InvalidInput(name, "needed: a time such as 2026-02-21T20:00:00Z")
-    shift = req.params.get("shift_hours")
-    hours = None if shift is None else integer(shift, "shift_hours", 1, 1, MOST_SHIFT_HOURS)
-    start, end = (asked_time(name, req.params[name]) for name in ("from", "to"))
-    asked = Asked.of(start, end, hours, services.clock())
+    start, end = (asked_time(name, given[name]) for name in ("from", "to"))
+    asked = Asked.of(start, end, SHIFT.of(req), services.clock())
     tool = await services.tools.get(req.route_params["tool"])
     movement = await services.figures.movements.of(tool.tool_id, asked)
     completeness = await services.figures.completeness.of_all()
     return json_response({"tool_id": tool.tool_id, "tool": tool.primary_name, **movement, **completeness.shown()})
 
 
-@endpoint(insights_http, "GET", "tools/{tool}/mentions", "since", "until", "sentiment", "limit", "cursor")
+@endpoint(
+    insights_http,
+    "GET",
+    "tools/{tool}/mentions",
+    SINCE,
+    UNTIL,
+    SENTIMENT,
+    *PAGE,
+    summary="List the mentions of a tool, latest first",
+    tag=TAG,
+    answers=[ok(a_list("Mentions", shapes.MENTION))],
+)
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    said = check_sentiment(req.params.get("sentiment"))
-    times = {name: asked_time(name, req.params[name]) for name in ("since", "until") if name in req.params}
+    times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
     tool = await services.tools.get(req.route_params["tool"])
     limit, cursor = page_of(req)
-    return page_response(await mentions_between(services.store, tool.tool_id, times, limit, cursor, said))
+    return page_response(await mentions_between(services.store, tool.tool_id, times, limit, cursor, SENTIMENT.of(req)))
 
 
-@endpoint(insights_http, "GET", "tools/{tool}/mentions/{article_id}")
+@endpoint(
+    insights_http,
+    "GET",
+    "tools/{tool}/mentions/{article_id}",
+    summary="Get a mention, passage by passage",
+    tag=TAG,
+    answers=[ok(insight_shapes.MENTION_ALONE)],
+)
 async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     article = await services.articles.get(req.route_params["article_id"])

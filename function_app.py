@@ -3,6 +3,7 @@
 import azure.functions as func
 
 from triggers.http_articles import articles_http
+from triggers.http_contract import contract_http
 from triggers.http_corrections import corrections_http
 from triggers.http_feeds import feeds_http
 from triggers.http_grouping import grouping_http
@@ -19,6 +20,7 @@ from triggers.timers import timers
 app = func.FunctionApp()
 for blueprint in (
     articles_http,
+    contract_http,
     corrections_http,
     feeds_http,
     history_http,

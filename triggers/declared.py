@@ -32,15 +32,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One status of an endpoint that is no problem. `shape` is None for an answer without a body. `links` lead from a
-    field of the answer to the endpoints that take it."""
+    """One status of an endpoint that is no problem. `shape` is None for an answer without a body."""
 
     status: int
     about: str
     shape: Shape | None = None
     media_types: tuple[str, ...] = JSON
     headers: Mapping[str, Header] = field(default_factory=dict)
-    links: Mapping[str, Schema] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +114,11 @@ def created(shape: Shape, about: str, **more: Any) -> Answer:
 
 
 def accepted_as_run(shape: Shape, about: str = "Accepted: a run does the work.") -> Answer:
-    return Answer(202, about, shape, headers={"Location": Header("The path of the run.")}, links=OF_RUN)
+    return Answer(202, about, shape, headers={"Location": Header("The path of the run.")})
 
 
 def no_content_after(about: str) -> Answer:
     return Answer(204, about)
-
-
-OF_RUN: Mapping[str, Schema] = {
-    "run": {"operationId": "get_run", "parameters": {"run_id": "$response.body#/run_id"}},
-}
 
 
 def a_list(title: str, item: Shape, **more: Any) -> Schema:

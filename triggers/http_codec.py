@@ -94,6 +94,7 @@ def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
 
 
 JSON = ("application/json",)
+PROBLEM = "application/problem+json"
 OPML = ("text/x-opml", "text/xml", "application/xml")
 FORM = "multipart/form-data"
 FILE_FIELD = "file"
@@ -149,7 +150,7 @@ def problem(
     status: int, title: str, detail: str, headers: Mapping[str, str] | None = None, **extra: str
 ) -> func.HttpResponse:
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extra}
-    return text_response(json.dumps(body, ensure_ascii=False), "application/problem+json", headers, status)
+    return text_response(json.dumps(body, ensure_ascii=False), PROBLEM, headers, status)
 
 
 def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> func.HttpResponse:

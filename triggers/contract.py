@@ -1,0 +1,375 @@
+"""The contract: an OpenAPI 3.1 document, made of what the endpoints declare. Pure.
+
+It is made when somebody asks for it first, not when the app starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from models.version import VERSION
+from triggers.declared import Answer, Body, Declared, File, Header, Shape
+from triggers.http_codec import MAX_BODY_BYTES, MAX_URL_CHARACTERS, PROBLEM
+
+ROOT = "/api/v1"
+_REF = "#/components/schemas/"
+_RESOURCE = "Resource"
+"""Classes of models/resources end so; the contract leaves it out."""
+
+ABOUT = """\
+Sentiment about the tools that you watch, from the news.
+
+Times are ISO 8601 in UTC. Unknown fields and parameters are refused. Errors are problem documents (RFC 9457).
+Every response has `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy` and `Cross-Origin-Resource-Policy`.
+A HEAD request is answered as GET, without the body. The guide is docs/api.md.
+"""
+
+TAGS: Mapping[str, str] = {
+    "Tools": "What is watched: products, libraries, tickers.",
+    "Sentiment": "Aggregates, and the mentions behind them.",
+    "History": "Figures by day and by hour.",
+    "Articles": "What was published, each article once.",
+    "Stories": "Articles about one event.",
+    "Signals": "What a story suggests for a tool.",
+    "Feeds": "The sources.",
+    "Corrections": "What people say of mentions, sources and phrases.",
+    "Grouping": "What people say of articles and stories that belong together, and why things were put together.",
+    "Runs": "Work, with its attempts.",
+    "Hosts": "What requests to the hosts of feeds cost.",
+    "Cache": "The cached aggregates.",
+    "Quarantine": "What waits for the decision of a person.",
+    "Export": "Everything, page by page.",
+    "Operations": "Health, metrics and queues.",
+}
+
+PROBLEMS: Mapping[int, str] = {
+    400: "A parameter, a field or the body breaks a rule. `field` names it, `allowed` says what is allowed.",
+    401: "A key is missing or wrong. For the function key, the host answers without a body.",
+    404: "Nothing has this id or name.",
+    409: "Another document has this identity, or the state of the document does not allow the change.",
+    412: "Other writers kept changing the document: try again.",
+    413: f"The body is over {MAX_BODY_BYTES:,} bytes.",
+    414: f"The URL is over {MAX_URL_CHARACTERS:,} characters.",
+    415: "The body is of another media type.",
+    500: "A stored document cannot be read, or an unexpected error: the log has it under `correlation_id`.",
+    503: "The store, a queue or an analyzer did not answer, or the settings of the app are wrong.",
+}
+
+PROBLEM_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "description": "An error, as of RFC 9457.",
+    "properties": {
+        "type": {"type": "string", "const": "about:blank"},
+        "title": {"type": "string", "description": "The kind of error."},
+        "status": {"type": "integer", "description": "The status of the response."},
+        "detail": {"type": "string", "description": "What is wrong, in words."},
+        "field": {"type": "string", "description": "The field or parameter that breaks a rule."},
+        "allowed": {"type": "string", "description": "What is allowed there."},
+        "correlation_id": {"type": "string", "description": "The log has the traceback under this id."},
+        "kind": {"type": "string", "description": "The kind of a stored document that cannot be read."},
+        "key": {"type": "string", "description": "Its key."},
+    },
+    "required": ["type", "title", "status", "detail"],
+    "example": {
+        "type": "about:blank",
+        "title": "Invalid input",
+        "status": 400,
+        "detail": "limit: a whole number from 1 to 500, not '0'",
+        "field": "limit",
+        "allowed": "a whole number from 1 to 500, not '0'",
+    },
+}
+
+NO_STORE = Header("No cache may keep the answer.", {"type": "string", "const": "no-store"})
+RETRY_AFTER = Header("The seconds to wait.", {"type": "integer", "minimum": 0}, is_always_there=False)
+
+IDS: Mapping[str, str] = {
+    "tool_id": "tool",
+    "feed_id": "feed_id",
+    "source_id": "article_id",
+    "event_id": "event_id",
+    "run_id": "run_id",
+    "quarantine_id": "quarantine_id",
+}
+"""The fields of answers that name something, with the part of a path that takes it."""
+
+SECURITY: Mapping[str, Any] = {
+    "functionKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-functions-key",
+        "description": "A key of the Functions app. The local host asks for one only if it serves other machines.",
+    },
+    "functionKeyInQuery": {
+        "type": "apiKey",
+        "in": "query",
+        "name": "code",
+        "description": "The same key, for programs that cannot send headers.",
+    },
+    "managementKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Management-Key",
+        "description": "`MANAGEMENT_KEY`, if it is set: for what changes something, or shows what an operator sees.",
+    },
+}
+
+
+def contract(endpoints: Sequence[Declared], *, reads_are_open: bool) -> dict[str, Any]:
+    """The document. `reads_are_open`: those that only read need no key (READ_AUTH_LEVEL)."""
+    schemas = _Schemas()
+    schemas.found["Problem"] = dict(PROBLEM_SCHEMA)
+    paths: dict[str, dict[str, Any]] = {}
+    for each in endpoints:
+        operation = _operation(each, schemas, _keys(each, reads_are_open=reads_are_open))
+        paths.setdefault(f"{ROOT}/{each.route}".rstrip("/"), {})[each.method.lower()] = operation
+    used = {each.tag for each in endpoints}
+    document = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "toolpulse",
+            "version": VERSION,
+            "description": ABOUT,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": about} for name, about in TAGS.items() if name in used],
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "schemas": dict(sorted(schemas.found.items())),
+            "responses": {f"Problem{status}": _problem(status, about) for status, about in PROBLEMS.items()},
+            "securitySchemes": dict(SECURITY),
+        },
+    }
+    _add_links(document)
+    return document
+
+
+def _keys(endpoint: Declared, *, reads_are_open: bool) -> list[dict[str, list[str]]]:
+    """What a request needs; an empty list is nothing."""
+    if endpoint.is_open or (reads_are_open and not endpoint.is_management):
+        return []
+    also: dict[str, list[str]] = {"managementKey": []} if endpoint.is_management else {}
+    return [{"functionKey": [], **also}, {"functionKeyInQuery": [], **also}]
+
+
+def _operation(endpoint: Declared, schemas: _Schemas, keys: list[dict[str, list[str]]]) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "operationId": endpoint.function,
+        "tags": [endpoint.tag],
+        "summary": endpoint.summary,
+        "security": keys,
+        "responses": _responses(endpoint, schemas, has_keys=bool(keys)),
+    }
+    if endpoint.about:
+        shown["description"] = endpoint.about
+    if endpoint.parameters:
+        shown["parameters"] = [each.described() for each in endpoint.parameters]
+    if endpoint.body is not None:
+        shown["requestBody"] = _body(endpoint.body, schemas)
+    return shown
+
+
+def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
+    if isinstance(body, File):
+        content = {media_type: _file(media_type, body.example) for media_type in body.media_types}
+        return {"description": body.about, "required": True, "content": content}
+    schemas.add(body.name, body.schema())
+    described: dict[str, Any] = {"schema": {"$ref": f"{_REF}{body.name}"}}
+    if body.examples:
+        described["examples"] = {
+            name.replace(" ", "_"): {"summary": name, "value": dict(value)} for name, value in body.examples.items()
+        }
+    return {"required": bool(body.required), "content": {"application/json": described}}
+
+
+def _file(media_type: str, example: str) -> dict[str, Any]:
+    if media_type != "multipart/form-data":
+        return {"schema": {"type": "string"}, "example": example}
+    file = {"type": "string", "contentMediaType": "text/x-opml"}
+    return {
+        "schema": {"type": "object", "properties": {"file": file}, "required": ["file"]},
+        "example": {"file": example},
+    }
+
+
+def _responses(endpoint: Declared, schemas: _Schemas, *, has_keys: bool) -> dict[str, Any]:
+    found = {str(each.status): _answer(each, schemas) for each in endpoint.answers}
+    for status in _problem_statuses(endpoint, has_keys=has_keys):
+        if str(status) in found:  # health answers 503 with its report, or with a problem
+            found[str(status)]["content"][PROBLEM] = {"schema": {"$ref": f"{_REF}Problem"}}
+            found[str(status)]["headers"]["Retry-After"] = _header(RETRY_AFTER)
+        elif status in endpoint.problems:
+            found[str(status)] = _problem(status, f"{endpoint.problems[status]} {_usual(endpoint, status)}".strip())
+        else:
+            found[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
+    return dict(sorted(found.items()))
+
+
+def _usual(endpoint: Declared, status: int) -> str:
+    """What the status says besides what the endpoint says of it."""
+    is_usual = status in (400, 412) or (status == 404 and "{" in endpoint.route)
+    return PROBLEMS[status] if is_usual else ""
+
+
+def _problem_statuses(endpoint: Declared, *, has_keys: bool) -> list[int]:
+    statuses = {500, 503, *endpoint.problems}
+    if not endpoint.is_open:
+        statuses |= {400, 414}
+    if has_keys:
+        statuses.add(401)
+    if "{" in endpoint.route or any(each.name == "tool" for each in endpoint.parameters):
+        statuses.add(404)
+    if endpoint.body is not None:
+        statuses |= {413, 415}
+    if endpoint.method != "GET":
+        statuses.add(412)
+    return sorted(statuses)
+
+
+def _problem(status: int, about: str) -> dict[str, Any]:
+    headers = {"Cache-Control": NO_STORE, **({"Retry-After": RETRY_AFTER} if status == 503 else {})}
+    content = {PROBLEM: {"schema": {"$ref": f"{_REF}Problem"}}}
+    return {
+        "description": about,
+        "headers": {name: _header(each) for name, each in headers.items()},
+        "content": content,
+    }
+
+
+def _answer(answer: Answer, schemas: _Schemas) -> dict[str, Any]:
+    headers = {"Cache-Control": NO_STORE, **answer.headers}
+    shown: dict[str, Any] = {
+        "description": answer.about,
+        "headers": {name: _header(each) for name, each in headers.items()},
+    }
+    if answer.shape is not None:
+        shown["content"] = {"application/json": {"schema": schemas.of(answer.shape)}}
+    elif answer.status == 200:
+        shown["content"] = {media_type: {"schema": {"type": "string"}} for media_type in answer.media_types}
+    return shown
+
+
+def _header(header: Header) -> dict[str, Any]:
+    return {"description": header.about, "required": header.is_always_there, "schema": dict(header.schema)}
+
+
+class _Schemas:
+    """The named schemas of the contract."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = {}
+
+    def of(self, shape: Shape) -> dict[str, Any]:
+        """The schema of the shape, or a reference to it if it has a name. Raises ValueError for two of one name."""
+        if isinstance(shape, type):
+            return self._of_model(shape)
+        described = {name: self._within(value) for name, value in shape.items()}
+        title = described.pop("title", None)
+        if title is None:
+            return described
+        return self.add(title, described)
+
+    def add(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        if self.found.setdefault(name, schema) != schema:
+            raise ValueError(f"two schemas have the name {name}")
+        return {"$ref": f"{_REF}{name}"}
+
+    def _within(self, value: Any) -> Any:
+        if isinstance(value, type) or (isinstance(value, Mapping) and "title" in value and "type" in value):
+            return self.of(value)
+        if isinstance(value, Mapping):
+            return {name: self._within(each) for name, each in value.items()}
+        return [self._within(each) for each in value] if isinstance(value, list | tuple) else value
+
+    def _of_model(self, model: type[Any]) -> dict[str, Any]:
+        schema = model.model_json_schema(mode="serialization", ref_template=f"{_REF}{{model}}")
+        for name, each in schema.pop("$defs", {}).items():
+            self.add(_public(name), _plain(each))
+        if "$ref" in schema:  # a model that refers to itself
+            return {"$ref": f"{_REF}{_public(schema['$ref'].removeprefix(_REF))}"}
+        return self.add(_public(model.__name__), _plain(schema))
+
+
+def _public(name: str) -> str:
+    return name.removesuffix(_RESOURCE)
+
+
+def _plain(schema: Any) -> Any:
+    """Without the titles that repeat the names of fields, and with the public names of classes."""
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name == "title" and isinstance(value, str):
+            continue
+        if name == "$ref" and isinstance(value, str):
+            plain[name] = _REF + _public(value.removeprefix(_REF))
+        elif name == "properties" and isinstance(value, dict):
+            plain[name] = {field: _plain(each) for field, each in value.items()}
+        else:
+            plain[name] = _plain(value)
+    return plain
+
+
+def _add_links(document: dict[str, Any]) -> None:
+    """Links from the ids in answers to the endpoints that read what they name, and from a page to the next one."""
+    readers: dict[str, list[str]] = {}
+    for path, method, operation in _operations(document):
+        parts = re.findall(r"\{(\w+)\}", path)
+        if method == "get" and len(parts) == 1:
+            readers.setdefault(parts[0], []).append(operation["operationId"])
+    for _, _, operation in _operations(document):
+        for status, response in operation["responses"].items():
+            content = response.get("content", {}).get("application/json")
+            if content is None or not status.startswith("2"):
+                continue
+            properties = _properties(document, content["schema"])
+            links = dict(_links(properties, "", readers))
+            if "items" in properties:
+                of_item = _properties(document, properties["items"].get("items", {}))
+                links |= dict(_links(of_item, "/items/0", readers, alone=True))
+                links |= _to_next(operation, properties)
+            if links:
+                response["links"] = links
+
+
+def _to_next(operation: dict[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+    if "next" not in properties or "cursor" not in names:
+        return {}
+    of_path = {
+        each["name"]: f"$request.path.{each['name']}" for each in operation["parameters"] if each["in"] == "path"
+    }
+    parameters = {**of_path, "cursor": "$response.body#/next"}
+    return {"next": {"operationId": operation["operationId"], "parameters": parameters}}
+
+
+def _links(
+    properties: Mapping[str, Any], below: str, readers: Mapping[str, Sequence[str]], *, alone: bool = False
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for field, part in IDS.items():
+        if field in properties:
+            for operation in readers.get(part, ()):
+                if not alone or operation.startswith("get_"):
+                    yield (
+                        f"{operation}_by_{field}",
+                        {"operationId": operation, "parameters": {part: f"$response.body#{below}/{field}"}},
+                    )
+
+
+def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def _properties(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].removeprefix(_REF)]
+    found: Mapping[str, Any] = schema.get("properties", {})
+    return found

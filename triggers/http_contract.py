@@ -15,7 +15,7 @@ from triggers.page_files import PageFile, shipped_files
 contract_http = func.Blueprint()
 
 DASHBOARD, DOCS, CONTRACT = "/api/dashboard", "/api/docs", "/api/openapi.json"
-PAGE = "docs/index.html"
+PAGE = "reference/index.html"
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 import azure.functions as func
 
-from models.errors import InvalidInput
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.movement_reader import Asked
@@ -19,8 +18,8 @@ insights_http = func.Blueprint()
 
 MOST_SHIFT_HOURS = 1000
 PERIOD = one_of("period", tuple(STEPS), "How long the trends are.", "HOUR_24")
-FROM = time("from", "Where the time begins.", "2026-02-21T20:00:00Z")
-TO = time("to", "Where it ends.", "2026-02-22T20:00:00Z")
+FROM = time("from", "Where the time begins.", "2026-02-21T20:00:00Z", is_required=True)
+TO = time("to", "Where it ends.", "2026-02-22T20:00:00Z", is_required=True)
 SHIFT = maybe_whole(
     "shift_hours", 1, MOST_SHIFT_HOURS, "By how many hours the other time is earlier. Absent: it ends at `from`.", 24
 )
@@ -58,11 +57,7 @@ async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpRe
     answers=[ok(insight_shapes.MOVEMENT)],
 )
 async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    given = given_of(req, (FROM, TO))
-    for name in ("from", "to"):
-        if name not in given:
-            raise InvalidInput(name, "needed: a time such as 2026-02-21T20:00:00Z")
-    start, end = (asked_time(name, given[name]) for name in ("from", "to"))
+    start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
     asked = Asked.of(start, end, SHIFT.of(req), services.clock())
     tool = await services.tools.get(req.route_params["tool"])
     movement = await services.figures.movements.of(tool.tool_id, asked)

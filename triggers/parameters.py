@@ -127,7 +127,7 @@ def text(
     return Parameter[str | None](name, about, schema, read, None, is_required, example)
 
 
-def time(name: str, about: str, example: str | None = None) -> Parameter[str | None]:
+def time(name: str, about: str, example: str | None = None, *, is_required: bool = False) -> Parameter[str | None]:
     """A time with its offset, as text."""
     schema = {"type": "string", "format": "date-time"}
 
@@ -138,7 +138,7 @@ def time(name: str, about: str, example: str | None = None) -> Parameter[str | N
             raise InvalidInput(name, str(error)) from None
         return given
 
-    return Parameter[str | None](name, about, schema, read, None, example=example)
+    return Parameter[str | None](name, about, schema, read, None, is_required, example)
 
 
 def header(name: str, about: str, schema: Mapping[str, Any], example: str | None = None) -> Parameter[str | None]:

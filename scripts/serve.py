@@ -83,11 +83,13 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     if arguments.app.resolve() != _ROOT:
         parser.error("--app is for python -m scripts.local_host")
+    # One folder for the queues and the store.
+    settings = {"DATA_DIR": str(arguments.data.resolve()), **(demo.SETTINGS if arguments.demo else {})}
     sys.exit(
         main(
             command_of(
                 arguments,
-                settings=demo.SETTINGS if arguments.demo else {},
+                settings=settings,
                 check=_check_settings,
                 companion=_with_demo if arguments.demo else _without_demo,
                 worth_opening=_WORTH_OPENING,

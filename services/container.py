@@ -11,6 +11,7 @@ import gc
 import logging
 import os
 import random
+import secrets
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -52,6 +53,7 @@ from services.feeds.outage_states import Outages
 from services.feeds.presets import Presets
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
+from services.feeds.subscriptions import Subscriptions
 from services.fetch.limits import HostLimits
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
@@ -176,6 +178,7 @@ class Container:
     claims: Claims
     fetch_days: FetchDays
     host_figures: HostFigures
+    websub: Subscriptions
     ingestion: Ingestion
     articles: Articles
     documents: DocumentServices
@@ -435,6 +438,7 @@ async def build(
             claims=claims,
             fetch_days=FetchDays(store, clock),
             host_figures=HostFigures(store, clock),
+            websub=Subscriptions(store, fetcher, clock, settings.public_url, partial(secrets.token_urlsafe, 32)),
             ingestion=ingestion,
             articles=articles,
             documents=documents,

@@ -125,6 +125,11 @@ class Settings:
         section="fetcher",
         key="user_agent",
     )
+    public_url: str = setting(
+        "",
+        "Where hubs of feeds reach this app (WebSub), such as https://news.example; if not set, no hub is asked",
+        form=URL,
+    )
     allow_private_addresses: bool | tuple[str, ...] = setting(
         False,
         "Whether feeds may have private or loopback addresses: all, none, or these only; for development only",

@@ -15,11 +15,24 @@ from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, address_key
+from models.websub import FeedSubscription
 from services.feeds.form import changed_feed, is_feed_id
 from services.feeds.host_days import HostDays
 from services.feeds.listing import BY_ID, EVERY_FEED, ONLY_FEEDS, FeedFilter, Sorting, feeds_page
 from services.parse.urls import normalize_url
-from services.ports import Clock, Delete, Listed, Query, Store, Where, listed_documents, query_all
+from services.ports import (
+    Clock,
+    Delete,
+    Listed,
+    Operation,
+    Query,
+    Replace,
+    Store,
+    Where,
+    listed_documents,
+    query_all,
+    readable,
+)
 from services.store.containers import FEEDS
 
 _ENABLED = Where("enabled", "eq", True)
@@ -168,11 +181,24 @@ class FeedRegistry:
             await self._release(normalize_url(feed.feed_url), feed_id)
             seen = await self._store.read(FEEDS.name, feed_id, FeedSeen.ID)
             # `seen` is only ever written together with the feed, so the feed's ETag guards both.
-            both = [Delete(Feed.ID, feed.stored_etag), *([Delete(FeedSeen.ID)] if seen is not None else [])]
+            both: list[Operation] = [Delete(Feed.ID, feed.stored_etag)]
+            both += [Delete(FeedSeen.ID)] if seen is not None else []
+            both += await self._leaving(feed_id)
             with suppress(ChangedMeanwhile):
                 await self._store.batch(FEEDS.name, feed_id, both)
                 return
         raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
+
+    async def _leaving(self, feed_id: str) -> list[Operation]:
+        """Has the subscription of a feed that is removed ended: it is due now."""
+        stored = await self._store.read(FEEDS.name, feed_id, FeedSubscription.ID)
+        known = readable(stored, FeedSubscription.from_document)
+        now = self._clock()
+        return (
+            []
+            if known is None
+            else [Replace(known.changed(now, websub_due_at=now).to_document(), known.stored_etag or "")]
+        )
 
     def _check_credential(self, feed: Feed) -> None:
         if feed.credential is not None and self._credential is not None:

@@ -77,7 +77,7 @@ class HttpClient:
         self._transport = transport
         self._most_bytes = most_bytes
 
-    async def get(
+    async def send(
         self,
         url: URL,
         headers: Mapping[str, str],
@@ -85,12 +85,13 @@ class HttpClient:
         reservation: BodyReservation | None = None,
         *,
         read_body: bool = True,
+        form: bytes | None = None,
     ) -> Response | Failure:
         """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
-        does not count."""
+        does not count. A GET, or a POST of the `form`."""
         responded = False
         try:
-            request = _request(url, headers)
+            request = _request(url, headers, form)
             async with asyncio.timeout(seconds) as deadline:
                 response = await self._transport.handle_async_request(request)
                 responded = True
@@ -149,11 +150,11 @@ async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeo
     deadline.reschedule(now() + left)
 
 
-def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
+def _request(url: URL, headers: Mapping[str, str], form: bytes | None) -> httpx.Request:
     # With a stream, even an empty one, httpx adds no headers of its own.
-    return httpx.Request(
-        "GET", _as_httpx(str(url)), headers=[(n.encode(), v.encode()) for n, v in headers.items()], stream=_NO_BODY
-    )
+    method, body = ("GET", _NO_BODY) if form is None else ("POST", httpx.ByteStream(form))
+    pairs = [(n.encode(), v.encode()) for n, v in headers.items()]
+    return httpx.Request(method, _as_httpx(str(url)), headers=pairs, stream=body)
 
 
 _as_httpx = lru_cache(maxsize=1024)(httpx.URL)  # feeds are fetched again and again
@@ -221,7 +222,7 @@ class Resolver(AbstractResolver):
 
 
 class CheckedTransport(httpx.AsyncBaseTransport):
-    """Owns the connections. Sends requests without a body, and has no timeout of its own. `tls` and `resolver` replace
+    """Owns the connections. Sends the body of a POST only, and has no timeout of its own. `tls` and `resolver` replace
     the system's in tests."""
 
     def __init__(
@@ -243,7 +244,9 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
         url = URL(str(request.url), encoded=True)
         try:
-            received = await self._open_session().request(request.method, url, headers=headers, allow_redirects=False)
+            body = await request.aread() if request.method == "POST" else None
+            session = self._open_session()
+            received = await session.request(request.method, url, headers=headers, data=body, allow_redirects=False)
         except (aiohttp.ClientError, ssl.SSLError) as error:
             raise _as_httpx_error(error) from _system_error(error)
         response = httpx.Response(received.status, headers=_headers(received.raw_headers), stream=_Body(received))
@@ -308,13 +311,17 @@ class _Body(httpx.AsyncByteStream):
         self._response.release()
 
 
+_JOINED = (b"x-robots-tag", b"link")
+MOST_JOINED = 20_000
+
+
 def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """The first header of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding. Rules
-    for robots are joined: each of them counts."""
+    for robots and links are joined: each of them counts."""
     first: dict[bytes, bytes] = {}
     for name, value in headers:
         key, text = name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode()
-        if key == b"x-robots-tag" and key in first:
+        if key in _JOINED and key in first and len(first[key]) < MOST_JOINED:
             first[key] += b", " + text
         else:
             first.setdefault(key, text)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from models.raw_item import Freshness, ParsedDocument
 from models.values import is_web_url
 from services.parse.collected import Collected, Unreadable
+from services.parse.hubs import hub_in_document
 from services.parse.json_documents import read_json_feed
 from services.parse.text import headline_text
 from services.parse.urls import resolved
@@ -78,6 +79,7 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
         collected.document(headline_text(collected.title, is_html=False)[:1_000]),
         site_url=_web_url(base_url, collected.link),
         moved_to=_new_url(head),
+        hub=hub_in_document(head, base_url),
         freshness=_freshness(head.lower()),
     )
 

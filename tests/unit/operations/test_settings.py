@@ -39,6 +39,7 @@ REQUEST_TIMEOUT_SECONDS | 10 | a number from 1 to 120
 RETRY_ATTEMPTS | 3 | a whole number from 1 to 10
 RETRY_BACKOFF_BASE | 2 | a number from 1 to 10
 FETCH_USER_AGENT | toolpulse (feed reader; its operator gave no contact) | printable ASCII, several separated by |
+PUBLIC_URL | - | URL
 ALLOW_PRIVATE_ADDRESSES | false | true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8
 FETCH_CYCLE_INTERVAL_SECONDS | 30 | a whole number from 30 to 3600
 MIN_REFRESH_INTERVAL_MINUTES | 1 | a number from 1 to 1440

@@ -103,7 +103,9 @@ async def app(environment: pytest.MonkeyPatch, hub: Hub) -> AsyncIterator[Contai
     environment.setenv("ALLOW_PRIVATE_ADDRESSES", f"127.0.0.1:{hub.port}")
     environment.setenv("PUBLIC_URL", PUBLIC)
     services = await started()
-    assert (await call("add_feed", body={"url": hub.topic, "source_name": "Quorvia", "id": "quorvia"})).status == 201
+    assert (
+        await call("add_feed", body={"url": hub.topic, "source_name": "Quorvia", "feed_id": "quorvia"})
+    ).status == 201
     await fetched(services)
     yield services
     await container.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from models.resources.feeds import FeedResource
 from services.feeds.host_days import MOST_NOTED, PARTS, at_least, by_part, part_of, with_traffic
 from tests.documents import NOW, feed, host_day
 
@@ -50,4 +51,4 @@ def test_a_feed_without_requests_stores_none_and_shows_none() -> None:
     assert "traffic" not in feed().to_document()
     busy = feed(traffic={TODAY: {"a.example": {"requests": 1}}})
     assert busy.to_document()["traffic"] == {TODAY: {"a.example": {"requests": 1}}}
-    assert "traffic" not in busy.shown()
+    assert "traffic" not in FeedResource.of(busy).shown()

@@ -3,4 +3,12 @@
 // `nav`: its place in the navigation, with a text `nav.<id>`. The view's module exports the component as default; it
 // gets `params` (from the path), `query`, and `setQuery(change, {replace})`.
 
-export const VIEWS = [{ id: "overview", path: "", nav: true, load: () => import("./overview.js") }];
+export const VIEWS = [
+  { id: "overview", path: "", nav: true, load: () => import("./overview.js") },
+  { id: "feeds", path: "feeds", nav: true, load: () => import("./feeds.js") },
+  { id: "feed", path: "feeds/:feed", titled: true, load: () => import("./feed.js") },
+  { id: "quarantine", path: "quarantine", nav: true, load: () => import("./quarantine.js") },
+  { id: "runs", path: "runs", nav: true, load: () => import("./runs.js") },
+  { id: "run", path: "runs/:run", titled: true, load: () => import("./run.js") },
+  { id: "health", path: "health", nav: true, load: () => import("./health.js") },
+];

@@ -1,0 +1,148 @@
+// What waits for a person: batches that look like floods, and full texts that look wrong, with the effect of each choice.
+import { html, useState } from "../lib/dom.js";
+import { day, full, number, relative, signed, signedCount } from "../lib/format.js";
+import { refresh, useLive } from "../lib/live.js";
+import { operations } from "../lib/operations.js";
+import { href, navigate } from "../lib/router.js";
+import { known, t } from "../i18n/index.js";
+import { Badge } from "../components/badge.js";
+import { Segments } from "../components/choice.js";
+import { ask, managed } from "../components/dialog.js";
+import { Icon } from "../components/icons.js";
+import { Empty, Failure, Live, Skeleton } from "../components/states.js";
+import { note } from "../components/toast.js";
+
+export const DEFAULTS = { status: "PENDING" };
+const STATUSES = ["PENDING", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"];
+const OF_DOCUMENTS = ["CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"];
+
+export default function Quarantine({ query, setQuery }) {
+  const items = useLive(`quarantine ${query.status}`, () => operations.quarantine(query.status), 20);
+  return html`
+    <div class="stack">
+      <div class="toolbar">
+        <h1>${t("nav.quarantine")}</h1>
+        <${Segments} label=${t("quarantine.status")} value=${query.status} onChange=${(status) => setQuery({ status })} options=${STATUSES.map((each) => [each, t(`quarantine.${each}`)])} />
+      </div>
+      <p class="quiet lead">${t("quarantine.about")}</p>
+      <${Live} of=${items} skeleton=${html`<${Skeleton} lines=${3} height="9rem" />`}>
+        ${({ items: found }) =>
+          found.length
+            ? found.map((item) => html`<${Item} key=${item.quarantine_id} item=${item} />`)
+            : html`<${Empty} title=${t(`quarantine.none.${query.status === "PENDING" ? "pending" : "other"}`)}>${t("quarantine.none.text")}<//>`}
+      <//>
+    </div>
+  `;
+}
+
+function Item({ item }) {
+  const isBatch = item.kind === "BATCH";
+  const waits = item.manual_review_status === "PENDING";
+  const where = isBatch ? href(["feeds", item.subject]) : null;
+  const samples = item.payload?.samples ?? [];
+  return html`
+    <article class="card stack" aria-label=${item.subject}>
+      <div class="row">
+        <h2>${where ? html`<a href=${where}>${item.subject}</a>` : item.subject}</h2>
+        <${Badge} tone=${waits ? "warning" : "plain"} icon=${waits ? "warning" : "check"}>${known(`quarantine.reason.${item.reason_code}`, item.reason_code)}<//>
+        <span class="quiet small push" title=${full(item.created_at)}>${relative(item.created_at)}</span>
+      </div>
+      <p>${item.reason}</p>
+      ${samples.length > 0 && html`
+        <details>
+          <summary>${t("quarantine.samples", { count: item.item_count ?? samples.length, n: number(item.item_count ?? samples.length), shown: number(samples.length) })}</summary>
+          <ul class="samples">${samples.map((each, index) => html`<li key=${index}><span class="clip-lines">${each.headline}</span></li>`)}</ul>
+        </details>
+      `}
+      ${waits ? (isBatch ? html`<${Effects} item=${item} />` : html`<div class="row">${OF_DOCUMENTS.map((each) => html`<button key=${each} type="button" class="button" onClick=${() => decide(item, each, null)}>${t(`quarantine.decision.${each}`)}</button>`)}</div>`) : html`<${Decided} item=${item} />`}
+    </article>
+  `;
+}
+
+const Decided = ({ item }) => html`
+  <p class="quiet">${t("quarantine.decided", { decision: known(`quarantine.decision.${item.decision}`, item.decision ?? item.manual_review_status), by: item.reviewed_by ?? "?", when: item.reviewed_at ? day(item.reviewed_at) : "?" })} ${item.review_note}</p>
+`;
+
+/** What each decision would do, side by side, from the preview of the API. */
+function Effects({ item }) {
+  const effects = useLive(`quarantine effects ${item.quarantine_id}`, () => operations.effects(item.quarantine_id), 0);
+  if (effects.error && !effects.data) return html`<${Failure} error=${effects.error} retry=${effects.reload} what=${t("quarantine.effects.failed")} />`;
+  if (!effects.data) return html`<${Skeleton} lines=${1} height="11rem" label=${t("quarantine.effects.loading")} />`;
+  const { effects: found, complete, entries_looked_at: looked, entries } = effects.data;
+  return html`
+    ${!complete && html`<p class="quiet small">${t("quarantine.partial", { looked: number(looked), entries: number(entries) })}</p>`}
+    <div class="choices">
+      ${Object.entries(found).map(([decision, effect]) => html`<${Choice} key=${decision} item=${item} decision=${decision} effect=${effect} />`)}
+    </div>
+  `;
+}
+
+function Choice({ item, decision, effect }) {
+  const [open, setOpen] = useState(false);
+  const counts = ["new_articles", "changed_articles", "ids_added", "left_out"].filter((name) => effect[name]);
+  return html`
+    <section class="choice-card" aria-label=${t(`quarantine.decision.${decision}`)}>
+      <h3>${t(`quarantine.decision.${decision}`)}</h3>
+      <p class="quiet small">${t(`quarantine.meaning.${decision}`)}</p>
+      <ul class="effect">
+        ${counts.map((name) => html`<li key=${name}>${t(`quarantine.effect.${name}`, { count: effect[name], n: number(effect[name]) })}</li>`)}
+        <li>${effect.mentions_added || effect.mentions_removed ? t("quarantine.effect.mentions", { added: signedCount(effect.mentions_added), removed: signedCount(-effect.mentions_removed), tools: number(effect.tools_changed) }) : t("quarantine.effect.none")}</li>
+      </ul>
+      ${effect.tools?.length > 0 && html`
+        <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+          <summary>${t("quarantine.figures")}</summary>
+          ${open && html`<${Moved} tools=${effect.tools} />`}
+        </details>
+      `}
+      <button type="button" class="button" onClick=${() => decide(item, decision, effect)}>${t("quarantine.choose")}<span class="visually-hidden">: ${t(`quarantine.decision.${decision}`)}</span></button>
+    </section>
+  `;
+}
+
+/** How the figures of 30 days would move, tool by tool. */
+const Moved = ({ tools }) => html`
+  <table class="table"><caption class="visually-hidden">${t("quarantine.figures")}</caption>
+    <thead><tr><th scope="col">${t("word.tool")}</th><th scope="col" class="numeric">${t("word.mentions")}</th><th scope="col" class="numeric">${t("word.sentiment")}</th></tr></thead>
+    <tbody>${tools.slice(0, 8).map((each) => {
+      const { before, after } = each.figures?.DAY_30 ?? {};
+      return html`<tr key=${each.tool_id}><td>${each.tool}</td>
+        <td class="numeric">${number(before?.total_mentions)} → ${number(after?.total_mentions)}</td>
+        <td class="numeric">${signed(before?.average_sentiment)} → ${signed(after?.average_sentiment)}</td></tr>`;
+    })}</tbody>
+  </table>
+`;
+
+async function decide(item, decision, effect) {
+  const given = await ask(t(`quarantine.decision.${decision}`), (close) => html`<${Sign} decision=${decision} effect=${effect} close=${close} />`);
+  if (!given) return;
+  try {
+    const { run_id: run } = await managed(() => operations.review(item.quarantine_id, { decision, ...given }));
+    note(t("quarantine.done", { subject: item.subject }), run ? { actionName: t("run.open"), action: () => navigate(href(["runs", run])) } : {});
+    await refresh("quarantine");
+  } catch (error) {
+    if (error.kind !== "management") note(error.detail || error.title, { tone: "bad" });
+  }
+}
+
+function Sign({ decision, effect, close }) {
+  const [author, setAuthor] = useState("");
+  const [reason, setReason] = useState("");
+  const submit = (event) => {
+    event.preventDefault();
+    close({ author: author.trim(), ...(reason.trim() ? { reason: reason.trim() } : {}) });
+  };
+  return html`
+    <form class="stack tight" onSubmit=${submit}>
+      <p>${t(`quarantine.meaning.${decision}`)} ${effect && t("quarantine.effect.total", { articles: number(effect.new_articles), mentions: number(effect.mentions_added) })}</p>
+      <p class="quiet small"><${Icon} name="warning" /> ${t("quarantine.once")}</p>
+      <label for="review-author">${t("quarantine.author")}</label>
+      <input id="review-author" class="input" autocomplete="name" autofocus value=${author} onInput=${(event) => setAuthor(event.currentTarget.value)} />
+      <label for="review-reason">${t("quarantine.why")}</label>
+      <input id="review-reason" class="input" value=${reason} onInput=${(event) => setReason(event.currentTarget.value)} />
+      <div class="row end">
+        <button type="button" class="button" onClick=${() => close(null)}>${t("key.cancel")}</button>
+        <button type="submit" class="button button-primary" disabled=${!author.trim()}>${t("quarantine.decide")}</button>
+      </div>
+    </form>
+  `;
+}

@@ -365,6 +365,7 @@ export default {
   "cache.failed": { one: "{n} tool failed in the last refresh", other: "{n} tools failed in the last refresh" },
   "cache.failed.none": "no tool failed in the last refresh",
   "cache.hours": "Reads by hour",
+  "cache.hours.none": "Nobody has read figures in the last 24 hours.",
   "cache.hour": "{hour}: {hits} hits, {misses} misses, hit rate {rate}",
   "cache.hour.name": "Hour",
   "cache.hits": "Hits",

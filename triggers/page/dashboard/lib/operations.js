@@ -1,6 +1,7 @@
 // Reading and changing what operators look after: feeds, quarantine, runs, the cache, queues. The counterpart of api.js,
 // which has what readers look at. Views never see a raw response.
 import { all } from "./api.js";
+import { duration, number } from "./format.js";
 import { path, send } from "./http.js";
 
 const get = (where, query, options) => send("GET", where, { query, ...options });
@@ -31,7 +32,7 @@ export const operations = {
   runs: (query) => get("runs", { limit: 100, ...query }),
   run: (id) => get(path("runs", id)),
 
-  health: () => get("health").catch((error) => (error.status === 503 && error.checks ? error : Promise.reject(error))),
+  health: () => get("health").catch((error) => (error.status === 503 && error.body ? error.body : Promise.reject(error))),
   cacheHealth: () => get("cache/health"),
   refreshCache: () => post("cache/refresh"),
   queues: async () => (await get("queues", {}, MANAGED)).items,
@@ -70,6 +71,9 @@ export function localHours(distribution, offset = -new Date().getTimezoneOffset(
   });
 }
 
+/** A length of time that may be short: 0.3 s, 12 s, then minutes. */
+export const took = (seconds) => (seconds !== null && seconds !== undefined && seconds < 10 ? number(seconds, { style: "unit", unit: "second", unitDisplay: "short", maximumFractionDigits: 1 }) : duration(seconds));
+
 export const ILL = ["gone", "failing", "blocked", "stale", "silent", "empty"];
 
 /** How grave a verdict on a feed is: the tone of its badge, and its place when feeds are sorted by condition. */
@@ -85,8 +89,8 @@ export const isOpen = (run) => run.status === "QUEUED" || run.status === "RUNNIN
 
 /** How far a run is: {done, of}; `of` is null where the run does not know how much there is. */
 export function progressOf(run) {
-  const { parameters = {}, metrics = {} } = run;
-  const feeds = parameters.feeds?.length ?? (Array.isArray(parameters.feeds) ? parameters.feeds.length : null);
-  const of = feeds ?? (typeof parameters.tools === "number" ? parameters.tools : null) ?? metrics?.total ?? null;
+  const { parameters = {} } = run;
+  const feeds = Array.isArray(parameters.feeds) ? parameters.feeds.length : null;
+  const of = feeds ?? (typeof parameters.tools === "number" ? parameters.tools : null);
   return { done: run.progress ?? 0, of };
 }

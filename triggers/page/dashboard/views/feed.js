@@ -2,7 +2,7 @@
 import { html, useEffect } from "../lib/dom.js";
 import { dayAndClock, duration, full, number, percent, relative, webUrl } from "../lib/format.js";
 import { refresh, useLive, useNow } from "../lib/live.js";
-import { hostName, operations } from "../lib/operations.js";
+import { hostName, operations, took } from "../lib/operations.js";
 import { href, navigate } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
 import { Badge } from "../components/badge.js";
@@ -77,7 +77,7 @@ function Feed({ feed }) {
         ${feed.kind === "feed" && html`<button type="button" class="button" onClick=${remove}>${t("feed.remove")}</button>`}
       </span>
     </div>
-    ${feed.verdict_reason && html`<${Message} title=${feed.verdict_reason} icon=${feed.verdict === "ok" ? "check" : "warning"} tone=${feed.verdict === "ok" ? "plain" : "warning"}>
+    ${feed.verdict_reason && feed.verdict !== "ok" && html`<${Message} title=${feed.verdict_reason} icon="warning" tone="warning">
       ${feed.verdict_advice} ${feed.verdict_since && html`<span class="quiet">${t("feed.since", { when: full(feed.verdict_since) })}</span>`}
     <//>`}
     ${feed.quarantine_id && html`<${Message} title=${t("feed.held")} icon="warning" tone="warning" action=${html`<a class="button" href=${href(["quarantine"])}>${t("feed.held.open")}</a>`} />`}
@@ -87,7 +87,7 @@ function Feed({ feed }) {
       <${Tile} name=${t("feed.total")} value=${number(feed.total_articles_fetched)} text=${t("feed.fetches", { count: feed.fetch_count, n: number(feed.fetch_count) })} />
       <${Tile} name=${t("feed.day")} value=${number(feed.articles_per_day, { maximumFractionDigits: 1 })} text=${t("feed.day.text")} />
       <${Tile} name=${t("feed.delay")} value=${late?.p50_seconds != null ? duration(late.p50_seconds) : "–"} text=${late?.p95_seconds != null ? t("feed.delay.p95", { time: duration(late.p95_seconds) }) : t("feed.delay.none")} />
-      <${Tile} name=${t("feed.duration")} value=${feed.average_duration_ms == null ? "–" : duration(feed.average_duration_ms / 1000)} text=${feed.last_duration_ms == null ? "" : t("feed.duration.last", { time: duration(feed.last_duration_ms / 1000) })} />
+      <${Tile} name=${t("feed.duration")} value=${feed.average_duration_ms == null ? "–" : took(feed.average_duration_ms / 1000)} text=${feed.last_duration_ms == null ? "" : t("feed.duration.last", { time: took(feed.last_duration_ms / 1000) })} />
     </div>
     <div class="columns wide-first">
       <section class="card flush" aria-label=${t("feed.history")}>
@@ -137,7 +137,7 @@ function Attempts({ items }) {
     { id: "status", name: t("run.status"), hideName: true, cell: (row) => html`<${Status} status=${row.status} />` },
     { id: "new", name: t("feed.new"), numeric: true, cell: (row) => (row.status_code === 304 ? html`<span class="quiet">${t("feed.same")}</span>` : number(row.articles_new)) },
     { id: "held", name: t("feed.held.count"), numeric: true, cell: (row) => (row.articles_held ? number(row.articles_held) : html`<span class="quiet">0</span>`) },
-    { id: "time", name: t("feed.duration"), numeric: true, cell: (row) => (row.duration_ms == null ? "–" : duration(row.duration_ms / 1000)) },
+    { id: "time", name: t("feed.duration"), numeric: true, cell: (row) => (row.duration_ms == null ? "–" : took(row.duration_ms / 1000)) },
     { id: "error", name: t("feed.error"), className: "whole reason-cell", cell: (row) => row.error_message && html`<span class="small reason" title=${row.error_message}>${row.error_message}</span>` },
   ];
   return html`<div class="table-low"><${Table} caption=${t("feed.history")} className="cards" columns=${columns} rows=${items} keyOf=${(row) => `${row.run_id} ${row.attempt_no} ${row.started_at}`} /></div>`;

@@ -1,8 +1,8 @@
 // The health of the app: its checks, the cache with its hit rate over time, and the queues with poison messages.
 import { html } from "../lib/dom.js";
-import { clock, duration, full, number, percent, relative } from "../lib/format.js";
+import { clock, full, number, percent, relative } from "../lib/format.js";
 import { refresh, useLive, useNow } from "../lib/live.js";
-import { operations } from "../lib/operations.js";
+import { operations, took } from "../lib/operations.js";
 import { href, navigate } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
 import { Badge } from "../components/badge.js";
@@ -50,7 +50,7 @@ function Checks({ checks }) {
     { id: "status", name: t("run.status"), hideName: true, cell: (row) => html`<${Condition} status=${row.status} />` },
     { id: "detail", name: t("health.detail"), hideName: true, className: "whole", cell: (row) => html`<span class="small">${row.detail}</span>` },
   ];
-  return html`<${Table} caption=${t("health.checks")} className="cards" columns=${columns} rows=${rows} keyOf=${(row) => row.name} />`;
+  return html`<${Table} caption=${t("health.checks")} className="cards headless" columns=${columns} rows=${rows} keyOf=${(row) => row.name} />`;
 }
 
 async function refreshCache() {
@@ -74,12 +74,12 @@ function Cache({ data }) {
         <span class="row push"><button type="button" class="button" onClick=${refreshCache}><${Icon} name="refresh" />${t("cache.refresh")}</button></span></div>
       <div class="tiles">
         <${Tile} name=${t("cache.rate")} value=${reads ? percent(data.cache_hit_rate, 1) : "–"} text=${t("cache.reads", { count: reads, n: number(reads) })} />
-        <${Tile} name=${t("cache.last")} value=${last ? relative(last, now) : t("cache.never")} text=${last ? t("cache.took", { time: duration(data.last_refresh_duration_ms / 1000), count: data.tools_refreshed_count, n: number(data.tools_refreshed_count) }) : ""} />
+        <${Tile} name=${t("cache.last")} value=${last ? relative(last, now) : t("cache.never")} text=${last ? t("cache.took", { time: took(data.last_refresh_duration_ms / 1000), count: data.tools_refreshed_count, n: number(data.tools_refreshed_count) }) : ""} />
         <${Tile} name=${t("cache.entries")} value=${number(data.total_entries)} text=${t("cache.entries.text", { stale: number(data.stale_count), missing: number(data.missing_count) })} />
         <${Tile} name=${t("cache.incomplete")} value=${number((data.pending_articles ?? 0) + (data.failed_articles ?? 0))} text=${t("cache.incomplete.text", { pending: number(data.pending_articles), failed: number(data.failed_articles), tools: number(data.dirty_tools_count) })} />
         <${Tile} name=${t("cache.errors")} value=${number(data.error_count_24h)} text=${data.failed_tools_count ? t("cache.failed", { count: data.failed_tools_count, n: number(data.failed_tools_count) }) : t("cache.failed.none")} />
       </div>
-      ${data.reads_by_hour && html`<div class="card stack tight"><h3>${t("cache.hours")}</h3><${Hours} hours=${data.reads_by_hour} /></div>`}
+      ${data.reads_by_hour && html`<div class="card stack tight"><h3>${t("cache.hours")}</h3>${reads ? html`<${Hours} hours=${data.reads_by_hour} />` : html`<p class="quiet small">${t("cache.hours.none")}</p>`}</div>`}
       ${data.last_run_errors?.length > 0 && html`<${Message} title=${t("cache.run.errors")} icon="warning" tone="bad"><ul class="plain-list">${data.last_run_errors.slice(0, 8).map((each, index) => html`<li key=${index}>${each}</li>`)}</ul><//>`}
       ${data.lacking?.length > 0 && html`<details class="card"><summary>${t("cache.lacking", { count: data.lacking.length, n: number(data.lacking.length) })}</summary>
         <ul class="plain-list">${data.lacking.map((each) => html`<li key=${`${each.tool_id} ${each.period}`}>${each.tool} · ${known(`period.${each.period}`, each.period)} · ${known(`cache.${each.state}`, each.state)}</li>`)}</ul></details>`}

@@ -18,6 +18,8 @@ const OF_DOCUMENTS = ["CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"];
 
 export default function Quarantine({ query, setQuery }) {
   const items = useLive(`quarantine ${query.status}`, () => operations.quarantine(query.status), 20);
+  const feeds = useLive("feeds", operations.feeds, 60);
+  const names = new Map((feeds.data ?? []).map((feed) => [feed.feed_id, feed.source_name]));
   return html`
     <div class="stack">
       <div class="toolbar">
@@ -28,22 +30,22 @@ export default function Quarantine({ query, setQuery }) {
       <${Live} of=${items} skeleton=${html`<${Skeleton} lines=${3} height="9rem" />`}>
         ${({ items: found }) =>
           found.length
-            ? found.map((item) => html`<${Item} key=${item.quarantine_id} item=${item} />`)
+            ? found.map((item) => html`<${Item} key=${item.quarantine_id} item=${item} name=${names.get(item.subject) ?? item.subject} />`)
             : html`<${Empty} title=${t(`quarantine.none.${query.status === "PENDING" ? "pending" : "other"}`)}>${t("quarantine.none.text")}<//>`}
       <//>
     </div>
   `;
 }
 
-function Item({ item }) {
+function Item({ item, name }) {
   const isBatch = item.kind === "BATCH";
   const waits = item.manual_review_status === "PENDING";
   const where = isBatch ? href(["feeds", item.subject]) : null;
   const samples = item.payload?.samples ?? [];
   return html`
-    <article class="card stack" aria-label=${item.subject}>
+    <article class="card stack" aria-label=${name}>
       <div class="row">
-        <h2>${where ? html`<a href=${where}>${item.subject}</a>` : item.subject}</h2>
+        <h2>${where ? html`<a href=${where}>${name}</a>` : name}</h2>
         <${Badge} tone=${waits ? "warning" : "plain"} icon=${waits ? "warning" : "check"}>${known(`quarantine.reason.${item.reason_code}`, item.reason_code)}<//>
         <span class="quiet small push" title=${full(item.created_at)}>${relative(item.created_at)}</span>
       </div>

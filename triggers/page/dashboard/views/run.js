@@ -1,14 +1,14 @@
 // One run with its attempts: what was done, what failed and why. It is read again every two seconds while it is open.
 import { html, useEffect } from "../lib/dom.js";
-import { duration, full, number, relative } from "../lib/format.js";
+import { full, number, relative } from "../lib/format.js";
 import { useLive, useNow } from "../lib/live.js";
-import { isOpen, operations } from "../lib/operations.js";
+import { isOpen, operations, took } from "../lib/operations.js";
 import { href } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
 import { Message, Live, Skeleton } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { Status, Tile } from "./feed.js";
-import { Progress, took, workflow } from "./runs.js";
+import { Progress, secondsOf, workflow } from "./runs.js";
 
 export default function RunView({ params }) {
   const run = useLive(`run ${params.run}`, () => operations.run(params.run), 2);
@@ -33,7 +33,7 @@ function Run({ run }) {
     { id: "task", name: t("run.task"), cell: (row) => known(`workflow.${row.task_name}`, row.task_name) },
     { id: "status", name: t("run.status"), hideName: true, cell: (row) => html`<${Status} status=${row.status} />` },
     { id: "new", name: t("run.done"), numeric: true, cell: (row) => number(isFeedWork(row) ? row.articles_new : row.progress) },
-    { id: "time", name: t("run.took"), numeric: true, cell: (row) => (row.duration_ms == null ? "–" : duration(row.duration_ms / 1000)) },
+    { id: "time", name: t("run.took"), numeric: true, cell: (row) => (row.duration_ms == null ? "–" : took(row.duration_ms / 1000)) },
     { id: "error", name: t("feed.error"), className: "whole reason-cell", cell: (row) => row.error_message && html`<span class="small reason" title=${row.error_message}>${row.error_message}</span>` },
   ];
   return html`
@@ -45,7 +45,7 @@ function Run({ run }) {
       <${Tile} name=${t("run.subject")} value=${run.subject ?? "–"} />
       <${Tile} name=${t("run.done")} value=${html`<${Progress} run=${run} />`} text=${isOpen(run) ? t("run.live") : ""} />
       <${Tile} name=${t("run.started")} value=${relative(run.started_at, now)} text=${full(run.started_at)} />
-      <${Tile} name=${t("run.took")} value=${duration(took(run, now))} text=${run.ended_at ? t("run.ended", { when: full(run.ended_at) }) : ""} />
+      <${Tile} name=${t("run.took")} value=${took(secondsOf(run, now))} text=${run.ended_at ? t("run.ended", { when: full(run.ended_at) }) : ""} />
     </div>
     <div class="columns wide-first">
       <section class="card flush" aria-label=${t("run.attempts")}>

@@ -1,8 +1,8 @@
 // Runs: work that was accepted and is done by messages, with its progress while it goes on.
 import { html } from "../lib/dom.js";
-import { dayAndClock, duration, full, number, relative } from "../lib/format.js";
+import { full, number, relative } from "../lib/format.js";
 import { useLive, useNow } from "../lib/live.js";
-import { isOpen, operations, progressOf } from "../lib/operations.js";
+import { isOpen, operations, progressOf, took } from "../lib/operations.js";
 import { href } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
 import { Segments } from "../components/choice.js";
@@ -16,7 +16,7 @@ const SHOWN = ["all", "RUNNING", "QUEUED", "PARTIAL", "FAILED"];
 export const workflow = (name) => known(`workflow.${name}`, name);
 
 /** How long a run has taken, in seconds; until now while it is open. */
-export const took = (run, now) => (run.running_since ? ((run.ended_at ? (run.ended_ms ?? Date.parse(run.ended_at)) : now) - (run.began_ms ?? Date.parse(run.running_since))) / 1000 : null);
+export const secondsOf = (run, now) => (run.running_since ? ((run.ended_at ? (run.ended_ms ?? Date.parse(run.ended_at)) : now) - (run.began_ms ?? Date.parse(run.running_since))) / 1000 : null);
 
 export function Progress({ run }) {
   const { done, of } = progressOf(run);
@@ -34,7 +34,7 @@ export default function Runs({ query, setQuery }) {
     { id: "status", name: t("run.status"), hideName: true, cell: (run) => html`<${Status} status=${run.status} />` },
     { id: "progress", name: t("run.done"), numeric: true, cell: (run) => html`<${Progress} run=${run} />` },
     { id: "started", name: t("run.started"), numeric: true, cell: (run) => html`<time datetime=${run.started_at} title=${full(run.started_at)}>${relative(run.started_at, now)}</time>` },
-    { id: "took", name: t("run.took"), numeric: true, cell: (run) => duration(took(run, now)) },
+    { id: "took", name: t("run.took"), numeric: true, cell: (run) => took(secondsOf(run, now)) },
     { id: "errors", name: t("feed.errors"), numeric: true, cell: (run) => html`<span class=${run.errors?.length ? "bad-text" : "quiet"}>${number(run.errors?.length ?? 0)}</span>` },
   ];
   return html`
@@ -53,5 +53,3 @@ export default function Runs({ query, setQuery }) {
     </div>
   `;
 }
-
-export const timeOf = (value) => dayAndClock(value);

@@ -82,6 +82,7 @@ def endpoint(
                 handler.__module__,
                 *(name, method, route, group, summary, about, taken, body, answers, problems),
                 is_management=managed,
+                handler=checked,
             )
         )
         function = traced(with_problem_responses(with_container(checked)))

@@ -5,7 +5,7 @@ DECLARED has an entry for each endpoint of the app, in the order of their module
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +94,7 @@ class Declared:
     answers: Sequence[Answer]
     problems: Mapping[int, str]
     is_management: bool
+    handler: Callable[..., Awaitable[func.HttpResponse]]  # takes the container and the request
     is_open: bool = False
 
 

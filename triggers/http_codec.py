@@ -93,6 +93,7 @@ def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
     return None
 
 
+PROBLEM = "application/problem+json"
 JSON = ("application/json",)
 PROBLEM = "application/problem+json"
 OPML = ("text/x-opml", "text/xml", "application/xml")

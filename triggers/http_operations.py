@@ -60,6 +60,13 @@ HOST_SORT = one_of("sort", HOST_SORTS, "The order. All but `host` begin with the
 REVERSE = flag("reverse", "`true`: the opposite order.")
 QUIET = flag("quiet", "`true`: also runs that brought nothing new.")
 
+
+async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Liveness and readiness. Needs no key, so the response has no address, key or feed."""
+    report = await services.health.report()
+    return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
+
+
 DECLARED.append(
     Declared(
         module=__name__,
@@ -77,18 +84,14 @@ DECLARED.append(
         ],
         problems={},
         is_management=False,
+        handler=health,
         is_open=True,
     )
 )
 
-
-@operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPEN)
-@with_problem_responses
-@with_container
-async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """Liveness and readiness. Needs no key, so the response has no address, key or feed."""
-    report = await services.health.report()
-    return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
+operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPEN)(
+    with_problem_responses(with_container(health))
+)
 
 
 @endpoint(

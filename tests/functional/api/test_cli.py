@@ -174,17 +174,17 @@ async def test_a_reader_that_ends_first_is_no_error_message(cli: Cli, arguments:
 
 async def test_lists_go_in_and_out_and_what_is_refused_is_told_by_line(cli: Cli) -> None:
     said = (await cli.run("feeds", "apply")).splitlines()
-    assert (said[0], said[1]) == ("3 added, 0 changed, 0 unchanged", "+ reuters-world  Reuters")
-    assert await cli.run("feeds", "apply") == "0 added, 0 changed, 3 unchanged\n"
+    assert (said[0], said[1]) == ("9 added, 0 changed, 0 unchanged", "+ python-insider  Python Insider")
+    assert await cli.run("feeds", "apply") == "0 added, 0 changed, 9 unchanged\n"
     outlines = (await cli.run("feeds", "export")).encode()
-    assert len(ElementTree.fromstring(outlines).findall("body/outline")) == 3
+    assert len(ElementTree.fromstring(outlines).findall("body/outline")) == 9
     (cli.data / "bad.opml").write_text('<opml><body>\n<outline xmlUrl="nonsense"/></body></opml>')
     await cli.run("feeds", "import", str(cli.data / "bad.opml"), code=1)
     assert cli.said.startswith("line 2: nonsense: url: must be")
     (cli.data / "bad.opml").write_text('<opml><body>\n<outline text="A" xmlUrl="nonsense"/></body></opml>')
     await cli.run("feeds", "import", str(cli.data / "bad.opml"), code=1)
     assert cli.said.startswith("line 2: A (nonsense): url: must be")
-    assert len(json.loads(await cli.run("feeds", "list", "--json"))) == 3
+    assert len(json.loads(await cli.run("feeds", "list", "--json"))) == 9
 
 
 @pytest.mark.parametrize(

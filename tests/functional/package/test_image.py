@@ -1,4 +1,4 @@
-"""Self-hosting works as far as it can without Docker: the files and commands of the image, the commands of the units."""
+"""Self-hosting works as far as it can without Docker: the image's files and commands, and the commands of the units."""
 
 import asyncio
 import configparser

@@ -1,0 +1,34 @@
+"""The requests of requests.http, the settings of editors and the example lists fit the app."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+REQUESTS = re.findall(r"^(GET|POST) \{\{url\}\}/([^?\n]*)", (ROOT / "requests.http").read_text("utf-8"), re.MULTILINE)
+ENDPOINTS = re.findall(r"^\| .*$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("method", "path"), REQUESTS)
+def test_each_request_is_to_an_endpoint(method: str, path: str) -> None:
+    pattern = re.escape(f"{method} {path}").replace("Python", r"\{tool\}").replace(r"\ ", " ")
+    assert any(re.search(rf"`{pattern}[`?\[]", row) for row in ENDPOINTS), f"docs/api.md has no {method} {path}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".vscode").glob("*.json")), ids=lambda path: path.name)
+def test_the_commands_of_the_editor_exist(path: Path) -> None:
+    text = path.read_text("utf-8")
+    json.loads(text)
+    for script in re.findall(r"scripts/\w+\.py", text):
+        assert (ROOT / script).is_file()
+
+
+def test_the_example_feeds_are_about_developers_tools() -> None:
+    feeds = yaml.safe_load((ROOT / "config" / "feeds.yaml").read_text("utf-8"))["feeds"]
+    tools = yaml.safe_load((ROOT / "config" / "tools.yaml").read_text("utf-8"))["tools"]
+    assert not any(word in str(feeds).lower() for word in ("reuters", "bloomberg", "cnbc"))
+    named = str(feeds).lower()
+    assert sum(tool["name"].lower() in named for tool in tools) >= 5

@@ -36,7 +36,6 @@ from services.feeds.claims import ClaimedFeed
 from services.feeds.discovery import delays
 from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, deaths_of, log_skipped
 from services.feeds.outage_states import Outages
-from services.feeds.outages import UNREACHED
 from services.feeds.outcome import (
     WORKER_DIED,
     Counted,
@@ -245,7 +244,7 @@ class FeedAttempts:
         record = attempt_record(lease, FETCH_FEED, ingested, added, end if isinstance(end, Failure) else end.result)
         counted = replace(counted, record=record, traffic=_with_delays(lease, ingested, traffic or {}))
         if isinstance(end, Failure):
-            outage = await self._outages.noticed(self._clock()) if end.kind in UNREACHED else None
+            outage = await self._outages.noticed(lease.feed, end, self._clock())
             after = after_failure(
                 lease.feed,
                 end,

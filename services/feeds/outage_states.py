@@ -10,19 +10,24 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
+from models.feed import Feed
 from models.host import Outage
 from models.values import format_time, parse_time
 from services.feeds.hosts import Hosts, HostStates, host_of
 from services.feeds.outages import (
     AT_ONCE,
     COUNTED_EVERY,
+    OURS_PERHAPS,
     RECENT,
+    WRONG,
     begun_outage,
     continued_outage,
     failing_lately,
     is_news,
     may_begin,
+    not_answering,
 )
+from services.feeds.outcome import Failure
 from services.logs import log_event
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG, FEEDS
@@ -39,8 +44,16 @@ class Outages:
         self._hosts = hosts
         self._known: Outage | None = None
 
-    async def noticed(self, now: datetime) -> Outage | None:
-        """The outage after a fetch that failed to connect: its host is stored at once, and the others are looked at."""
+    async def noticed(self, feed: Feed, failure: Failure, now: datetime) -> Outage | None:
+        """The outage after this failure: its host is stored at once, and the others are looked at. An answer that shows
+        nothing of a feed is evidence only if the feed was read before: many wrong URLs may be added at once."""
+        if failure.kind not in OURS_PERHAPS:
+            return None
+        if failure.kind in WRONG:
+            if failure.status_code is None:
+                return None  # no request was sent: a credential is missing
+            if feed.last_successful_fetch is not None:
+                self._hosts.answered_wrong(host_of(feed.fetch_url), failure.kind, feed.last_successful_fetch)
         known = self._known
         if known is not None and known.lasts and timedelta(0) <= now - known.updated_at < COUNTED_EVERY:
             return known
@@ -56,12 +69,14 @@ class Outages:
 
     async def judged(self, hosts: Hosts, now: datetime) -> Outage | None:
         """The outage that lasts now, by what is stored of hosts; None without one. Stores what has changed."""
-        outage, failing = hosts.outage, failing_lately(hosts.failing, now)
+        outage, failing = hosts.outage, failing_lately((*hosts.failing, *hosts.wrong), now)
         after = outage
         if outage is not None and outage.lasts:
-            after = continued_outage(outage, failing, await self._answered(now - RECENT, len(failing)), now)
+            answered = await self._answered(now - RECENT, len(failing))
+            after = continued_outage(outage, not_answering(failing, answered), answered, now)
         elif begun := may_begin(failing, now):
-            after = begun_outage(begun, await self._answered(now - AT_ONCE, len(begun)), now) or outage
+            answered = await self._answered(now - AT_ONCE, len(begun))
+            after = begun_outage(not_answering(begun, answered), answered, now) or outage
         if after is not None and after is not outage and is_news(outage, after):
             await self._store_outage(outage, after)
         self._known = after

@@ -12,6 +12,7 @@ from services.feeds.form import DISABLED_BY_HAND
 from services.feeds.hosts import HostStates
 from services.feeds.listing import feed_filter
 from services.feeds.outage_states import Outages
+from services.feeds.outcome import Failure
 from services.feeds.registry import FeedRegistry
 from services.fetch.hosts import HostReport
 from services.operations.feed_health import count_feeds
@@ -123,7 +124,7 @@ async def test_an_outage_is_noticed_by_one_worker_and_ended_by_another(store: St
     now = clock.now
     reports = {f"{number}.example:443": HostReport(failures=2, reason="dns:try_again") for number in range(3)}
     hosts = HostStates(store, lambda: reports)
-    outage = await Outages(store, hosts).noticed(now)
+    outage = await Outages(store, hosts).noticed(feed(), Failure("dns", "no such name", "dns"), now)
     assert outage is not None
     assert (outage.since, outage.failing) == (now, 3)
     other = HostStates(store, dict)

@@ -33,6 +33,9 @@ from services.ports import Store  # noqa: E402
 from services.setting_names import unknown  # noqa: E402
 from services.settings import Settings, table  # noqa: E402
 
+READER_ENDED = 141
+"""What a shell reports for a program that SIGPIPE ended."""
+
 
 async def show(store: Store) -> None:
     begun = await records(store)
@@ -74,6 +77,11 @@ def main(arguments: list[str]) -> int:
         if problems := unknown(settings, table()):
             raise WrongSettings(*problems)
         asyncio.run(migrate({**settings, **os.environ, **chosen}, only_list=given.list))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would flush the rest at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_ENDED
     except (ToolpulseError, Refused) as error:
         print(error, file=sys.stderr)
         return 1

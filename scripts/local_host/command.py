@@ -143,7 +143,7 @@ async def _run(command: Command) -> int:
     values, kept = app_settings(command.app, command.settings, os.environ)
     access = access_of(command.address, command.public_url, {**os.environ, **values}, command.needed_keys)
     with _bound(command.address, command.port) as port, _bound(LOOPBACK, 0) if access.keys else nullcontext() as own:
-        origin = f"http://{LOOPBACK}:{(own or port).getsockname()[1]}"
+        origin = _url(own or port)
         notes = [f"{name} is taken from the environment, not from local.settings.json" for name in kept]
         notes += _set_environment(command.app, values, origin)
         options = read_host_json(command.app / "host.json", os.environ)
@@ -192,7 +192,7 @@ def _bound(address: str, port: int) -> socket.socket:
             found = on_error.enter_context(socket.socket(family, kind))
             if sys.platform != "win32":
                 found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind(where)
+            found.bind((where[0], port, *where[2:]))  # getaddrinfo takes a port that is too high, modulo 65536
             on_error.pop_all()
     except (OSError, OverflowError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error

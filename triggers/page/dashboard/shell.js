@@ -2,7 +2,7 @@
 import { html, useCallback, useEffect, useRef, useState } from "./lib/dom.js";
 import { relative, timeZone } from "./lib/format.js";
 import { keep, key, onKeys } from "./lib/keys.js";
-import { newestRead, retryNow, useConnection, useNow } from "./lib/live.js";
+import { newestRead, retryNow, useConnection, useNewestRead, useNow } from "./lib/live.js";
 import { BASE, changed, href, isOwnClick, match, navigate, onNavigate, parse } from "./lib/router.js";
 import { t } from "./i18n/index.js";
 import { Dialogs } from "./components/dialog.js";
@@ -114,7 +114,7 @@ const Header = ({ current }) => html`
 
 function Freshness() {
   const now = useNow(5);
-  const at = newestRead();
+  const at = useNewestRead();
   if (!at) return html`<span class="freshness"></span>`;
   return html`<span class="freshness quiet" title=${t("app.updated.title")}>${t("app.updated", { when: relative(at, Math.max(now, at)) })}</span>`;
 }

@@ -135,7 +135,7 @@ export function TimeChart(props) {
         ${timeTicks(from, to, Math.max(2, Math.floor((width - LEFT) / 86)), timeZone()).map((tick) => html`
           <g key=${tick.at}>
             <path class="grid" d=${`M${x(tick.at)} ${base}v4`} />
-            <text x=${x(tick.at)} y=${height - 5} text-anchor="middle">${TICK_TEXT[tick.kind](tick.at)}</text>
+            <text x=${x(tick.at)} y=${height - 5} text-anchor=${x(tick.at) > width - 30 ? "end" : "middle"}>${TICK_TEXT[tick.kind](tick.at)}</text>
           </g>
         `)}
         ${lower > 0 && bars.map((bar, index) => {

@@ -1,6 +1,7 @@
 // All reading of resources: which endpoint has what, and how its fields are named here. Views never see a raw response.
 // The API's own names are used as they are; only times become milliseconds, and absent lists empty.
 import { path, send } from "./http.js";
+import { bandOf } from "./scale.js";
 
 const get = (where, query, options) => send("GET", where, { query, ...options });
 const post = (where, body) => send("POST", where, { body });
@@ -22,7 +23,7 @@ export async function all(where, query = {}, most = 5000, options = {}) {
 export const ms = (seconds) => (seconds === null || seconds === undefined ? null : seconds * 1000);
 
 export function toolOf(raw) {
-  return { aliases: [], tickers: [], keywords: [], excluded: [], muted_sources: [], ...raw };
+  return { aliases: [], tickers: [], keywords: [], excluded: [], muted_sources: [], ...raw, name: raw.name };
 }
 
 /** A point of a history, with its time in milliseconds. */
@@ -36,6 +37,18 @@ export function historyOf(raw) {
   return { ...raw, from: Date.parse(raw.from), to: Date.parse(raw.to), points: (raw.points ?? raw.items).map(pointOf) };
 }
 
+/** A row of the overview: its trend as points, with the band of each (scale.js), and its times in milliseconds. */
+export function trendOf(raw) {
+  const { from, step_seconds: seconds, mentions, average_sentiment: averages } = raw.trend;
+  const begin = Date.parse(from);
+  const points = averages.map((average, index) => {
+    const [low, high] = bandOf(average, mentions[index], raw.confidence_interval, raw.total_mentions);
+    return { at: begin + index * seconds * 1000, average, mentions: mentions[index], low, high };
+  });
+  const average = raw.total_mentions ? raw.average_sentiment : null;
+  return { ...raw, average, points, from: begin, step: seconds * 1000, to: begin + averages.length * seconds * 1000 };
+}
+
 export const api = {
   get,
   post,
@@ -46,6 +59,8 @@ export const api = {
   health: () => get("health").catch((error) => (error.status === 503 && error.body ? error.body : Promise.reject(error))),
   tool: async (tool) => toolOf(await get(path("tools", tool))),
   tools: async () => (await all("tools")).map(toolOf),
+  trends: async (period) => (await all("sentiment/trends", { period })).map(trendOf),
+  addTool: (name) => post("tools", { name }),
   latest: (period) => all("sentiment/latest", { period }),
   sentiment: (tool, period) => get(path("tools", tool, "sentiment"), { period }),
 
@@ -55,6 +70,16 @@ export const api = {
     const span = { from: answer.from, to: answer.to, step: answer.step };
     return { ...answer, items: answer.items.map((each) => historyOf({ ...span, ...each })) };
   },
+
+  movement: (tool, from, to) => get(path("tools", tool, "movement"), { from, to }),
+  mentions: (tool, query) => get(path("tools", tool, "mentions"), query),
+  mention: (tool, article) => get(path("tools", tool, "mentions", article)),
+
+  correct: (tool, body) => post(path("tools", tool, "corrections"), body),
+  undoCorrection: (tool, correction, by) => post(path("tools", tool, "corrections", correction, "undo"), by),
+  splitStory: (story, body) => post(path("stories", story, "split"), body),
+  joinStories: (story, body) => post(path("stories", story, "join"), body),
+  undoGrouping: (correction, by) => post(path("corrections", correction, "undo"), by),
 
   article: (id) => get(path("articles", id)),
   story: (id) => get(path("stories", id)),

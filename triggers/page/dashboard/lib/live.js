@@ -5,6 +5,7 @@ import { onKeys } from "./keys.js";
 const entries = new Map();
 const connection = { lost: false, since: null, attempts: 0, retryAt: null };
 const connectionListeners = new Set();
+const readListeners = new Set();
 const RETRY_SECONDS = [2, 4, 8, 15, 30];
 const MOST_KEPT = 60;
 
@@ -31,6 +32,7 @@ function reload(entry) {
       entry.error = null;
       entry.at = Date.now();
       connected();
+      for (const listener of [...readListeners]) listener();
     } catch (error) {
       entry.error = error;
       if (error.kind === "offline") disconnected();
@@ -151,6 +153,17 @@ export function useConnection() {
 /** The newest time at which something on the page was read, in milliseconds. */
 export function newestRead() {
   return Math.max(0, ...[...entries.values()].filter((each) => each.users.size).map((each) => each.at));
+}
+
+/** The newest time at which something was read; redraws when something is. */
+export function useNewestRead() {
+  const [at, set] = useState(newestRead);
+  useEffect(() => {
+    const listener = () => set(newestRead());
+    readListeners.add(listener);
+    return () => readListeners.delete(listener);
+  }, []);
+  return Math.max(at, newestRead());
 }
 
 /** Redraws every `seconds` while the tab is visible, for relative times. */

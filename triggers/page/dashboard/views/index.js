@@ -5,6 +5,7 @@
 
 export const VIEWS = [
   { id: "overview", path: "", nav: true, load: () => import("./overview.js") },
+  { id: "tool", path: "tools/:tool", titled: true, load: () => import("./tool.js") },
   { id: "feeds", path: "feeds", nav: true, load: () => import("./feeds.js") },
   { id: "feed", path: "feeds/:feed", titled: true, load: () => import("./feed.js") },
   { id: "quarantine", path: "quarantine", nav: true, load: () => import("./quarantine.js") },

@@ -210,7 +210,9 @@ def _said(where: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise Refused(f"no space is left on the disk of {where}: make room") from None
-        raise Refused(f"{error.filename2 or error.filename or where} cannot be used ({error.strerror}): check its rights") from None
+        raise Refused(
+            f"{error.filename2 or error.filename or where} cannot be used ({error.strerror}): check its rights"
+        ) from None
 
 
 @contextmanager

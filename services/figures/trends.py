@@ -31,7 +31,7 @@ log = logging.getLogger("toolpulse.cache")
 _HOUR = timedelta(hours=1)
 STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "HOUR_24": (24, _HOUR),
-    "DAY_7": (28, 6 * _HOUR),
+    "DAY_7": (14, 12 * _HOUR),
     "DAY_30": (30, 24 * _HOUR),
 }
 """The number of steps of a trend, and their length. An hour has no trend: a timeline knows whole hours only."""
@@ -75,14 +75,16 @@ def between(hours: TimelineHours, start: datetime, end: datetime) -> Tally:
 
 def change_of(hours: TimelineHours, entry: SentimentCacheEntry) -> dict[str, Any] | None:
     """The aggregate compared with the same length before it, in whole hours. None if the timeline does not go back so
-    far, or if the articles of that time were not all searched for the tool."""
+    far, or if it has no mentions of a time that was not searched for the tool."""
     length = PERIODS[entry.period]
     start = entry.window.start.replace(minute=0, second=0, microsecond=0)
     since = entry.searched_since_ts
-    is_searched = since is None or datetime.fromtimestamp(since, UTC) <= start - length
-    if not is_searched or 2 * length > KEPT:
+    if 2 * length > KEPT:
         return None
     before = between(hours, start - length, start)
+    is_searched = since is None or datetime.fromtimestamp(since, UTC) <= start - length
+    if not (is_searched or before.total):
+        return None
     had = before.average_sentiment if before.total else None
     has = entry.average_sentiment if entry.total_mentions else None
     return {

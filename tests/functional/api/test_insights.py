@@ -41,7 +41,7 @@ async def test_trends_are_the_aggregates_of_all_tools_with_what_went_before(
     shared = row.keys() & aggregate.keys()
     assert {name: row[name] for name in shared} == {name: aggregate[name] for name in shared}
     assert row.keys() - shared == {"aliases", "tickers", "change", "trend"}
-    assert (row["aliases"], sum(row["trend"]["mentions"]), len(row["trend"]["mentions"])) == (["Quorvia DB"], 2, 28)
+    assert (row["aliases"], sum(row["trend"]["mentions"]), len(row["trend"]["mentions"])) == (["Quorvia DB"], 2, 14)
     assert (await call("list_trends", "period=HOUR_1")).status == 400
 
 

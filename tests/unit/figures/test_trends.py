@@ -38,7 +38,7 @@ def test_an_end_at_a_whole_hour_begins_no_step() -> None:
     assert trend_of(hours(), "HOUR_24", end).start == end - 24 * HOUR
 
 
-@pytest.mark.parametrize(("period", "number", "step"), [("DAY_7", 28, 6 * HOUR), ("DAY_30", 30, 24 * HOUR)])
+@pytest.mark.parametrize(("period", "number", "step"), [("DAY_7", 14, 12 * HOUR), ("DAY_30", 30, 24 * HOUR)])
 def test_the_steps_of_a_trend_cover_the_period(period: Period, number: int, step: timedelta) -> None:
     trend = trend_of(hours(h0=(1, 0, 0, 100_000), h5=(1, 0, 0, 300_000)), period, END)
     assert (len(trend.mentions), trend.step) == (number, step)
@@ -62,8 +62,10 @@ def test_a_time_without_mentions_has_no_average_to_compare_with() -> None:
     assert change["average_sentiment"] == {"present": 0.15, "previous": None, "absolute": None, "relative": None}
 
 
-def test_no_change_is_told_of_a_time_that_was_not_searched_or_is_not_kept() -> None:
+def test_no_change_is_told_of_an_empty_time_that_was_not_searched_or_of_one_that_is_not_kept() -> None:
     begin = unix_seconds(END.replace(minute=0) - 48 * HOUR)
     assert change_of(hours(), entry("HOUR_24", 24 * HOUR, searched_since_ts=begin)) is not None
-    assert change_of(hours(), entry("HOUR_24", 24 * HOUR, searched_since_ts=begin + 1)) is None
+    late = entry("HOUR_24", 24 * HOUR, searched_since_ts=begin + 1)
+    assert change_of(hours(), late) is None
+    assert change_of(hours(h25=(1, 0, 0, 0)), late) is not None
     assert change_of(hours(), entry("DAY_30", 720 * HOUR)) is None

@@ -94,6 +94,7 @@ function View({ place, query, segments }) {
 }
 
 const Absent = () => html`
+  <h1 class="visually-hidden">${t("app.absent")}</h1>
   <${Empty} title=${t("app.absent")} action=${html`<a class="button" href=${BASE}>${t("app.home")}</a>`}>${t("app.absent.text")}<//>
 `;
 

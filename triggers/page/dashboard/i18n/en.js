@@ -475,7 +475,11 @@ export default {
   "article.gone": "The article has expired, or does not mention the tool any more.",
 
   "why.title": "Why it moved",
-  "why.from": "Against the same length before: {entered} entered, {left} left.",
+  "why.against": "Compared with",
+  "why.against.before": "the time before",
+  "why.against.24": "a day earlier",
+  "why.against.168": "a week earlier",
+  "why.from": "Since then, {entered} entered and {left} left.",
   "why.none": "There is nothing to compare with: one of the two times has no scored mention.",
   "why.by": "By",
   "why.story": "story",

@@ -71,7 +71,7 @@ export const api = {
     return { ...answer, items: answer.items.map((each) => historyOf({ ...span, ...each })) };
   },
 
-  movement: (tool, from, to) => get(path("tools", tool, "movement"), { from, to }),
+  movement: (tool, from, to, hours) => get(path("tools", tool, "movement"), { from, to, shift_hours: hours }),
   mentions: (tool, query) => get(path("tools", tool, "mentions"), query),
   mention: (tool, article) => get(path("tools", tool, "mentions", article)),
 

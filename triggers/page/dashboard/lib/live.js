@@ -1,5 +1,5 @@
 // Data that stays fresh without a reload: kept by key, asked for again while the tab is visible, shared by components.
-import { useEffect, useState } from "./dom.js";
+import { useEffect, useRef, useState } from "./dom.js";
 import { onKeys } from "./keys.js";
 
 const entries = new Map();
@@ -121,6 +121,13 @@ export function useLive(key, load, every = 30) {
     at: entry?.at ?? 0,
     reload: () => key !== null && reload(entryOf(key)),
   };
+}
+
+/** What was last there, with `beside` as it was then: while other data are read, the page keeps its place and its focus. */
+export function useSteady(live, beside) {
+  const last = useRef({ data: undefined, beside });
+  if (live.data !== undefined) last.current = { data: live.data, beside };
+  return { live: { ...live, data: live.error ? live.data : last.current.data }, beside: last.current.beside };
 }
 
 /** Asks again for everything on the page whose key begins so: after a change that a person made. */

@@ -189,7 +189,7 @@ function Compared({ rows, chosen, clear, period }) {
   const shown = compared.length ? compared : [...rows].filter((row) => row.verdict === "OK").sort((a, b) => b.total_mentions - a.total_mentions).slice(0, 3);
   if (!shown.length) return html`<section class="card"><h2>${t("overview.compare.title")}</h2><p class="quiet">${t("overview.compare.hint")}</p></section>`;
   const [first] = shown;
-  const lines = shown.map((row) => ({ name: row.tool, points: row.points.map((point) => ({ ...point, value: point.average })) }));
+  const lines = shown.map((row) => ({ name: row.tool, points: row.points.map((point) => banded(point, shown.length)) }));
   const label = `${t("overview.compare.title")}: ${shown.map((row) => row.tool).join(", ")}`;
   return html`
     <section class="card" aria-labelledby="compared">
@@ -197,8 +197,8 @@ function Compared({ rows, chosen, clear, period }) {
         <h2 id="compared">${t("overview.compare.title")}</h2>
         ${compared.length ? html`<button type="button" class="button button-small" onClick=${clear}>${t("overview.compare.clear")}</button>` : html`<span class="quiet small">${t("overview.compare.hint")}</span>`}
       </div>
-      <${Legend} names=${shown.map((row) => row.tool)} />
       <${ChartOrTable}
+        actions=${html`<${Legend} names=${shown.map((row) => row.tool)} />`}
         name=${label}
         chart=${html`<${TimeChart} label=${label} from=${first.from} to=${first.to} step=${first.step} lines=${lines} domain=${[-1, 1]} height=${230} />`}
         head=${[t("word.from"), ...shown.map((row) => row.tool)]}
@@ -208,10 +208,16 @@ function Compared({ rows, chosen, clear, period }) {
   `;
 }
 
+/** With more than two tools, bands would hide each other: the rows of the table have them. */
+const banded = (point, tools) => ({ at: point.at, value: point.average, low: tools > 2 ? null : point.low, high: tools > 2 ? null : point.high });
+
 function Search({ value, onChange }) {
   const input = useRef(null);
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    // While a person types, the text of the field is ahead of the URL.
+    if (document.activeElement !== input.current) setText(value);
+  }, [value]);
   useEffect(() => {
     const slash = (event) => {
       if (event.key !== "/" || event.target.closest?.("input, textarea, select, dialog")) return;

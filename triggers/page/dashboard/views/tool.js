@@ -2,9 +2,9 @@
 import { html, useEffect, useMemo } from "../lib/dom.js";
 import { api } from "../lib/api.js";
 import { day, dayAndClock, number, percent, shortDay, signed } from "../lib/format.js";
-import { useLive } from "../lib/live.js";
+import { useLive, useSteady } from "../lib/live.js";
 import { BASE } from "../lib/router.js";
-import { HOUR } from "../lib/scale.js";
+import { DAY, HOUR } from "../lib/scale.js";
 import { CACHED, MENTIONS_KEPT, RANGES, asked, gapsOf, rangeOf, together, zoomed } from "../lib/series.js";
 import { known, t } from "../i18n/index.js";
 import { Change, Limits, Sentiment } from "../components/badge.js";
@@ -17,13 +17,13 @@ import { MadeOf } from "./tool/made_of.js";
 import { Stories } from "./tool/stories.js";
 import { Why } from "./tool/why.js";
 
-export const DEFAULTS = { period: "DAY_7", from: "", to: "", since: "", until: "", show: "articles", sentiment: "" };
+export const DEFAULTS = { period: "DAY_7", from: "", to: "", since: "", until: "", show: "articles", sentiment: "", against: "" };
 
 const iso = (at) => new Date(at).toISOString().replace(".000Z", "Z");
 
 export default function ToolView({ params, query, setQuery }) {
   const tool = useLive(`tool ${params.tool}`, () => api.tool(params.tool), 60);
-  return html`<${Live} of=${tool} skeleton=${html`<${Waiting} />`}>${(found) => html`<${Tool} tool=${found} query=${query} setQuery=${setQuery} />`}<//>`;
+  return html`<${Live} of=${tool} skeleton=${html`<${Waiting} />`}>${(found) => html`<${Tool} key=${found.tool_id} tool=${found} query=${query} setQuery=${setQuery} />`}<//>`;
 }
 
 const Waiting = () => html`
@@ -43,7 +43,7 @@ function Tool({ tool, query, setQuery }) {
   const range = useMemo(() => rangeOf(query, now), [query.period, query.from, query.to, now]);
   const isNamed = !query.from;
   const key = `tool ${tool.tool_id} ${range.from} ${range.to} ${range.unit}`;
-  const history = useLive(`${key} history`, () => api.history(tool.tool_id, asked(range, now)));
+  const { live: history, beside: shown } = useSteady(useLive(`${key} history`, () => api.history(tool.tool_id, asked(range, now))), range);
   const isCached = isNamed && CACHED.includes(query.period);
   const aggregate = useLive(isCached ? `tool ${tool.tool_id} ${query.period} aggregate` : null, () => api.sentiment(tool.tool_id, query.period));
   const zoom = (how) => {
@@ -65,7 +65,7 @@ function Tool({ tool, query, setQuery }) {
       <${Live} of=${history} skeleton=${html`<div class="card"><${Skeleton} lines=${1} height="24rem" /></div>`}>
         ${(found) => html`
           <${Figures} figure=${(isCached && aggregate.data) || found.total} change=${found.change} complete=${found} />
-          <${Chart} tool=${tool} history=${found} range=${range} chosen=${chosen} choose=${choose} zoom=${zoom} />
+          <${Chart} tool=${tool} history=${found} range=${shown} chosen=${chosen} choose=${choose} zoom=${zoom} />
         `}
       <//>
       <${Behind} tool=${tool} range=${range} chosen=${chosen} choose=${choose} zoom=${zoom} query=${query} setQuery=${setQuery} now=${now} />
@@ -146,8 +146,11 @@ function Behind({ tool, range, chosen, choose, zoom, query, setQuery, now }) {
   const { from, to } = chosen ?? range;
   const when = to - from < 3 * 24 * HOUR ? dayAndClock : shortDay;
   const isKept = from >= now - MENTIONS_KEPT;
-  const key = `tool ${tool.tool_id} ${from} ${to}`;
-  const movement = useLive(isKept ? `${key} movement` : null, () => api.movement(tool.tool_id, iso(from), iso(to)));
+  // Of a month, the month before is seldom kept: then the figure of a week ago is what people compare with.
+  const against = query.against || (to - from > 20 * DAY ? "168" : "before");
+  const key = `tool ${tool.tool_id} ${from} ${to} ${against}`;
+  const hours = against === "before" ? null : against;
+  const { live: movement } = useSteady(useLive(isKept ? `${key} movement` : null, () => api.movement(tool.tool_id, iso(from), iso(to), hours)));
   return html`
     <div class="selection" role="status">
       ${chosen
@@ -171,7 +174,7 @@ function Behind({ tool, range, chosen, choose, zoom, query, setQuery, now }) {
             </div>
             <div class="stack">
               <${Live} of=${movement} skeleton=${html`<div class="card"><${Skeleton} lines=${8} /></div>`}>
-                ${(found) => html`<${Why} movement=${found} /><${MadeOf} tool=${tool} movement=${found} />`}
+                ${(found) => html`<${Why} movement=${found} against=${against} onAgainst=${(value) => setQuery({ against: value }, { replace: true })} /><${MadeOf} tool=${tool} movement=${found} />`}
               <//>
             </div>
           </div>

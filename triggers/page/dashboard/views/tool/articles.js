@@ -2,7 +2,7 @@
 import { html, useEffect, useId, useState } from "../../lib/dom.js";
 import { api } from "../../lib/api.js";
 import { judge, muteSource } from "../../lib/corrections.js";
-import { dayAndClock, full, hostOf, percent, signed, webUrl } from "../../lib/format.js";
+import { dayAndClock, full, percent, signed, webUrl } from "../../lib/format.js";
 import { useLive } from "../../lib/live.js";
 import { pieces } from "../../lib/marks.js";
 import { t } from "../../i18n/index.js";
@@ -11,7 +11,7 @@ import { Select } from "../../components/choice.js";
 import { Icon } from "../../components/icons.js";
 import { Empty, Failure, Live, Skeleton } from "../../components/states.js";
 
-const PAGE = 25;
+const PAGE = 15;
 const SAID = ["", "positive", "neutral", "negative", "unscored"];
 
 export function Articles({ tool, since, until, sentiment, onSentiment }) {
@@ -74,7 +74,7 @@ function Article({ tool, mention }) {
         <${Headline} mention=${mention} />
         <p class="quiet small meta">
           <time datetime=${mention.published_at} title=${full(mention.published_at)}>${dayAndClock(mention.published_at)}</time>
-          <span>${mention.publisher_id ?? mention.publisher ?? hostOf(mention.url) ?? mention.source}</span>
+          <span>${mention.publisher ?? mention.publisher_id ?? mention.source}</span>
           ${names.length > 0 && html`<span>${names.join(", ")}</span>`}
           ${mention.corrected && html`<${Badge} tone="plain" icon="check" title=${t("article.corrected.title", { said: said(mention.analyzer_judgement?.sentiment) })}>${t("article.corrected")}<//>`}
           ${mention.verdict === "right" && html`<${Badge} tone="plain" icon="check">${t("article.confirmed")}<//>`}

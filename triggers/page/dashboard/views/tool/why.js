@@ -3,11 +3,13 @@ import { html, useState } from "../../lib/dom.js";
 import { number, signed } from "../../lib/format.js";
 import { t } from "../../i18n/index.js";
 import { Change, Sentiment, toneOf } from "../../components/badge.js";
-import { Segments } from "../../components/choice.js";
+import { Segments, Select } from "../../components/choice.js";
 
 const MOST = 8;
 
-export function Why({ movement }) {
+const AGAINST = ["before", "24", "168"];
+
+export function Why({ movement, against, onAgainst }) {
   const [by, setBy] = useState("story");
   const parts = by === "story" ? movement.stories : movement.publishers;
   const moving = [...parts].filter((part) => part.effect).sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
@@ -20,6 +22,7 @@ export function Why({ movement }) {
         <h2 id="why">${t("why.title")}</h2>
         ${movement.difference !== null && html`<${Segments} label=${t("why.by")} value=${by} options=${["story", "publisher"].map((each) => [each, t(`why.${each}`)])} onChange=${setBy} />`}
       </div>
+      <${Select} label=${t("why.against")} value=${against} options=${AGAINST.map((each) => [each, t(`why.against.${each}`)])} onChange=${onAgainst} />
       ${movement.difference === null
         ? html`<p class="quiet">${t("why.none")}</p>`
         : html`

@@ -6,7 +6,7 @@ The one truth about them: mentions and fields of the tool follow from it (servic
 from __future__ import annotations
 
 import hashlib
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -132,11 +132,6 @@ class Correction(StoredDocument):
     @property
     def is_active(self) -> bool:
         return self.undone_at is None
-
-    def shown(self) -> dict[str, Any]:
-        fields = super().shown()
-        del fields["passages_hash"]
-        return {"correction_id": self.correction_id, **fields}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

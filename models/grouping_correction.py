@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -83,11 +83,6 @@ class GroupingCorrection(StoredDocument):
         if source_id in self.articles:
             return self.others
         return self.articles if source_id in self.others else ()
-
-    def shown(self) -> dict[str, Any]:
-        fields = super().shown()
-        correction_id = fields.pop("correction_id")
-        return {"correction_id": correction_id, "state": "active" if self.is_active else "undone", **fields}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

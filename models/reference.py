@@ -3,7 +3,7 @@ which it is kept when mentions and articles have expired."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
 from pydantic import model_validator
@@ -37,17 +37,6 @@ class Reference(Value):
         if tool.discovery_reference == self.source_id:
             return "DISCOVERY"
         return "TIMELINE_SOURCE" if self.role == "DISCOVERY" else self.role
-
-    def shown(self, tool: Tool, *, article_exists: bool) -> dict[str, Any]:
-        fields = self.model_dump(mode="json")
-        return {
-            "reference_id": reference_id(tool.tool_id, self.source_id),
-            "article_id": fields.pop("source_id"),
-            "article_url": f"/api/v1/articles/{self.source_id}" if article_exists else None,
-            "added_by_workflow": ADDED_BY,
-            **fields,
-            "role": self.role_for(tool),
-        }
 
 
 def reference_id(tool_id: str, source_id: str) -> str:

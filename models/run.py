@@ -122,13 +122,6 @@ class JobRun(_InRun):
             return max(0, self.ended_ms - self.began_ms)
         return max(0, round((self.ended_at - (self.running_since or self.started_at)).total_seconds() * 1000))
 
-    def shown(self) -> dict[str, Any]:
-        """Without the correction that the run makes or undoes: runs are shown to readers, and it names a person."""
-        fields = super().shown()
-        for name in ("correction", "undo"):
-            fields["parameters"].pop(name, None)
-        return fields
-
     @model_validator(mode="after")
     def _ends_when_finished(self) -> Self:
         if self.is_finished != (self.ended_at is not None):
@@ -181,16 +174,6 @@ class IngestionBatch(JobRun):
         if not self.is_quiet:
             del document["is_quiet"]
         return document
-
-    def shown(self) -> dict[str, Any]:
-        """The feeds are among the parameters. The attempts are left out: they are shown as attempts of other runs."""
-        fields = super().shown()
-        claimed = fields.pop("claimed")
-        del fields["attempts"], fields["hosts"], fields["feeds"]
-        if claimed:
-            fields["parameters"] = {"feeds": claimed}
-        more = {"batch_id": fields["run_id"], "completed_at": fields["ended_at"], "is_quiet": self.is_quiet}
-        return {**fields, **more}
 
 
 def kind_of_run(workflow: object) -> type[JobRun]:
@@ -263,13 +246,6 @@ class Attempt(_InRun):
         began = fields.get("started_at")
         usual = {"task_name": FETCH_FEED, "created_at": began, "updated_at": began, **_NOTHING_FOUND}
         return cls.from_document({**usual, **fields, "run_id": run.run_id, "ttl_timestamp": run.ttl_timestamp})
-
-    def shown(self) -> dict[str, Any]:
-        """A fetch also has the names that the specification's fetch_history gives to `subject` and `started_at`."""
-        fields = super().shown()
-        if self.task_name != FETCH_FEED:
-            return fields
-        return {**fields, "feed_id": fields["subject"], "fetch_time": fields["started_at"]}
 
     @model_validator(mode="after")
     def _failure_has_a_type(self) -> Self:

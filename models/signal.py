@@ -6,7 +6,7 @@ services/signals decides them.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -70,9 +70,6 @@ class Signal(StoredDocument):
     @property
     def id(self) -> str:
         return signal_id(self.kind, self.topic, self.event_id)
-
-    def shown(self) -> dict[str, Any]:
-        return {"signal_id": self.id, **super().shown()}
 
 
 def signal_id(kind: Kind, topic: Topic | None, event_id: str) -> str:

@@ -87,7 +87,8 @@ def endpoint(
         )
         function = traced(with_problem_responses(with_container(checked)))
         methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
-        return blueprint.route(route=f"v1/{route}", methods=methods, auth_level=MANAGE if managed else READ)(function)
+        path = f"v1/{route}".rstrip("/")
+        return blueprint.route(route=path, methods=methods, auth_level=MANAGE if managed else READ)(function)
 
     return declare
 

@@ -4,15 +4,17 @@ from typing import get_args
 
 import azure.functions as func
 
+from models.resources.articles import ArticleResource
+from models.resources.documents import DocumentResource
+from models.resources.quarantine import QuarantineResource
 from models.states import ArticleStatus
 from services.articles.listing import SAID, article_filter
 from services.articles.quarantine import STATUSES
 from services.articles.reading import LAYERS
 from services.articles.words import LONGEST_SEARCH
 from services.container import Container
-from services.documents.reading import shown_document
 from services.mentions.correction_form import signed_with_reason
-from services.mentions.of_article import mentions_of_article, shown_observation
+from services.mentions.of_article import mentions_of_article, observed
 from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export_csv import csv_lines
 from services.parse.publisher_id import shown_name
@@ -21,7 +23,8 @@ from services.workflows import changes
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
-from triggers.http_codec import json_lines, json_response, left_out, no_content, page_response, text_response
+from triggers.http_codec import json_lines, json_response, left_out, no_content, text_response
+from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import (
     MAX_LIMIT,
     PAGE,
@@ -76,6 +79,7 @@ HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.
     "GET",
     "articles",
     *FILTERS,
+    VIEW,
     *PAGE,
     summary="List articles, newest first",
     about="Filters can be combined. A page with the filter `text` or `source` may be shorter than `limit`.",
@@ -85,7 +89,8 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     given = given_of(req, FILTERS)
     if "tool" in given:
         given["tool"] = (await services.tools.get(given["tool"])).tool_id
-    return page_response(await services.articles.page(article_filter(given), *page_of(req)))
+    page, view = await services.articles.page(article_filter(given), *page_of(req)), VIEW.of(req)
+    return resources_response(page, lambda each: ArticleResource.of(each, shown_name(each.publisher_id), view))
 
 
 @endpoint(
@@ -93,21 +98,23 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     "GET",
     "articles/{article_id}",
     LAYER,
+    VIEW,
     summary="Get an article with its mentions",
     answers=[ok(shapes.ARTICLE_ALONE)],
 )
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    layer = LAYER.of(req)
+    layer, view = LAYER.of(req), VIEW.of(req)
     article = await services.articles.get(req.route_params["article_id"])
     mentions = await mentions_of_article(services.store, services.tools, article)
-    body = (await services.articles.with_further_sources(article)).shown()
-    body |= {"publisher_name": shown_name(article.publisher_id), "mentions": [each.shown() for each in mentions.items]}
+    whole = await services.articles.with_further_sources(article)
+    resource = ArticleResource.of(whole, shown_name(article.publisher_id), view)
+    resource = resource.with_added(mentions=[each.resource(view) for each in mentions.items])
     unreadable = mentions.unreadable
     if layer == "raw":
         observations = await services.articles.observations(article)
-        shown = [shown_observation(each, article, mentions.items) for each in observations.items]
-        body, unreadable = {**body, "observations": shown}, (*unreadable, *observations.unreadable)
-    return json_response({**body, **left_out(unreadable)})
+        found = [observed(each, article, mentions.items, view) for each in observations.items]
+        resource, unreadable = resource.with_added(observations=found), (*unreadable, *observations.unreadable)
+    return json_response(resource.with_added(**left_out(unreadable)).shown())
 
 
 @endpoint(
@@ -129,18 +136,20 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     articles_http,
     "GET",
     "articles/{article_id}/document",
+    VIEW,
     summary="Get the state of an article's full text",
     answers=[ok(shapes.DOCUMENT_ALONE)],
 )
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     found = await services.documents.documents.get(req.route_params["article_id"])
-    return json_response({**found.shown(), **left_out((*found.files.unreadable, *found.attempts.unreadable))})
+    return json_response(found.resource(VIEW.of(req)).shown())
 
 
 @endpoint(
     articles_http,
     "POST",
     "articles/{article_id}/document",
+    VIEW,
     summary="Acquire the full text of an article",
     body=bodies.NOTHING,
     answers=[Answer(202, "Accepted: the page is fetched soon.", shapes.DOCUMENT)],
@@ -149,7 +158,7 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     bodies.NOTHING.of(req)
     document = await services.documents.documents.acquire(req.route_params["article_id"])
-    return json_response(shown_document(document), 202)
+    return json_response(DocumentResource.of(document, VIEW.of(req)).shown(), 202)
 
 
 @endpoint(
@@ -199,13 +208,15 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     "GET",
     "quarantine",
     HELD,
+    VIEW,
     *PAGE,
     summary="List the items in quarantine, newest first",
     answers=[ok(a_list("QuarantineItems", shapes.QUARANTINE_ITEM))],
     is_management=True,
 )
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return page_response(await services.quarantine.page(HELD.of(req), *page_of(req)))
+    page, view = await services.quarantine.page(HELD.of(req), *page_of(req)), VIEW.of(req)
+    return resources_response(page, lambda item: QuarantineResource.of(item, view))
 
 
 @endpoint(
@@ -226,6 +237,7 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
     articles_http,
     "POST",
     "quarantine/{quarantine_id}/review",
+    VIEW,
     summary="Record a decision about an item, once",
     about="The same decision of the same person again is accepted.",
     body=bodies.REVIEW,
@@ -241,4 +253,4 @@ async def review_quarantine(services: Container, req: func.HttpRequest) -> func.
     if reviewed.item.kind == "DOCUMENT" and reviewed.item.released_at is None:
         await services.documents.overdue.follow(reviewed.item)
     run_id = reviewed.batch.run_id if reviewed.batch else None
-    return json_response({**reviewed.item.shown(), "run_id": run_id})
+    return json_response(QuarantineResource.of(reviewed.item, VIEW.of(req)).with_added(run_id=run_id).shown())

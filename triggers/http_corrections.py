@@ -11,7 +11,8 @@ from services.mentions.correction_form import STATES, new_correction, signed
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Header, a_list, accepted_as_run, created, ok
-from triggers.http_codec import accepted, json_response, lines_response, list_response
+from triggers.http_codec import accepted, json_response, lines_response
+from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, maybe_one_of, page_of, whole
 
 corrections_http = func.Blueprint()
@@ -26,6 +27,7 @@ TAG = "Corrections"
     "GET",
     "tools/{tool}/corrections",
     STATE,
+    VIEW,
     *PAGE,
     summary="List the corrections of a tool",
     about="By id. The first page has the measured precision of the tool, and that of all tools together.",
@@ -35,7 +37,7 @@ TAG = "Corrections"
 )
 async def list_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     state = STATE.of(req)
-    limit, cursor = page_of(req)
+    (limit, cursor), view = page_of(req), VIEW.of(req)
     tool = await services.tools.get(req.route_params["tool"])
     page = await services.corrections.page(tool, state, limit, cursor)
     precision = {}
@@ -45,13 +47,14 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
             "precision": Precision.of(tool.reviews).shown(),
             "precision_of_all_tools": Precision.of(of_all).shown(),
         }
-    return list_response([each.shown() for each in page.items], page.next, page.unreadable, **precision)
+    return resources_response(page, lambda each: each.resource(view), **precision)
 
 
 @endpoint(
     corrections_http,
     "POST",
     "tools/{tool}/corrections",
+    VIEW,
     summary="Correct a mention, mute a source or exclude a phrase",
     tag=TAG,
     body=bodies.CORRECTION,
@@ -67,13 +70,14 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
 async def make_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     wanted = new_correction(bodies.CORRECTION.of(req))
     made = await services.correction_changes.make(req.route_params["tool"], wanted)
-    return await _response(services, *made, status=201)
+    return await _response(services, req, *made, status=201)
 
 
 @endpoint(
     corrections_http,
     "GET",
     "tools/{tool}/corrections/{correction_id}",
+    VIEW,
     summary="Get a correction of a tool",
     tag=TAG,
     answers=[ok(shapes.CORRECTION)],
@@ -83,13 +87,14 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     tool = await services.tools.get(req.route_params["tool"])
     correction = await services.corrections.get(tool.tool_id, req.route_params["correction_id"])
     (shown,) = await services.corrections.shown(tool, [correction])
-    return json_response(shown.shown())
+    return json_response(shown.resource(VIEW.of(req)).shown())
 
 
 @endpoint(
     corrections_http,
     "POST",
     "tools/{tool}/corrections/{correction_id}/undo",
+    VIEW,
     summary="Undo a correction of a tool",
     about="Undoing again changes nothing.",
     tag=TAG,
@@ -103,7 +108,7 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
 async def undo_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = signed(bodies.SIGNED.of(req))
     undone = await services.correction_changes.undo(req.route_params["tool"], req.route_params["correction_id"], by)
-    return await _response(services, *undone, status=200)
+    return await _response(services, req, *undone, status=200)
 
 
 @endpoint(
@@ -135,12 +140,12 @@ async def export_corrections(services: Container, req: func.HttpRequest) -> func
 
 
 async def _response(
-    services: Container, tool: Tool, correction: Correction, run: JobRun | None, *, status: int
+    services: Container, req: func.HttpRequest, tool: Tool, correction: Correction, run: JobRun | None, *, status: int
 ) -> func.HttpResponse:
     """With a run, articles are searched as after a change of the tool's names."""
     (shown,) = await services.corrections.shown(tool, [correction])
+    resource = shown.resource(VIEW.of(req))
     if run is None:
-        location = {"Location": f"/api/v1/tools/{tool.tool_id}/corrections/{correction.correction_id}"}
-        return json_response(shown.shown(), status, location if status == 201 else {})
+        return json_response(resource.shown(), status, {"Location": resource.links["self"]} if status == 201 else {})
     await services.run_starts.start_after_change(run)
-    return accepted(run.run_id, **shown.shown())
+    return accepted(run.run_id, **resource.shown())

@@ -4,6 +4,7 @@ import azure.functions as func
 
 from models.errors import NotFound
 from models.grouping_correction import GroupingCorrection
+from models.resources.corrections import GroupingCorrectionResource
 from services.container import Container
 from services.mentions.correction_form import signed
 from services.stories import correction_form as form
@@ -11,7 +12,8 @@ from services.stories.corrections import STATES
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, created, ok
-from triggers.http_codec import json_response, list_response, page_response
+from triggers.http_codec import json_response, list_response
+from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import PAGE, maybe_one_of, page_of
 
 grouping_http = func.Blueprint()
@@ -25,6 +27,7 @@ TAG = "Grouping"
     grouping_http,
     "POST",
     "articles/{article_id}/split",
+    VIEW,
     summary="Make a source of an article an article of its own",
     tag=TAG,
     body=bodies.SPLIT_ARTICLE,
@@ -34,13 +37,14 @@ TAG = "Grouping"
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = bodies.SPLIT_ARTICLE.of(req)
     source, by = form.source(body), signed(body)
-    return _made(await services.grouping_changes.split_article(req.route_params["article_id"], source, by))
+    return _made(req, await services.grouping_changes.split_article(req.route_params["article_id"], source, by))
 
 
 @endpoint(
     grouping_http,
     "POST",
     "articles/{article_id}/join",
+    VIEW,
     summary="Say that two articles belong together",
     tag=TAG,
     body=bodies.PAIR,
@@ -50,13 +54,14 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
 async def join_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = bodies.PAIR.of(req)
     kind, other, by = form.JOINING[form.level(body)], form.article(body), signed(body)
-    return _made(await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
+    return _made(req, await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
 @endpoint(
     grouping_http,
     "POST",
     "articles/{article_id}/keep-apart",
+    VIEW,
     summary="Say that two articles do not belong together",
     tag=TAG,
     body=bodies.PAIR,
@@ -66,13 +71,14 @@ async def join_articles(services: Container, req: func.HttpRequest) -> func.Http
 async def keep_articles_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = bodies.PAIR.of(req)
     kind, other, by = form.SEPARATING[form.level(body)], form.article(body), signed(body)
-    return _made(await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
+    return _made(req, await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
 @endpoint(
     grouping_http,
     "POST",
     "stories/{event_id}/split",
+    VIEW,
     summary="Let articles leave a story together",
     tag=TAG,
     body=bodies.SPLIT_STORY,
@@ -82,13 +88,14 @@ async def keep_articles_apart(services: Container, req: func.HttpRequest) -> fun
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = bodies.SPLIT_STORY.of(req)
     leaving, by = form.articles(body), signed(body)
-    return _made(await services.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
+    return _made(req, await services.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
 @endpoint(
     grouping_http,
     "POST",
     "stories/{event_id}/join",
+    VIEW,
     summary="Say that two stories are one",
     tag=TAG,
     body=bodies.OTHER_STORY,
@@ -99,13 +106,14 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     body = bodies.OTHER_STORY.of(req)
     other, by = form.story(body), signed(body)
     changes = services.grouping_changes
-    return _made(await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
+    return _made(req, await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
 
 
 @endpoint(
     grouping_http,
     "POST",
     "stories/{event_id}/keep-apart",
+    VIEW,
     summary="Say that two stories are not one",
     tag=TAG,
     body=bodies.OTHER_STORY,
@@ -116,7 +124,7 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     body = bodies.OTHER_STORY.of(req)
     other, by = form.story(body), signed(body)
     changes = services.grouping_changes
-    return _made(await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
+    return _made(req, await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
 
 
 @endpoint(
@@ -124,6 +132,7 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     "GET",
     "corrections",
     STATE,
+    VIEW,
     *PAGE,
     summary="List the corrections of articles and stories",
     about="Those of the latest days first.",
@@ -132,26 +141,30 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     is_management=True,
 )
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return page_response(await services.grouping_corrections.page(STATE.of(req), *page_of(req)))
+    page, view = await services.grouping_corrections.page(STATE.of(req), *page_of(req)), VIEW.of(req)
+    return resources_response(page, lambda each: GroupingCorrectionResource.of(each, view))
 
 
 @endpoint(
     grouping_http,
     "GET",
     "corrections/{correction_id}",
+    VIEW,
     summary="Get a correction of articles or stories",
     tag=TAG,
     answers=[ok(shapes.GROUPING_CORRECTION)],
     is_management=True,
 )
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response((await services.grouping_corrections.get(req.route_params["correction_id"])).shown())
+    found = await services.grouping_corrections.get(req.route_params["correction_id"])
+    return json_response(GroupingCorrectionResource.of(found, VIEW.of(req)).shown())
 
 
 @endpoint(
     grouping_http,
     "POST",
     "corrections/{correction_id}/undo",
+    VIEW,
     summary="Undo a correction of articles or stories",
     about="What would be without it comes back. Undoing again changes nothing.",
     tag=TAG,
@@ -161,7 +174,8 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = signed(bodies.SIGNED.of(req))
-    return json_response((await services.grouping_changes.undo(req.route_params["correction_id"], by)).shown())
+    undone = await services.grouping_changes.undo(req.route_params["correction_id"], by)
+    return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 
 
 @endpoint(
@@ -195,6 +209,6 @@ async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.H
     return list_response(page.items, page.next, page.unreadable)
 
 
-def _made(correction: GroupingCorrection) -> func.HttpResponse:
-    location = {"Location": f"/api/v1/corrections/{correction.correction_id}"}
-    return json_response(correction.shown(), 201, location)
+def _made(req: func.HttpRequest, correction: GroupingCorrection) -> func.HttpResponse:
+    resource = GroupingCorrectionResource.of(correction, VIEW.of(req))
+    return json_response(resource.shown(), 201, {"Location": resource.links["self"]})

@@ -2,6 +2,7 @@
 
 import azure.functions as func
 
+from models.resources.mentions import MentionResource
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.movement_reader import Asked
@@ -11,7 +12,8 @@ from services.runs.listing import asked_time
 from triggers import insight_shapes, shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
-from triggers.http_codec import json_response, list_response, page_response
+from triggers.http_codec import json_response, list_response
+from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import PAGE, given_of, maybe_one_of, maybe_whole, one_of, page_of, time
 
 insights_http = func.Blueprint()
@@ -72,6 +74,7 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
     SINCE,
     UNTIL,
     SENTIMENT,
+    VIEW,
     *PAGE,
     summary="List the mentions of a tool, latest first",
     tag=TAG,
@@ -80,14 +83,16 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
     tool = await services.tools.get(req.route_params["tool"])
-    limit, cursor = page_of(req)
-    return page_response(await mentions_between(services.store, tool.tool_id, times, limit, cursor, SENTIMENT.of(req)))
+    (limit, cursor), view = page_of(req), VIEW.of(req)
+    page = await mentions_between(services.store, tool.tool_id, times, limit, cursor, SENTIMENT.of(req))
+    return resources_response(page, lambda mention: MentionResource.of(mention, view))
 
 
 @endpoint(
     insights_http,
     "GET",
     "tools/{tool}/mentions/{article_id}",
+    VIEW,
     summary="Get a mention, passage by passage",
     tag=TAG,
     answers=[ok(insight_shapes.MENTION_ALONE)],
@@ -96,4 +101,5 @@ async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpRe
     tool = await services.tools.get(req.route_params["tool"])
     article = await services.articles.get(req.route_params["article_id"])
     found = await services.passages.of(tool.tool_id, article.source_id)
-    return json_response({**found, "mention": found["mention"].shown(), "tool": tool.primary_name})
+    mention = MentionResource.of(found["mention"], VIEW.of(req))
+    return json_response({**found, "mention": mention.shown(), "tool": tool.primary_name})

@@ -5,10 +5,13 @@ from typing import get_args
 import azure.functions as func
 
 from models.errors import NotFound
-from models.resources.base import shown_all
+from models.resources.base import ROOT, path, shown_all
+from models.resources.collections import CollectionsResource
 from models.resources.host import HostResource, HostWithDays
+from models.resources.runs import AttemptResource, RunResource
 from models.run import WORKFLOWS
 from models.states import RunStatus
+from models.version import VERSION
 from services.container import Container
 from services.feeds.host_figures import DEFAULT_DAYS, HOST_SORTS, MOST_DAYS, host_filter
 from services.mentions.handler import article_messages
@@ -17,15 +20,16 @@ from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers import bodies, shapes
 from triggers.bindings import OPEN, endpoint, with_container
-from triggers.declared import DECLARED, Answer, Declared, a_list, ok
+from triggers.declared import DECLARED, Answer, Declared, a_list, of_app, ok
 from triggers.http_codec import (
     json_response,
     left_out,
     list_response,
-    page_response,
     text_response,
     with_problem_responses,
 )
+from triggers.http_contract import CONTRACT, DASHBOARD, DOCS
+from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import (
     PAGE,
     flag,
@@ -97,6 +101,30 @@ operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPE
 @endpoint(
     operations_http,
     "GET",
+    "",
+    summary="List the collections",
+    about="Every endpoint that can be read without an id or a parameter.",
+    tag="Operations",
+    answers=[ok(CollectionsResource)],
+)
+async def list_collections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    return json_response(CollectionsResource(version=VERSION, links=collections()).shown())
+
+
+def collections() -> dict[str, str]:
+    """The paths of all endpoints that need neither an id nor a parameter, by their routes."""
+    found = {
+        each.route: path(*each.route.split("/"))
+        for each in of_app()
+        if each.method == "GET" and each.route and "{" not in each.route
+        if not any(parameter.is_required for parameter in each.parameters)
+    }
+    return {"self": ROOT, **dict(sorted(found.items())), "openapi": CONTRACT, "docs": DOCS, "dashboard": DASHBOARD}
+
+
+@endpoint(
+    operations_http,
+    "GET",
     "metrics",
     summary="Get metrics for Prometheus",
     tag="Operations",
@@ -115,27 +143,31 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     "runs",
     *RUN_FILTERS,
     QUIET,
+    VIEW,
     *PAGE,
     summary="List runs, newest first",
     answers=[ok(a_list("Runs", shapes.RUN))],
 )
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
-    return page_response(await services.runs.page(*page_of(req), by))
+    page, view = await services.runs.page(*page_of(req), by), VIEW.of(req)
+    return resources_response(page, lambda run: RunResource.of(run, view))
 
 
 @endpoint(
     operations_http,
     "GET",
     "runs/{run_id}",
+    VIEW,
     summary="Get a run with its attempts",
     answers=[ok(shapes.RUN_ALONE)],
 )
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    run = await services.runs.get(req.route_params["run_id"])
+    run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)
     attempts = await services.runs.listed_attempts(run.run_id)
-    tried = [attempt.shown() for attempt in attempts.items]
-    return json_response({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
+    tried = [AttemptResource.of(attempt, view) for attempt in attempts.items]
+    resource = RunResource.of(run, view).with_added(attempts=tried, **left_out(attempts.unreadable))
+    return json_response(resource.shown())
 
 
 @endpoint(

@@ -5,14 +5,17 @@ import re
 import azure.functions as func
 
 from models.cache import PERIOD_BY_HOURS, PERIODS, Period, period_named
+from models.resources.base import shown_all
+from models.resources.mentions import MentionResource
 from services.articles.listing import SAID
 from services.container import Container
-from services.figures.reader import Served, shown_entry
+from services.figures.reader import Served, resource_of
 from services.topology import REFRESH_TOOLS
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
-from triggers.http_codec import accepted, json_response, list_response, no_content, page_response
+from triggers.http_codec import accepted, json_response, list_response, no_content
+from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import PAGE, header, maybe_of_numbers, maybe_one_of, page_of
 
 sentiment_http = func.Blueprint()
@@ -42,6 +45,7 @@ CACHED = {
     "tools/{tool}/sentiment",
     *WINDOW,
     IF_NONE_MATCH,
+    VIEW,
     summary="Get the sentiment about a tool",
     tag=TAG,
     answers=[
@@ -50,7 +54,7 @@ CACHED = {
     ],
 )
 async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return _aggregate_response(req, await _read(services, req))
+    return _aggregate_response(services, req, await _read(services, req))
 
 
 @endpoint(
@@ -59,6 +63,7 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     "tools/{tool}/sentiment/evidence",
     *WINDOW,
     SENTIMENT,
+    VIEW,
     *PAGE,
     summary="List the mentions behind an aggregate, latest first",
     tag=TAG,
@@ -70,7 +75,8 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor, said)
     facts = await services.figures.evidence.window_facts(entry, cursor)
-    return page_response(mentions, **facts, **served.aggregate.completeness.shown())
+    view, completeness = VIEW.of(req), served.aggregate.completeness.shown()
+    return resources_response(mentions, lambda mention: MentionResource.of(mention, view), **facts, **completeness)
 
 
 @endpoint(
@@ -78,6 +84,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     "GET",
     "sentiment/latest",
     *WINDOW,
+    VIEW,
     *PAGE,
     summary="List the sentiment about all active tools",
     tag=TAG,
@@ -87,10 +94,10 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     period = _period(req)
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.reader.read_all(page.items, period)
-    now = services.clock()
+    now, view = services.clock(), VIEW.of(req)
     aggregates = [row.aggregate for row in rows.items]
-    shown_rows = [shown_entry(each.entry, each.name, each.analyzer, each.completeness, now) for each in aggregates]
-    return list_response(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
+    found = [resource_of(each.entry, each.name, each.analyzer, each.completeness, now, view) for each in aggregates]
+    return list_response(shown_all(found), page.next, (*page.unreadable, *rows.unreadable))
 
 
 @endpoint(
@@ -146,9 +153,9 @@ async def _read(services: Container, req: func.HttpRequest) -> Served:
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-def _aggregate_response(req: func.HttpRequest, served: Served) -> func.HttpResponse:
+def _aggregate_response(services: Container, req: func.HttpRequest, served: Served) -> func.HttpResponse:
     """HTTP caches may keep the body, and must revalidate its ETag at each request."""
-    aggregate = served.aggregate
+    aggregate = served.aggregate.in_view(VIEW.of(req), services.clock())
     headers = {
         "Cache-Control": "no-cache",
         "ETag": aggregate.etag,

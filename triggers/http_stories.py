@@ -11,6 +11,7 @@ from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, list_response
+from triggers.http_resources import VIEW
 from triggers.parameters import PAGE, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 stories_http = func.Blueprint()
@@ -62,6 +63,7 @@ TIMES = (
     "stories",
     TOOL,
     *FILTERS,
+    VIEW,
     *PAGE,
     summary="List stories of two articles or more, latest first",
     answers=[ok(a_list("Stories", shapes.STORY))],
@@ -74,11 +76,12 @@ async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     stories_http,
     "GET",
     "stories/{event_id}",
+    VIEW,
     summary="Get a story with its articles, publishers and tools",
     answers=[ok(shapes.STORY_ALONE)],
 )
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response(await services.stories.get(req.route_params["event_id"]))
+    return json_response(await services.stories.get(req.route_params["event_id"], VIEW.of(req)))
 
 
 @endpoint(
@@ -86,6 +89,7 @@ async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResp
     "GET",
     "tools/{tool}/stories",
     *FILTERS,
+    VIEW,
     *PAGE,
     summary="List the stories with an article that mentions a tool",
     tag="Stories",
@@ -100,7 +104,7 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     if tool is not None:
         given["tool"] = (await services.tools.get(tool)).tool_id
     where = story_filter(given, STATE.of(req), FEWEST.of(req), services.clock())
-    page = await services.stories.page(where, *page_of(req))
+    page = await services.stories.page(where, *page_of(req), VIEW.of(req))
     return list_response(page.items, page.next, page.unreadable)
 
 
@@ -111,6 +115,7 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     KIND,
     SIGNAL_STATE,
     *TIMES,
+    VIEW,
     *PAGE,
     summary="List the signals of all tools, latest first",
     tag="Signals",
@@ -127,6 +132,7 @@ async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpR
     KIND,
     SIGNAL_STATE,
     *TIMES,
+    VIEW,
     *PAGE,
     summary="List the signals of a tool, latest first",
     tag="Signals",
@@ -139,5 +145,5 @@ async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.
 
 async def _signals(services: Container, req: func.HttpRequest, tool_id: str | None) -> func.HttpResponse:
     where = signal_filter(given_of(req, TIMES), KIND.of(req), SIGNAL_STATE.of(req))
-    page = await services.signals.page(tool_id, where, *page_of(req))
+    page = await services.signals.page(tool_id, where, *page_of(req), VIEW.of(req))
     return list_response(page.items, page.next, page.unreadable)

@@ -219,6 +219,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     "GET",
     "tools/{tool}/articles",
     SENTIMENT,
+    VIEW,
     *PAGE,
     summary="List the articles that mention a tool, newest first",
     about="Mentions outlive articles, so a page may be shorter than `limit`.",
@@ -226,7 +227,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
 )
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
-    page = await tool_articles(services.store, tool.tool_id, *page_of(req), SENTIMENT.of(req))
+    page = await tool_articles(services.store, tool.tool_id, *page_of(req), SENTIMENT.of(req), VIEW.of(req))
     return list_response(page.items, page.next, page.unreadable)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from pydantic import Field, JsonValue
@@ -85,7 +86,7 @@ class ObservationResource(Resource):
     score: Share | None = Field(description="Confidence in `sentiment`.")
     polarity: Polarity | None = Field(description="-1 (negative) to 1 (positive).")
     unscored_reason: UnscoredReason | None = Field(description="Why the words could not be scored.")
-    tools: tuple[SaidOfTool, ...] | None = Field(
+    tools: list[SaidOfTool] | None = Field(
         description="What these words say of each tool that they name; null if they were not judged."
     )
     created_at: Time = Field(description="When it was first stored.")
@@ -104,13 +105,19 @@ class ObservationResource(Resource):
         cls,
         observation: Observation,
         said: ScoredDocument | WordsJudgement | None,
-        tools: tuple[SaidOfTool, ...] | None,
+        tools: Sequence[SaidOfTool] | None,
         view: View = "default",
     ) -> Self:
         """`said` is the judgement of its words in general, `tools` that for each tool; None if there is none."""
         judgement = {name: getattr(said, name, None) for name in WordsJudgement.model_fields}
         article, feed = path("articles", observation.source_id), path("feeds", observation.source)
-        return cls.made(observation, view, **judgement, tools=tools, links=links(article=article, feed=feed))
+        return cls.made(
+            observation,
+            view,
+            **judgement,
+            tools=None if tools is None else list(tools),
+            links=links(article=article, feed=feed),
+        )
 
 
 class FullTextPart(Shape):
@@ -210,13 +217,9 @@ class ArticleResource(Resource):
     links: dict[str, str] = Field(
         description="Paths: the article itself, its ledger, its story, the article that it repeats, its full text."
     )
-    mentions: tuple[MentionResource, ...] | None = added(
-        "The mentions of the article, alone in `GET articles/{article_id}`."
-    )
+    mentions: list[MentionResource] | None = added("The mentions of the article, alone in `GET articles/{article_id}`.")
     mention: MentionResource | None = added("The mention of the tool, in `GET tools/{tool}/articles`.")
-    observations: tuple[ObservationResource, ...] | None = added(
-        "What each source published, by day, with `layer=raw`."
-    )
+    observations: list[ObservationResource] | None = added("What each source published, by day, with `layer=raw`.")
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )

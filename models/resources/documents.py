@@ -108,8 +108,8 @@ class DocumentResource(Resource):
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the document itself, the article, the feed.")
-    files: tuple[FileResource, ...] | None = added("The files in the archive.")
-    attempts: tuple[AttemptResource, ...] | None = added("The latest tries.")
+    files: list[FileResource] | None = added("The files in the archive.")
+    attempts: list[AttemptResource] | None = added("The latest tries.")
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )

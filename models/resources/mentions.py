@@ -75,7 +75,7 @@ class MentionResource(Resource):
     )
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
-    links: dict[str, str] = Field(description="Paths: the article, the tool, the story.")
+    links: dict[str, str] = Field(description="Paths: the mention itself, the article, the tool, the story.")
     tool: str | None = added("The name of the tool, in `GET articles/{article_id}`.")
     revision: Text | None = internal("The `revision` of the canonical reading that was judged.")
     other_words: dict[Text, WordsJudgement | None] | None = internal(
@@ -89,10 +89,12 @@ class MentionResource(Resource):
 
     @classmethod
     def of(cls, mention: SentimentScore, view: View = "default") -> Self:
+        own = path("tools", mention.tool_id, "mentions", mention.source_id)
         return cls.made(
             mention,
             view,
             links=links(
+                self=own,
                 article=path("articles", mention.source_id),
                 tool=path("tools", mention.tool_id),
                 story=path("stories", mention.event_id) if mention.event_id else None,

@@ -124,7 +124,7 @@ class RunResource(Resource):
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the run itself, and its subject.")
-    attempts: tuple[AttemptResource, ...] | None = added("The attempts of the run, in `GET runs/{run_id}`.")
+    attempts: list[AttemptResource] | None = added("The attempts of the run, in `GET runs/{run_id}`.")
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )

@@ -112,11 +112,11 @@ class StoryResource(Resource):
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the story itself, its ledger, its first article.")
-    publishers: tuple[StoryPublisher, ...] | None = added(
+    publishers: list[StoryPublisher] | None = added(
         "The publishers with the number of their articles, those with most first."
     )
-    tools: tuple[StoryTool, ...] | None = added("What the articles say of each tool.")
-    members: tuple[StoryMemberResource, ...] | None = added("The articles, in the order of their publication.")
+    tools: list[StoryTool] | None = added("What the articles say of each tool.")
+    members: list[StoryMemberResource] | None = added("The articles, in the order of their publication.")
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )

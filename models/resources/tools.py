@@ -80,8 +80,8 @@ class ToolResource(Resource):
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(
-        description="Paths: the tool itself, its sentiment, evidence, history, articles, references, stories, "
-        "signals, corrections, merges."
+        description="Paths: the tool itself, its sentiment, evidence, history, mentions, articles, references, "
+        "stories, signals, corrections, merges."
     )
     reanalysis_offered: bool | None = added(
         "Whether an earlier analyzer or version judged some of the mentions of the tool's history."
@@ -110,7 +110,7 @@ class ToolResource(Resource):
         )
 
 
-_PARTS = ("sentiment", "history", "articles", "references", "stories", "signals", "corrections", "merges")
+_PARTS = ("sentiment", "history", "mentions", "articles", "references", "stories", "signals", "corrections", "merges")
 
 
 class ReferenceResource(Resource):
@@ -125,6 +125,7 @@ class ReferenceResource(Resource):
     source_identifier: Text = Field(description="The URL; the id of the article if it has none.")
     role: ReferenceRole = Field(description="As of a mention. `DISCOVERY` is the article that is the tool's first now.")
     event_id: IdPart | None = Field(description="The story of the article; null if it had none.")
+    created_at: Time = Field(description="When the mention was first stored.")
     added_by_workflow: str = Field(description="`analyze_articles`.")
     links: dict[str, str] = Field(description="Paths: the article while it is served, its tool, its story.")
 

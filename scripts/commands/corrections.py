@@ -51,7 +51,7 @@ async def list_(app: Container, given: argparse.Namespace) -> int:
     after: str | None = None
     while True:
         page = await app.corrections.page(tool, given.state, _PAGE, after)
-        found += [each.shown() for each in page.items]
+        found += [each.resource().shown() for each in page.items]
         after = page.next
         if after is None:
             break

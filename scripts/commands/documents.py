@@ -20,7 +20,7 @@ def add_to(documents: Group) -> None:
 
 
 async def show_(app: Container, given: argparse.Namespace) -> int:
-    found = (await app.documents.documents.get(given.article)).shown()
+    found = (await app.documents.documents.get(given.article)).resource("full").shown()
     if given.json:
         print(json.dumps(found, ensure_ascii=False, indent=2))
         return 0

@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from models.resources.quarantine import QuarantineResource
+from models.resources.runs import RunResource
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show, table
 from services.articles.quarantine import DECISIONS
@@ -32,7 +34,7 @@ def add_to(quarantine: Group) -> None:
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
     found = await app.quarantine.page(None if given.all else "PENDING", LISTED, None)
-    rows = [each.shown() for each in found.items]
+    rows = [QuarantineResource.of(each).shown() for each in found.items]
     columns = ["created_at", "kind", "subject", "reason_code", "item_count", "manual_review_status", "quarantine_id"]
     show(rows, columns, as_json=given.json, none="Nothing waits for a review.")
     return 0
@@ -74,6 +76,6 @@ async def review_(app: Container, given: argparse.Namespace) -> int:
     if reviewed.batch is not None:
         await app.ingestion.ingest(reviewed.batch)
         run = await app.runs.get(reviewed.batch.run_id)
-        metrics = run.shown()["metrics"] or {}
+        metrics = RunResource.of(run).shown()["metrics"] or {}
         print(f"ingested by run {run.run_id}: {metrics.get('articles_stored', 0)} new articles")
     return 0

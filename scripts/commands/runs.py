@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
+from models.resources.runs import AttemptResource, RunResource
 from models.run import WORKFLOWS, JobRun
 from models.states import AttemptStatus, RunStatus
 from scripts.commands.form import Group
@@ -36,7 +37,7 @@ async def list_(app: Container, given: argparse.Namespace) -> int:
     filters = {name: value for name in RUN_FILTERS if (value := getattr(given, name)) is not None}
     page = await app.runs.page(LISTED, None, run_filter(filters, with_quiet=given.quiet))
     columns = ["run_id", "workflow_name", "subject", "status", "started_at", "ended_at", "progress"]
-    show([run.shown() for run in page.items], columns, as_json=given.json, none="None.")
+    show([RunResource.of(run).shown() for run in page.items], columns, as_json=given.json, none="None.")
     return 0
 
 
@@ -45,7 +46,7 @@ async def history_of(app: Container, given: argparse.Namespace) -> int:
     filters = {name: value for name in ATTEMPT_FILTERS if (value := getattr(given, name)) is not None}
     page = await app.runs.history(feed.feed_id, LISTED, None, attempt_filter(filters))
     columns = ["started_at", "status", "status_code", "articles_found", "articles_new", "error_type", "run_id"]
-    show([attempt.shown() for attempt in page.items], columns, as_json=given.json, none="None.")
+    show([AttemptResource.of(attempt).shown() for attempt in page.items], columns, as_json=given.json, none="None.")
     return 0
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from models.article import Article
 from models.document import DocumentProduct, FileObject
 from models.errors import ChangedMeanwhile, Conflict, InvalidTransition, NotFound
+from models.resources.base import View
+from models.resources.documents import DocumentResource, FileResource
+from models.resources.runs import AttemptResource
 from models.run import Attempt
 from services.articles.full_texts import Asked
 from services.articles.reading import Articles
@@ -29,11 +31,12 @@ class ShownDocument:
     files: Listed[FileObject]
     attempts: Listed[Attempt]
 
-    def shown(self) -> dict[str, Any]:
-        fields = shown_document(self.document)
-        fields["files"] = [shown_file(each) for each in self.files.items]
-        fields["attempts"] = [each.shown() for each in self.attempts.items]
-        return fields
+    def resource(self, view: View = "default") -> DocumentResource:
+        files = [FileResource.of(each, view) for each in self.files.items]
+        attempts = [AttemptResource.of(each, view) for each in self.attempts.items]
+        found = DocumentResource.of(self.document, view).with_added(files=files, attempts=attempts)
+        unreadable = [*self.files.unreadable, *self.attempts.unreadable]
+        return found.with_added(unreadable=unreadable) if unreadable else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +96,3 @@ class Documents:
 def _asked(article: Article) -> Asked:
     reading = article.canonical
     return Asked(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp)
-
-
-def shown_document(document: DocumentProduct) -> dict[str, Any]:
-    """The fields without places in the archive: nobody can use them."""
-    fields = document.shown()
-    for name in ("raw_archive_container", "raw_archive_key", "derived_archive_prefix", "archive_day", "attempt_limit"):
-        del fields[name]
-    return {**fields, "data_product_id": document.data_product_id, "eligibility": document.eligibility}
-
-
-def shown_file(file: FileObject) -> dict[str, Any]:
-    fields = file.shown()
-    del fields["archive_container"], fields["archive_key"]
-    return fields

@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from models.cache import Period, SentimentCacheEntry, entry_id
 from models.errors import Unavailable
+from models.resources.aggregates import AggregateResource
+from models.resources.base import View
 from models.tool import Tool
 from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.counters import Counters, State
@@ -47,6 +48,12 @@ class Aggregate:
     completeness: Completeness
     body: bytes
     etag: str
+
+    def in_view(self, view: View, now: datetime) -> Aggregate:
+        """The default view is the one that is kept."""
+        if view == "default":
+            return self
+        return aggregate_of(self.entry, self.name, self.analyzer, self.completeness, now, view)
 
     def with_completeness(self, current: Completeness, now: datetime) -> Aggregate:
         """This aggregate, which was read before `current` was counted."""
@@ -281,12 +288,18 @@ def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:
     return [(tool_id, entry_id(tool_id, period)), Generations.key(tool_id)]
 
 
-def shown_entry(
-    entry: SentimentCacheEntry, name: str, analyzer: str, completeness: Completeness, now: datetime
-) -> dict[str, Any]:
+def resource_of(
+    entry: SentimentCacheEntry,
+    name: str,
+    analyzer: str,
+    completeness: Completeness,
+    now: datetime,
+    view: View = "default",
+) -> AggregateResource:
     """An entry as the API shows it. models/cache.py and completeness.py define the fields."""
-    shown = {"id": entry.id, "tool": name, **entry.model_dump(mode="json"), "is_stale": entry.is_stale(now)}
-    return {**shown, "reanalysis_offered": is_reanalysis_offered(entry.analyzers, analyzer), **completeness.shown()}
+    offered = is_reanalysis_offered(entry.analyzers, analyzer)
+    facts = {"is_stale": entry.is_stale(now), "reanalysis_offered": offered}
+    return AggregateResource.of(entry, name, view, **facts, **completeness.shown())
 
 
 def is_reanalysis_offered(analyzers: Iterable[str], present: str) -> bool:
@@ -295,9 +308,14 @@ def is_reanalysis_offered(analyzers: Iterable[str], present: str) -> bool:
 
 
 def aggregate_of(
-    entry: SentimentCacheEntry, name: str, analyzer: str, completeness: Completeness, now: datetime
+    entry: SentimentCacheEntry,
+    name: str,
+    analyzer: str,
+    completeness: Completeness,
+    now: datetime,
+    view: View = "default",
 ) -> Aggregate:
-    shown = shown_entry(entry, name, analyzer, completeness, now)
+    shown = resource_of(entry, name, analyzer, completeness, now, view).shown()
     body = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     return Aggregate(entry, name, analyzer, completeness, body, etag)

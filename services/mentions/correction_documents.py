@@ -11,6 +11,8 @@ from models.article import Article
 from models.correction import AFTER_PREFIX, PREFIX, Correction
 from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
 from models.mention import SentimentScore
+from models.resources.base import View
+from models.resources.corrections import CorrectionResource, CorrectionState
 from models.tool import Reviews, Tool
 from services.mentions.corrections import carried, is_outdated, labelled, with_reviews
 from services.ports import (
@@ -48,11 +50,10 @@ class Shown:
     """A correction, and whether it is `active`, `undone` or `outdated`: not applied though nobody has undone it."""
 
     correction: Correction
-    state: str
+    state: CorrectionState
 
-    def shown(self) -> dict[str, Any]:
-        fields = self.correction.shown()
-        return {"correction_id": fields.pop("correction_id"), "state": self.state, **fields}
+    def resource(self, view: View = "default") -> CorrectionResource:
+        return CorrectionResource.of(self.correction, self.state, view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ def _writes(before: Tool, after: Tool, corrections: Sequence[Correction]) -> lis
     return writes
 
 
-def _state(correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool) -> str:
+def _state(correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool) -> CorrectionState:
     if not correction.is_active:
         return "undone"
     return "outdated" if is_outdated(correction, tool, mention, has_article=has_article) else "active"

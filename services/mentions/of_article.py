@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from models.article import Article
 from models.mention import SentimentScore
 from models.observation import Observation
+from models.resources.articles import ObservationResource, SaidOfTool
+from models.resources.base import View
+from models.resources.mentions import MentionResource
 from models.scored import ScoredDocument, WordsJudgement
 from services.mentions.own_words import what_it_says
 from services.ports import Store, listed_documents
@@ -25,8 +27,8 @@ class NamedMention:
     mention: SentimentScore
     tool: str | None
 
-    def shown(self) -> dict[str, Any]:
-        return {"tool": self.tool, **self.mention.shown()}
+    def resource(self, view: View = "default") -> MentionResource:
+        return MentionResource.of(self.mention, view).with_added(tool=self.tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ async def mentions_of_article(store: Store, catalog: Catalog, article: Article) 
     )
 
 
-def shown_observation(observation: Observation, article: Article, mentions: Sequence[NamedMention]) -> dict[str, Any]:
+def observed(
+    observation: Observation, article: Article, mentions: Sequence[NamedMention], view: View = "default"
+) -> ObservationResource:
     """The observation with the sentiment of its own words, in general and for each tool that they name.
 
     Null where these words were not judged: an earlier version of what a source published, or the words of a source
@@ -59,21 +63,18 @@ def shown_observation(observation: Observation, article: Article, mentions: Sequ
     revision = observation.revision
     general = _in_general(article, revision)
     if general is None:
-        return {**observation.shown(), **dict.fromkeys(_JUDGEMENT), "tools": None}
+        return ObservationResource.of(observation, None, None, view)
     tools = []
     for each in mentions:
         is_judged = revision == each.mention.revision or revision in (each.mention.other_words or {})
         said = what_it_says(each.mention, revision)
         if is_judged and said is not None:
-            tools.append({"tool_id": each.mention.tool_id, "tool": each.tool, **_shown(said)})
-    return {**observation.shown(), **_shown(general), "tools": tools}
+            judgement = {name: getattr(said, name) for name in _JUDGEMENT}
+            tools.append(SaidOfTool.shaped({"tool_id": each.mention.tool_id, "tool": each.tool, **judgement}))
+    return ObservationResource.of(observation, general, tools, view)
 
 
 def _in_general(article: Article, revision: str) -> ScoredDocument | WordsJudgement | None:
     if revision == article.analyzed_revision:
         return article
     return (article.other_words or {}).get(revision)
-
-
-def _shown(said: ScoredDocument | WordsJudgement) -> dict[str, Any]:
-    return {name: getattr(said, name) for name in _JUDGEMENT}

@@ -14,11 +14,12 @@ from models.article import Article
 from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.reference import Reference, ReferenceDay
+from models.resources.tools import ReferenceResource
 from models.tool import ReferenceRole, Tool
 from models.values import format_time, parse_time
 from services.articles.listing import article_filter
 from services.mentions.references import reference_of
-from services.ports import Query, Store, Where, listed_documents, pages
+from services.ports import Document, Query, Store, Where, listed_documents, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.plans import decode_cursor, encode_cursor, plan
 from services.tools.merges import Merges
@@ -144,9 +145,13 @@ class ToolReferences:
     async def _shown(self, tool: Tool, references: Sequence[Reference]) -> list[dict[str, Any]]:
         found = await self.store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in references])
         return [
-            each.shown(tool, article_exists=article is not None and article.get("deleted_at") is None)
+            ReferenceResource.of(each, tool, article_exists=_is_served(article)).shown()
             for each, article in zip(references, found, strict=True)
         ]
+
+
+def _is_served(article: Document | None) -> bool:
+    return article is not None and article.get("deleted_at") is None
 
 
 async def _latest_first(streams: Sequence[AsyncIterator[Found]]) -> AsyncIterator[Found]:

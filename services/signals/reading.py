@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from models.resources.base import View
+from models.resources.stories import SignalResource
 from models.signal import Kind, Signal
 from models.story import Story, day_of
 from services.articles.listing import article_filter
@@ -37,7 +39,7 @@ class Signals:
     catalog: Catalog
 
     async def page(
-        self, tool_id: str | None, where: Sequence[Where], limit: int, after: str | None
+        self, tool_id: str | None, where: Sequence[Where], limit: int, after: str | None, view: View = "default"
     ) -> Listed[dict[str, Any]]:
         """The signals of the tool, or of all, that meet all conditions."""
         query = Query(tuple(where), tool_id, order="by_time", reverse=True, limit=limit, after=after, may_be_stale=True)
@@ -45,8 +47,10 @@ class Signals:
         headlines = await self._headlines(page.items)
         known = await self.catalog.known(sorted({each.tool_id for each in page.items}))
         names = {tool.tool_id: tool.primary_name for tool in known.items}
-        shown = [shown_signal(each, names.get(each.tool_id), headlines.get(each.event_id)) for each in page.items]
-        return Listed(shown, page.next, page.unreadable)
+        found = [
+            SignalResource.of(each, names.get(each.tool_id), headlines.get(each.event_id), view) for each in page.items
+        ]
+        return Listed([each.shown() for each in found], page.next, page.unreadable)
 
     async def _headlines(self, signals: Sequence[Signal]) -> dict[str, str]:
         """The headlines of those stories that are there. Signals have none, so that no word of a deleted article stays
@@ -55,7 +59,3 @@ class Signals:
         found = await self.store.read_many(STORIES.name, [(day_of(each), each) for each in events], may_be_stale=True)
         stories = [readable(each, Story.from_document) for each in found]
         return {each.event_id: each.headline for each in stories if each is not None}
-
-
-def shown_signal(signal: Signal, tool: str | None, headline: str | None) -> dict[str, Any]:
-    return {**signal.shown(), "tool": tool, "headline": headline}

@@ -9,6 +9,7 @@ from typing import Any
 
 from models.article import Article, SourceAttribution
 from models.grouping_correction import GroupingCorrection
+from models.resources.corrections import GroupingCorrectionResource
 from models.story import StoryMember
 from models.values import format_time
 from services.articles.joining import FIELDS
@@ -64,7 +65,7 @@ class Ledger:
 
 def _named(correction: GroupingCorrection) -> dict[str, Any]:
     """The correction without the person, whom only management may see."""
-    shown = correction.shown()
+    shown = GroupingCorrectionResource.of(correction).shown()
     return {name: shown[name] for name in ("correction_id", "kind", "state", "made_at", "undone_at")}
 
 

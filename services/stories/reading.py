@@ -15,9 +15,11 @@ from typing import Any
 from models.article import Article
 from models.errors import NotFound
 from models.mention import SentimentScore
+from models.resources.base import View
+from models.resources.stories import StoryMemberResource, StoryPublisher, StoryResource, StoryTool
 from models.story import Story, StoryMember, day_of, first_article
 from models.tally import Tally
-from models.values import format_time, parse_time
+from models.values import parse_time
 from services.parse.publisher_id import shown_name
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, readable
 from services.store.containers import ARTICLES, MENTIONS, STORIES
@@ -37,14 +39,16 @@ class Stories:
     catalog: Catalog
     clock: Clock
 
-    async def page(self, where: Sequence[Where], limit: int, after: str | None) -> Listed[dict[str, Any]]:
+    async def page(
+        self, where: Sequence[Where], limit: int, after: str | None, view: View = "default"
+    ) -> Listed[dict[str, Any]]:
         """The stories of two articles or more that meet all conditions, those with the latest articles first."""
         query = Query(tuple(where), order="by_time", reverse=True, limit=limit, after=after, may_be_stale=True)
         page = listed(await self.store.query(STORIES.name, query), Story.from_document, "event_id")
         now = self.clock()
-        return Listed([shown_story(each, now) for each in page.items], page.next, page.unreadable)
+        return Listed([resource_of(each, now, view).shown() for each in page.items], page.next, page.unreadable)
 
-    async def get(self, event_id: str) -> dict[str, Any]:
+    async def get(self, event_id: str, view: View = "default") -> dict[str, Any]:
         """Raises NotFound."""
         members = await self._members(event_id)
         if not members.items:
@@ -61,14 +65,11 @@ class Stories:
             raise await self._gone(event_id)
         stored = await self.store.read(STORIES.name, day_of(event_id), event_id)
         story = _derived(event_id, members.items, first.canonical.headline, stored)
-        shown = [shown_member(each, articles[each.source_id]) for each in found if each.source_id in articles]
-        return {
-            **shown_story(story, self.clock()),
-            "publishers": publishers_of(members.items),
-            "tools": await self._tools(found),
-            "members": shown,
-            **({"unreadable": list(members.unreadable)} if members.unreadable else {}),
-        }
+        served = [member_of(each, articles[each.source_id]) for each in found if each.source_id in articles]
+        parts = {"publishers": publishers_of(members.items), "tools": await self._tools(found), "members": served}
+        if members.unreadable:
+            parts["unreadable"] = list(members.unreadable)
+        return resource_of(story, self.clock(), view).with_added(**parts).shown()
 
     async def _members(self, event_id: str) -> Listed[StoryMember]:
         """The members by the time of their publication."""
@@ -80,7 +81,7 @@ class Stories:
         found = listed_documents(documents, StoryMember.from_document, "source_id")
         return Listed(sorted(found.items, key=lambda each: (each.published_at, each.source_id)), None, found.unreadable)
 
-    async def _tools(self, members: Sequence[StoryMember]) -> list[dict[str, Any]]:
+    async def _tools(self, members: Sequence[StoryMember]) -> list[StoryTool]:
         """What the articles say of each tool, those with most articles first."""
         keys = [(tool_id, each.source_id) for each in members for tool_id in each.detected_tool_ids]
         mentions: list[SentimentScore] = []
@@ -90,8 +91,8 @@ class Stories:
         tallies = tallies_of(mentions)
         known = await self.catalog.known(sorted(tallies)) if tallies else None
         names = {tool.tool_id: tool.primary_name for tool in known.items} if known is not None else {}
-        shown = [shown_tool(tool_id, names.get(tool_id), tally) for tool_id, tally in tallies.items()]
-        return sorted(shown, key=lambda each: (-each["articles"], (each["tool"] or "").casefold(), each["tool_id"]))
+        found = [said_of_tool(tool_id, names.get(tool_id), tally) for tool_id, tally in tallies.items()]
+        return sorted(found, key=lambda each: (-each.articles, (each.tool or "").casefold(), each.tool_id))
 
     async def _gone(self, event_id: str) -> NotFound:
         """Says where the articles of the story are, if the first of them is in another one now."""
@@ -113,39 +114,23 @@ def _derived(event_id: str, members: Sequence[StoryMember], headline: str, store
     return story_of(event_id, documents, headline, stored or documents[0], updated)
 
 
-def shown_story(story: Story, now: datetime) -> dict[str, Any]:
-    return {**story.shown(), "state": state_of(story, now), "closes_at": format_time(closes_at(story))}
+def resource_of(story: Story, now: datetime, view: View = "default") -> StoryResource:
+    return StoryResource.of(story, state_of(story, now), closes_at(story), view)
 
 
-def shown_member(member: StoryMember, article: Article) -> dict[str, Any]:
+def member_of(member: StoryMember, article: Article) -> StoryMemberResource:
     """The article of a member, and why it is in the story."""
-    reading = article.canonical
-    return {
-        "source_id": article.source_id,
-        "headline": reading.headline,
-        "url": reading.url,
-        "published_at": format_time(member.published_at),
-        "language": member.language,
-        "publisher_id": member.publisher_id,
-        "publisher_name": shown_name(member.publisher_id),
-        "sources": list(article.sources),
-        "tool_ids": list(member.detected_tool_ids),
-        "sentiment": article.sentiment,
-        "reason": _shown_reason(member.story_reason),
-        "near_duplicate_of": member.near_duplicate_of,
-        "near_duplicate_reason": _shown_reason(member.near_duplicate_reason),
-    }
+    return StoryMemberResource.of(member, article, shown_name(member.publisher_id))
 
 
-def _shown_reason(reason: Any) -> dict[str, Any] | None:
-    return None if reason is None else reason.model_dump(mode="json")
-
-
-def publishers_of(members: Sequence[StoryMember]) -> list[dict[str, Any]]:
+def publishers_of(members: Sequence[StoryMember]) -> list[StoryPublisher]:
     """The publishers with the number of their articles, those with most first."""
     counts = Counter(publisher_of_member(each.to_document()) for each in members)
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return [{"publisher_id": name, "publisher_name": shown_name(name), "articles": count} for name, count in ordered]
+    return [
+        StoryPublisher.shaped({"publisher_id": name, "publisher_name": shown_name(name), "articles": count})
+        for name, count in ordered
+    ]
 
 
 def tallies_of(mentions: Sequence[SentimentScore]) -> Mapping[str, Tally]:
@@ -157,9 +142,11 @@ def tallies_of(mentions: Sequence[SentimentScore]) -> Mapping[str, Tally]:
     return found
 
 
-def shown_tool(tool_id: str, name: str | None, tally: Tally) -> dict[str, Any]:
+def said_of_tool(tool_id: str, name: str | None, tally: Tally) -> StoryTool:
     """`average_sentiment` is null if no mention could be scored."""
     figures = tally.figures()
     average = figures["average_sentiment"] if tally.total else None
     articles = tally.total + tally.unscored
-    return {"tool_id": tool_id, "tool": name, "articles": articles, **figures, "average_sentiment": average}
+    return StoryTool.shaped(
+        {"tool_id": tool_id, "tool": name, "articles": articles, **figures, "average_sentiment": average}
+    )

@@ -39,7 +39,7 @@ async def test_a_full_text_is_acquired_shown_and_removed(world: World) -> None:
     world.watch.advance(minutes=17)
     assert await world.services.overdue.send() == 1
     await world.deliver()
-    shown = (await world.services.documents.get(asked.source_id)).shown()
+    shown = (await world.services.documents.get(asked.source_id)).resource("full").shown()
     assert (shown["validation_status"], shown["eligibility"]) == ("VALID", "NONE")
     assert [each["status"] for each in shown["attempts"]] == ["SUCCEEDED", "FAILED"]
     assert {each["role"] for each in shown["files"]} == {"RAW", "NORMALIZED"}

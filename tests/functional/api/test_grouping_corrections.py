@@ -84,7 +84,7 @@ async def test_two_articles_are_joined_and_kept_apart(app: Container) -> None:
             kinds.append(made.json["kind"])
     assert kinds == ["NEAR_DUPLICATES", "ONE_STORY", "NOT_NEAR_DUPLICATES", "NOT_ONE_STORY"]
     for each in (one, other):
-        shown = (await call("get_article", article_id=each)).json
+        shown = (await call("get_article", "view=full", article_id=each)).json
         assert (len(shown["grouping_corrections"]), shown["grouping_due_since"] is None) == (4, False)
 
 

@@ -69,8 +69,8 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         await container.close()
 
 
-async def shared() -> Mapping[str, Any]:
-    items = (await call("list_articles", "source=bad")).json["items"]
+async def shared(view: str = "default") -> Mapping[str, Any]:
+    items = (await call("list_articles", f"source=bad&view={view}")).json["items"]
     (article,) = items
     return dict(article)
 
@@ -176,7 +176,7 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
         for each in (await call("list_runs")).json["items"]:  # as clean_up does
             await ingested.workflows.advance(each["run_id"])
         if (await call("get_feed", feed_id="bad")).json["source_priority"] == priority:
-            article = await shared()
+            article = await shared("full")
             assert article["canonical"]["source"] == best
             assert article["analyzed_revision"] == article["canonical"]["revision"]
             assert TEXTS[best] in article["text_for_analysis"]

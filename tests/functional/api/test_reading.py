@@ -56,8 +56,7 @@ async def test_an_article_is_the_specifications_with_its_canonical_reading_and_o
     raw = await call("get_article", "layer=raw", article_id="tiingo:91144751")
     assert sorted(each["source"] for each in raw.json["observations"]) == ["finnhub", "tiingo"]
     listed = await call("list_articles")
-    alone = ("mentions", "publisher_name")
-    assert listed.json == {"items": [{k: v for k, v in body.items() if k not in alone}], "next": None}
+    assert listed.json == {"items": [{k: v for k, v in body.items() if k != "mentions"}], "next": None}
 
 
 async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container) -> None:
@@ -214,3 +213,11 @@ async def test_a_full_text_follows_its_review_at_once(app: Container, decision: 
         assert stored is not None
         assert (stored["validation_status"], stored["manual_review_status"]) == (status, decision)
     assert (await call("preview_quarantine", quarantine_id=name)).status == 400
+
+
+async def test_the_root_lists_the_collections_as_links(app: Container) -> None:
+    root = (await call("list_collections")).json
+    assert root["version"]
+    for name in ("tools", "feeds", "articles", "stories", "signals", "runs"):
+        assert root["links"][name] == f"/api/v1/{name}"
+        assert (await call(f"list_{name}")).status == 200

@@ -315,7 +315,7 @@ async def test_deleting_a_cache_is_204_and_the_next_read_computes(watched: Conta
         gone = await call("delete_tool_cache", tool=TOOL.primary_name)
         assert (gone.status, gone.body) == (204, b"")
     await _say(watched, "four", NOW - timedelta(hours=4), "positive")
-    again = await call("get_tool_sentiment", tool=TOOL.tool_id)
+    again = await call("get_tool_sentiment", "view=full", tool=TOOL.tool_id)
     assert (again.headers["X-Cache"], again.json["total_mentions"], again.json["generation"]) == ("MISS", 3, 2)
 
 
@@ -324,7 +324,7 @@ async def test_a_refresh_is_a_run_whose_messages_do_it(watched: Container) -> No
     assert accepted.status == 202
     run_id = accepted.json["run_id"]
     assert accepted.headers["Location"] == f"/api/v1/runs/{run_id}"
-    assert (await call("get_run", run_id=run_id)).json["invocation_id"] == "invocation of refresh_cache"
+    assert (await call("get_run", "view=full", run_id=run_id)).json["invocation_id"] == "invocation of refresh_cache"
     assert accepted.sent == [{"tool_ids": [TOOL.tool_id], "run_id": run_id, "batch": "0001"}]
     for message in accepted.sent:
         await watched.figures.refresh.work(_message(message))

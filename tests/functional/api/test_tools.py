@@ -299,17 +299,17 @@ async def test_a_tools_references_come_latest_first_by_role_and_time_in_exact_pa
         assert page["not_kept"] == {}
         listed += page["items"]
         query = page["next"] and f"limit=2&cursor={page['next']}"
-    assert [each["article_id"] for each in listed] == [articles[0], articles[2], articles[4], tagged]
+    assert [each["source_id"] for each in listed] == [articles[0], articles[2], articles[4], tagged]
     first = (await call("get_tool", tool="Quorvia")).json["discovery_reference"]
     (found,) = (await call("list_tool_references", "role=DISCOVERY", tool=tool["tool_id"])).json["items"]
-    assert (found["article_id"], found["article_url"]) == (first, f"/api/v1/articles/{first}")
+    assert (found["source_id"], found["article_url"]) == (first, f"/api/v1/articles/{first}")
     assert (
         await call("undo_correction", body={"author": "Ada"}, tool="Quorvia", correction_id=articles[3])
     ).status == 200
     again = (await call("list_tool_references", f"until={listed[1]['published_at']}", tool="Quorvia")).json["items"]
-    assert [each["article_id"] for each in again] == [articles[3], articles[4], tagged]
+    assert [each["source_id"] for each in again] == [articles[3], articles[4], tagged]
     later = (await call("list_tool_references", f"since={listed[1]['published_at']}", tool="Quorvia")).json["items"]
-    assert [each["article_id"] for each in later] == [articles[0], articles[2]]
+    assert [each["source_id"] for each in later] == [articles[0], articles[2]]
     for query, field in (
         ("role=first", "role"),
         ("since=now", "since"),

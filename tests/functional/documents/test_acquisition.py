@@ -56,7 +56,7 @@ async def test_a_document_shows_its_files_and_attempts(world: World) -> None:
     world.watch.advance(minutes=16)
     await world.services.overdue.send()
     await world.deliver()
-    shown = (await world.services.documents.get(asked.source_id)).shown()
+    shown = (await world.services.documents.get(asked.source_id)).resource("full").shown()
     assert shown["validation_status"] == "VALID"
     assert shown["eligibility"] == "NONE"
     assert [each["role"] for each in shown["files"]] == ["NORMALIZED", "RAW"]

@@ -91,7 +91,7 @@ async def test_from_mentions_in_dirty_hours_to_cached_aggregates(web: aiohttp.Cl
     await _queues_are_empty(web)
     async with web.delete(f"{last}/cache") as response:
         assert (response.status, await response.read()) == (204, b"")
-    async with web.get(f"{last}/sentiment?hours=24") as response:
+    async with web.get(f"{last}/sentiment?hours=24&view=full") as response:
         again = await response.json()
         assert (response.headers["X-Cache"], again["generation"]) == ("MISS", 1)
         assert again["total_mentions"] == body["total_mentions"]

@@ -15,7 +15,7 @@ from services.figures.history import History
 from services.figures.raw_history import RawHistory
 from services.figures.recount import Recount
 from services.figures.span import span_of
-from services.mentions.of_article import mentions_of_article, shown_observation
+from services.mentions.of_article import mentions_of_article, observed
 from services.ports import Query, Store, Upsert
 from services.store.containers import ARTICLES
 from tests.documents import attribution, observation, reading
@@ -66,7 +66,7 @@ class Newsroom:
         article = await self.world.read(self.article)
         mentions = await mentions_of_article(self.world.store, self.world.worker.catalog, article)
         observations = await Articles(self.world.store, self.world.watch).observations(article)
-        shown = [shown_observation(each, article, mentions.items) for each in observations.items]
+        shown = [observed(each, article, mentions.items).shown() for each in observations.items]
         return {
             each["source"]: (
                 each["sentiment"],

@@ -10,7 +10,7 @@ import pytest
 from models.cache import SentimentCacheEntry
 from services.figures.completeness import Completeness
 from services.figures.entries import Generations
-from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, aggregate_of, shown_entry
+from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, aggregate_of, resource_of
 from services.store.sqlite import SqliteStore
 from tests.documents import TOOL_ID, cache_entry, cache_generation
 
@@ -110,14 +110,12 @@ def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Ge
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:
     entry = cache_entry(coverage=0.25)
-    shown = shown_entry(entry, "VS Code", "embedded/1", COMPLETE, NOW)
+    shown = resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW).shown()
     assert (shown["id"], shown["tool"], shown["is_stale"]) == (f"{TOOL_ID}:HOUR_24", "VS Code", False)
-    assert {key: shown[key] for key in ("coverage", "generation", "recounts")} == {
-        "coverage": 0.25,
-        "generation": 0,
-        "recounts": 0,
-    }
-    assert shown_entry(entry, "VS Code", "embedded/1", COMPLETE, NOW + timedelta(seconds=1801))["is_stale"] is True
+    assert (shown["coverage"], "generation" in shown) == (0.25, False)
+    full = resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW, "full").shown()
+    assert (full["generation"], full["recounts"]) == (0, 0)
+    assert resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW + timedelta(seconds=1801)).is_stale is True
 
 
 @pytest.mark.parametrize(
@@ -128,13 +126,13 @@ def test_a_reanalysis_is_offered_if_another_analyzer_judged_a_counted_mention(
     analyzers: tuple[str, ...], offered: bool
 ) -> None:
     entry = cache_entry(analyzers=analyzers)
-    shown = shown_entry(entry, "VS Code", "embedded/1", COMPLETE, NOW)
+    shown = resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW).shown()
     assert (shown["analyzers"], shown["reanalysis_offered"]) == (list(analyzers), offered)
 
 
 def test_the_etag_is_of_the_body() -> None:
-    one, same, other = _aggregate(), _aggregate(), _aggregate(1)
-    assert json.loads(one.body) == shown_entry(one.entry, "VS Code", "embedded/1", COMPLETE, NOW)
+    one, same, other = _aggregate(), _aggregate(), _aggregate(period="DAY_7")
+    assert json.loads(one.body) == resource_of(one.entry, "VS Code", "embedded/1", COMPLETE, NOW).shown()
     assert b'","' in one.body, "no spaces"
     assert one.etag == same.etag != other.etag
     assert (one.etag[0], one.etag[-1], len(one.etag)) == ('"', '"', 26)

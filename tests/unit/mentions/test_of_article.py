@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from models.resources.mentions import MentionResource
 from models.scored import WordsJudgement
-from services.mentions.of_article import NamedMention, shown_observation
+from services.mentions.of_article import NamedMention, observed
 from tests.documents import TOOL_ID, article, mention, observation
 
 BAD = WordsJudgement(sentiment="negative", score=0.9, polarity=-0.5)
@@ -16,7 +17,7 @@ SAID = NamedMention(
 
 
 def test_the_words_that_were_canonical_have_the_judgement_of_article_and_mentions() -> None:
-    shown = shown_observation(observation(revision="r1"), JUDGED, [SAID])
+    shown = observed(observation(revision="r1"), JUDGED, [SAID], "full").shown()
     assert (shown["sentiment"], shown["score"], shown["polarity"], shown["unscored_reason"]) == (
         *("positive", 0.8, 0.5),
         None,
@@ -31,7 +32,7 @@ def test_the_words_that_were_canonical_have_the_judgement_of_article_and_mention
 
 
 def test_other_words_have_their_own() -> None:
-    shown = shown_observation(observation(revision="r2"), JUDGED, [SAID])
+    shown = observed(observation(revision="r2"), JUDGED, [SAID]).shown()
     assert (shown["sentiment"], shown["polarity"]) == ("negative", -0.5)
     assert [(each["tool"], each["sentiment"]) for each in shown["tools"]] == [("Quorvia", "negative")]
 
@@ -39,13 +40,13 @@ def test_other_words_have_their_own() -> None:
 def test_a_tool_that_the_words_do_not_name_or_that_was_not_judged_is_left_out() -> None:
     silent = NamedMention(mention(revision="r1", other_words={"r2": None}), "Quorvia")
     unjudged = NamedMention(mention(revision="r1"), "Tarnwick")
-    assert shown_observation(observation(revision="r2"), JUDGED, [silent, unjudged])["tools"] == []
+    assert observed(observation(revision="r2"), JUDGED, [silent, unjudged]).shown()["tools"] == []
 
 
 def test_words_that_were_not_judged_have_null() -> None:
-    shown = shown_observation(observation(revision="r3"), JUDGED, [SAID])
+    shown = observed(observation(revision="r3"), JUDGED, [SAID]).shown()
     assert [shown[name] for name in ("sentiment", "score", "polarity", "unscored_reason", "tools")] == [None] * 5
 
 
 def test_a_named_mention_shows_its_tool() -> None:
-    assert SAID.shown() == {"tool": "Quorvia", **SAID.mention.shown()}
+    assert SAID.resource().shown() == {**MentionResource.of(SAID.mention).shown(), "tool": "Quorvia"}

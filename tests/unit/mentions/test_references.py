@@ -9,6 +9,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.reference import Reference, reference_id
+from models.resources.tools import ReferenceResource
 from models.tool import ReferenceRole
 from services.mentions.references import KEPT_AFTER, fitting, is_kept, kept_after, reference_of
 from services.mentions.tool_references import Asked
@@ -117,6 +118,6 @@ class TestAsked:
 def test_a_served_reference_links_to_its_article_while_it_exists() -> None:
     kept: Reference = reference()
     known = tool()
-    assert kept.shown(known, article_exists=True)["article_url"] == f"/api/v1/articles/{ARTICLE_ID}"
-    gone = kept.shown(known, article_exists=False)
-    assert (gone["article_url"], gone["article_id"]) == (None, ARTICLE_ID)
+    assert ReferenceResource.of(kept, known, article_exists=True).article_url == f"/api/v1/articles/{ARTICLE_ID}"
+    gone = ReferenceResource.of(kept, known, article_exists=False)
+    assert (gone.article_url, gone.source_id, "article" in gone.links) == (None, ARTICLE_ID, False)

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from models.correction import AFTER_PREFIX, PREFIX, Correction
+from models.resources.corrections import CorrectionResource
 from tests.documents import ARTICLE_ID, NOW, TOOL_ID, correction
 
 
@@ -51,7 +52,7 @@ def test_what_does_not_fit_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_it_is_shown_with_its_id_and_without_the_hash() -> None:
-    shown = correction(passages_hash="abc").shown()
+    shown = CorrectionResource.of(correction(passages_hash="abc"), "active", "full").shown()
     assert shown["correction_id"] == ARTICLE_ID
     assert "passages_hash" not in shown
     assert shown["ttl_timestamp"] is None

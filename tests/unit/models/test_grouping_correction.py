@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from models.grouping_correction import MOST_ARTICLES, grouping_correction_id, partition_of_correction
+from models.resources.corrections import GroupingCorrectionResource
 from tests.documents import NOW
 from tests.unit.stories.test_constraints import correction
 
@@ -36,6 +37,6 @@ def test_what_does_not_fit_is_refused(kind, articles, others, more) -> None:  # 
 
 def test_it_is_shown_with_its_state() -> None:
     made = correction("ONE_STORY", "a", "b")
-    assert made.shown()["state"] == "active"
-    assert made.changed(NOW, undone_at=NOW, undone_by="Ada").shown()["state"] == "undone"
+    undone = made.changed(NOW, undone_at=NOW, undone_by="Ada")
+    assert [GroupingCorrectionResource.of(each).state for each in (made, undone)] == ["active", "undone"]
     assert type(made).from_document(made.to_document()) == made

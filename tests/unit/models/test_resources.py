@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
+from models.resources.articles import ArticleResource
 from models.resources.base import VIEWS, Resource, View, path
 from models.resources.feeds import FeedResource
+from models.resources.runs import AttemptResource, RunResource
 from models.resources.tools import ToolResource
 from tests import documents, resources
 
 # The stored fields that no view shows.
 HIDDEN = {
-    "Feed": {"traffic"},
     "Article": {
         *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources", "other_words", "words"),
     },
@@ -104,3 +105,39 @@ def test_an_endpoint_adds_a_field_to_a_resource_and_no_other_has_it() -> None:
 def test_an_id_is_quoted_in_a_path() -> None:
     assert path("articles", "dedup:ab") == "/api/v1/articles/dedup:ab"
     assert path("tools", "a b/c") == "/api/v1/tools/a%20b%2Fc"
+
+
+@pytest.mark.parametrize("kind", resources.EACH)
+def test_an_absent_field_is_null_and_a_time_is_text_in_utc(kind: str) -> None:
+    _, make = resources.EACH[kind]
+    assert make("default").shown()["created_at"].endswith("Z")
+
+
+def test_the_names_of_the_specifications_are_there() -> None:
+    batch, fetch = documents.ingestion_batch(), documents.attempt()
+    run = RunResource.of(batch).shown()
+    assert (run["batch_id"], run["completed_at"]) == (batch.run_id, "2026-02-21T20:00:02Z")
+    shown = AttemptResource.of(fetch).shown()
+    assert (shown["feed_id"], shown["fetch_time"]) == (fetch.subject, "2026-02-21T20:00:00Z")
+
+
+def test_only_an_ingestion_has_the_names_of_one() -> None:
+    other = AttemptResource.of(documents.attempt(task_name="backfill"))
+    assert (other.feed_id, other.fetch_time, other.links.get("feed")) == (None, None, None)
+    assert (RunResource.of(documents.run()).batch_id, RunResource.of(documents.run()).is_quiet) == (None, None)
+
+
+def test_a_run_does_not_show_the_person_whose_correction_it_makes() -> None:
+    run = documents.run(parameters={"correction": {"author": "Ada"}, "undo": {"author": "Ada"}, "tools": ["C#"]})
+    assert RunResource.of(run, "full").parameters == {"tools": ["C#"]}
+
+
+def test_a_run_shows_the_feeds_that_it_is_for_among_its_parameters() -> None:
+    assert RunResource.of(documents.ingestion_batch(claimed=("a", "b"))).parameters == {"feeds": ["a", "b"]}
+
+
+def test_links_lead_only_to_what_is_there() -> None:
+    lonely = ArticleResource.of(documents.article(event_id=None, full_text=None), None)
+    assert list(lonely.links) == ["self", "ledger"]
+    grouped = ArticleResource.of(documents.article(event_id="story:20260221:" + "0" * 32), None)
+    assert grouped.links["story"] == "/api/v1/stories/story:20260221:" + "0" * 32

@@ -14,6 +14,7 @@ from models.feed import Feed
 from models.locator import LocatorAlias
 from models.observation import Observation
 from models.reference import Reference
+from models.resources.tools import ReferenceResource
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.timeline import Timeline
 from models.tool import Tool, ToolName
@@ -380,7 +381,8 @@ def test_reference_and_its_role() -> None:
         "created_at": "2026-02-23T18:30:00Z",
         "role": "DISCOVERY",
     }
-    served = Reference.model_validate({**example, "source_id": ARTICLE_ID}).shown(known, article_exists=False)
+    reference = Reference.model_validate({**example, "source_id": ARTICLE_ID})
+    served = ReferenceResource.of(reference, known, article_exists=False).shown()
     assert {name: served[name] for name in example} == example
     assert str(UUID(served["reference_id"])) == served["reference_id"]
     assert served["added_by_workflow"] == "analyze_articles"

@@ -7,7 +7,7 @@ import pytest
 from models.errors import InvalidTransition, UnreadableDocument
 from models.stored import StoredDocument
 from tests import documents
-from tests.documents import NOW, article, attempt, feed, ingestion_batch, tool
+from tests.documents import NOW, article, feed, tool
 
 LATER = NOW + timedelta(minutes=5)
 
@@ -95,25 +95,5 @@ def test_documents_of_other_kinds_or_fields_are_not_equal() -> None:
     assert tool() != tool().changed(LATER)
 
 
-@pytest.mark.parametrize(
-    ("example", "names"),
-    [
-        (article(), {"source_id": article().source_id, "event_id": None}),
-        (ingestion_batch(), {"batch_id": ingestion_batch().run_id, "completed_at": "2026-02-21T20:00:02Z"}),
-        (attempt(), {"feed_id": attempt().subject, "fetch_time": "2026-02-21T20:00:00Z"}),
-    ],
-)
-def test_the_api_shows_absent_fields_as_null_and_the_names_of_the_specifications(
-    example: StoredDocument, names: dict[str, object]
-) -> None:
-    shown = example.shown()
-    assert {name: shown[name] for name in names} == names
-    assert shown["created_at"] == "2026-02-21T20:00:00Z"
-
-
 def test_the_api_does_not_show_which_tools_an_article_ever_had() -> None:
     assert "tool_ids_ever_detected" not in article().shown()
-
-
-def test_only_a_fetch_is_shown_with_the_names_of_a_fetch() -> None:
-    assert "feed_id" not in attempt(task_name="backfill").shown()

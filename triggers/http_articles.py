@@ -100,7 +100,7 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     LAYER,
     VIEW,
     summary="Get an article with its mentions",
-    answers=[ok(shapes.ARTICLE_ALONE)],
+    answers=[ok(shapes.ARTICLE)],
 )
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     layer, view = LAYER.of(req), VIEW.of(req)
@@ -138,7 +138,7 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     "articles/{article_id}/document",
     VIEW,
     summary="Get the state of an article's full text",
-    answers=[ok(shapes.DOCUMENT_ALONE)],
+    answers=[ok(shapes.DOCUMENT)],
 )
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     found = await services.documents.documents.get(req.route_params["article_id"])
@@ -241,7 +241,7 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
     summary="Record a decision about an item, once",
     about="The same decision of the same person again is accepted.",
     body=bodies.REVIEW,
-    answers=[ok(shapes.QUARANTINE_REVIEWED)],
+    answers=[ok(shapes.QUARANTINE_ITEM)],
     problems={409: "Another decision, or another person's, was recorded before."},
 )
 async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:

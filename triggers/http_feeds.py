@@ -221,7 +221,7 @@ async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     summary="Change a feed",
     about="With another `source_priority`, `run_id` is the run that applies it to stored articles.",
     body=bodies.FEED_CHANGE,
-    answers=[ok(shapes.FEED_CHANGED)],
+    answers=[ok(shapes.FEED)],
     problems={409: "Another feed has this URL."},
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:

@@ -160,7 +160,7 @@ async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResp
     "runs/{run_id}",
     VIEW,
     summary="Get a run with its attempts",
-    answers=[ok(shapes.RUN_ALONE)],
+    answers=[ok(shapes.RUN)],
 )
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)

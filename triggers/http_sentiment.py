@@ -11,7 +11,7 @@ from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import Served, resource_of
 from services.topology import REFRESH_TOOLS
-from triggers import bodies, shapes
+from triggers import bodies, figure_shapes, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content
@@ -67,7 +67,7 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     *PAGE,
     summary="List the mentions behind an aggregate, latest first",
     tag=TAG,
-    answers=[ok(a_list("Evidence", shapes.MENTION, **shapes.EVIDENCE_FACTS))],
+    answers=[ok(a_list("Evidence", shapes.MENTION, **figure_shapes.EVIDENCE_FACTS))],
 )
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     said = SENTIMENT.of(req)
@@ -135,7 +135,7 @@ async def refresh_cache(services: Container, req: func.HttpRequest, context: fun
     "GET",
     "cache/health",
     summary="Say how the cache is doing",
-    answers=[ok(shapes.CACHE_HEALTH)],
+    answers=[ok(figure_shapes.CACHE_HEALTH)],
 )
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.cache_health.report())

@@ -78,7 +78,7 @@ async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     "stories/{event_id}",
     VIEW,
     summary="Get a story with its articles, publishers and tools",
-    answers=[ok(shapes.STORY_ALONE)],
+    answers=[ok(shapes.STORY)],
 )
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.stories.get(req.route_params["event_id"], VIEW.of(req)))

@@ -75,7 +75,7 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     VIEW,
     summary="Add a tool",
     body=bodies.NEW_TOOL,
-    answers=[created(shapes.TOOL_ADDED, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
+    answers=[created(shapes.TOOL, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
     problems={409: "A name belongs to another tool."},
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -85,7 +85,7 @@ async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
 
-@endpoint(tools_http, "GET", "tools/{tool}", VIEW, summary="Get a tool", answers=[ok(shapes.TOOL_ALONE)])
+@endpoint(tools_http, "GET", "tools/{tool}", VIEW, summary="Get a tool", answers=[ok(shapes.TOOL)])
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     analyzers = await services.figures.history.analyzers(tool.tool_id)
@@ -102,7 +102,7 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     body=bodies.TOOL_CHANGE,
     answers=[
         ok(shapes.TOOL, "Changed."),
-        accepted_as_run(shapes.TOOL_CHANGED, "Changed: other articles may name the tool now, and a run searches them."),
+        accepted_as_run(shapes.TOOL, "Changed: other articles may name the tool now, and a run searches them."),
     ],
     problems={409: TAKEN},
 )
@@ -147,8 +147,8 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     about="The tool is as it was before the merge. Undoing again changes nothing.",
     body=bodies.SIGNED,
     answers=[
-        ok(shapes.MERGE_UNDONE, "The merge was undone before."),
-        accepted_as_run(shapes.MERGE_UNDONE, "Undone: a run returns the mentions."),
+        ok(shapes.MERGE, "The merge was undone before."),
+        accepted_as_run(shapes.MERGE, "Undone: a run returns the mentions."),
     ],
     problems={409: "The problem says what to do first."},
 )

@@ -5,80 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from models.resources.aggregates import AggregateResource
+from models.resources.articles import ArticleResource
+from models.resources.corrections import CorrectionResource, GroupingCorrectionResource
+from models.resources.documents import DocumentResource
+from models.resources.feeds import FeedResource
+from models.resources.mentions import MentionResource
+from models.resources.quarantine import QuarantineResource
+from models.resources.runs import AttemptResource, RunResource
+from models.resources.stories import SignalResource, StoryResource
+from models.resources.tools import MergeResource, Precision, ReferenceResource, ToolResource
 from services.feeds.bulk import ACTIONS
 from triggers.declared import Schema, Shape
+from triggers.schemas import a_count, a_text, an_object, many, maybe
 
+_RUN_ID = a_text("The run: `GET /api/v1/runs/{run_id}` shows its progress.")
+RUN_STARTED: Schema = an_object("RunStarted", {"run_id": _RUN_ID})
 
-def _object(title: str, properties: Mapping[str, Schema] | None = None, **more: Any) -> dict[str, Any]:
-    """An object with all of these properties; without any, one that has more than is said."""
-    if properties is None:
-        return {"title": title, "type": "object", **more}
-    return {"title": title, "type": "object", "properties": dict(properties), "required": list(properties), **more}
+ARTICLE: Shape = ArticleResource
+ATTEMPT: Shape = AttemptResource
+CORRECTION: Shape = CorrectionResource
+DOCUMENT: Shape = DocumentResource
+FEED: Shape = FeedResource
+GROUPING_CORRECTION: Shape = GroupingCorrectionResource
+MENTION: Shape = MentionResource
+MERGE: Shape = MergeResource
+QUARANTINE_ITEM: Shape = QuarantineResource
+REFERENCE: Shape = ReferenceResource
+RUN: Shape = RunResource
+SENTIMENT: Shape = AggregateResource
+SIGNAL: Shape = SignalResource
+STORY: Shape = StoryResource
+TOOL: Shape = ToolResource
 
-
-def _text(about: str, **more: Any) -> Schema:
-    return {"type": "string", "description": about, **more}
-
-
-def _maybe(about: str, kind: str = "string") -> Schema:
-    return {"type": [kind, "null"], "description": about}
-
-
-def _count(about: str) -> Schema:
-    return {"type": "integer", "minimum": 0, "description": about}
-
-
-def _many(of: Any, about: str) -> Schema:
-    return {"type": "array", "items": of, "description": about}
-
-
-_RUN_ID = _text("The run: `GET /api/v1/runs/{run_id}` shows its progress.")
-RUN_STARTED: Schema = _object("RunStarted", {"run_id": _RUN_ID})
-
-ARTICLE: Shape = _object("Article")
-ARTICLE_ALONE: Shape = _object("Article")
-ATTEMPT: Shape = _object("Attempt")
-CACHE_HEALTH: Shape = _object("CacheHealth")
-CLOSED_DAY: Shape = _object("ClosedDay")
-CORRECTION: Shape = _object("Correction")
-DOCUMENT: Shape = _object("Document")
-DOCUMENT_ALONE: Shape = _object("Document")
-FEED: Shape = _object("Feed")
-FEED_CHANGED: Shape = _object("Feed")
-GROUPING_CORRECTION: Shape = _object("GroupingCorrection")
-HISTORY_OF_TOOL: Shape = _object("HistoryOfTool")
-LEDGER_ENTRY: Shape = _object("LedgerEntry")
-MENTION: Shape = _object("Mention")
-MERGE: Shape = _object("ToolMerge")
-MERGE_UNDONE: Shape = _object("ToolMerge")
-POINT: Shape = _object("Point")
-QUARANTINE_ITEM: Shape = _object("QuarantineItem")
-QUARANTINE_PREVIEW: Shape = _object("QuarantinePreview")
-QUARANTINE_REVIEWED: Shape = _object("QuarantineItem")
-REFERENCE: Shape = _object("Reference")
-RUN: Shape = _object("Run")
-RUN_ALONE: Shape = _object("Run")
-SENTIMENT: Shape = _object("Sentiment")
-SIGNAL: Shape = _object("Signal")
-STORY: Shape = _object("Story")
-STORY_ALONE: Shape = _object("Story")
-TOOL: Shape = _object("Tool")
-TOOL_ADDED: Shape = _object("Tool")
-TOOL_ALONE: Shape = _object("Tool")
-TOOL_CHANGED: Shape = _object("Tool")
-TOOL_PREVIEW: Shape = _object("ToolPreview")
-EVIDENCE_FACTS: Mapping[str, Schema] = {}
-PRECISION: Mapping[str, Schema] = {}
-REFERENCE_FACTS: Mapping[str, Schema] = {}
-SPAN_FACTS: Mapping[str, Schema] = {}
-WINDOW_FACTS: Mapping[str, Schema] = {}
-
-HEALTH: Schema = _object(
+HEALTH: Schema = an_object(
     "Health",
     {
-        "status": _text("Whether the app is well.", enum=["healthy", "degraded", "unhealthy"]),
-        "version": _text("The version of the app."),
-        "timestamp": _text("When this was found.", format="date-time"),
+        "status": a_text("Whether the app is well.", enum=["healthy", "degraded", "unhealthy"]),
+        "version": a_text("The version of the app."),
+        "timestamp": a_text("When this was found.", format="date-time"),
         "checks": {
             "type": "object",
             "description": "By what was checked. docs/operations.md says what to do about each.",
@@ -90,68 +55,158 @@ HEALTH: Schema = _object(
         },
     },
 )
-_VALUE = _object(
+_VALUE = an_object(
     "PresetValue",
     {
-        "name": _text("Its name."),
-        "about": _text("What it is."),
-        "pattern": _text("A regular expression of all that is allowed."),
-        "example": _text("An example."),
+        "name": a_text("Its name."),
+        "about": a_text("What it is."),
+        "pattern": a_text("A regular expression of all that is allowed."),
+        "example": a_text("An example."),
     },
 )
-PRESET: Schema = _object(
+PRESET: Schema = an_object(
     "Preset",
     {
-        "preset": _text("Its name."),
-        "about": _text("What its feeds have."),
-        "url": _text("The URL, with the values in braces."),
-        "source_name": _text("The name of the source, with the values in braces."),
-        "values": _many(_VALUE, "The values that it takes."),
+        "preset": a_text("Its name."),
+        "about": a_text("What its feeds have."),
+        "url": a_text("The URL, with the values in braces."),
+        "source_name": a_text("The name of the source, with the values in braces."),
+        "values": many(_VALUE, "The values that it takes."),
     },
 )
-_NAMED = _object("NamedFeed", {"feed_id": _text("The feed."), "source_name": _text("Its name.")})
-_REFUSED = _object(
+_NAMED = an_object("NamedFeed", {"feed_id": a_text("The feed."), "source_name": a_text("Its name.")})
+_REFUSED = an_object(
     "RefusedOutline",
     {
-        "line": _maybe("The line in the document.", "integer"),
-        "url": _maybe("Its URL."),
-        "source_name": _maybe("Its name."),
-        "reason": _text("Why it was refused."),
+        "line": maybe("The line in the document.", "integer"),
+        "url": maybe("Its URL."),
+        "source_name": maybe("Its name."),
+        "reason": a_text("Why it was refused."),
     },
 )
-FEED_IMPORT: Schema = _object(
+FEED_IMPORT: Schema = an_object(
     "FeedImport",
     {
-        "added": _many(_NAMED, "The new feeds."),
-        "known": _many(_NAMED, "Feeds that were there, which stay as they are."),
-        "refused": _many(_REFUSED, "Outlines that are no feeds."),
+        "added": many(_NAMED, "The new feeds."),
+        "known": many(_NAMED, "Feeds that were there, which stay as they are."),
+        "refused": many(_REFUSED, "Outlines that are no feeds."),
     },
 )
-BULK_RESULT: Schema = _object(
+BULK_RESULT: Schema = an_object(
     "BulkResult",
     {
-        "feed_id": _text("The feed."),
-        "outcome": _text(
+        "feed_id": a_text("The feed."),
+        "outcome": a_text(
             "`unchanged`: the feed is so already, or `run_id` is about to fetch it.",
             enum=["changed", "unchanged", "refused"],
         ),
-        "reason": _maybe("Why it was refused."),
-        "run_id": _maybe("The run that fetches it."),
+        "reason": maybe("Why it was refused."),
+        "run_id": maybe("The run that fetches it."),
     },
 )
 BULK_FACTS: Mapping[str, Schema] = {
-    "action": _text("The action.", enum=list(ACTIONS)),
+    "action": a_text("The action.", enum=list(ACTIONS)),
     "dry_run": {"type": "boolean", "description": "True: nothing was changed."},
 }
-QUEUE: Schema = _object(
+QUEUE: Schema = an_object(
     "Queue",
     {
-        "name": _text("Its name."),
-        "messages": _count("How many wait."),
-        "poison": _count("How many failed five times."),
-        "poison_messages": _many({}, "Up to five of them."),
+        "name": a_text("Its name."),
+        "messages": a_count("How many wait."),
+        "poison": a_count("How many failed five times."),
+        "poison_messages": many({}, "Up to five of them."),
     },
 )
-REDRIVEN: Schema = _object(
-    "Redriven", {"name": _text("The queue."), "moved": _count("How many messages and articles were sent.")}
+REDRIVEN: Schema = an_object(
+    "Redriven", {"name": a_text("The queue."), "moved": a_count("How many messages and articles were sent.")}
 )
+_NAME_IN_ARTICLE = an_object(
+    "NameInArticle",
+    {
+        "name": a_text("As it is written in the article."),
+        "kind": a_text("What kind of name it is."),
+        "where": a_text("The part of the article."),
+        "cues": many({"type": "string"}, "For a name that is also something else: what beside it decided."),
+    },
+)
+_SAMPLE = an_object(
+    "PreviewedArticle",
+    {
+        "source_id": a_text("The article."),
+        "headline": a_text("Its headline."),
+        "timestamp": a_text("When it was published.", format="date-time"),
+        "matches": many(_NAME_IN_ARTICLE, "The names that were found."),
+    },
+)
+TOOL_PREVIEW: Shape = an_object(
+    "ToolPreview",
+    {
+        "would_add": a_count("How many articles the tool would get."),
+        "would_remove": a_count("How many it would lose."),
+        "articles_looked_at": a_count("The newest articles of the last 30 days, at most 20,000."),
+        "complete": {"type": "boolean", "description": "False: there were more."},
+        "taken_by": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "By name, the tools that own it already.",
+        },
+        "added": many(_SAMPLE, "Up to ten of them."),
+        "removed": many(_SAMPLE, "Up to ten of them."),
+    },
+)
+_TOOL_EFFECT = an_object(
+    "EffectOnTool",
+    {
+        "tool_id": a_text("The tool."),
+        "tool": a_text("Its name."),
+        "mentions_added": a_count("Mentions that it would get."),
+        "mentions_removed": a_count("Mentions that it would lose."),
+        "figures": {"type": "object", "description": "By period, each figure `before` and `after`."},
+    },
+)
+_EFFECT = an_object(
+    "EffectOfDecision",
+    {
+        "new_articles": a_count("Articles that would be created."),
+        "changed_articles": a_count("Articles that would get a source or an edit."),
+        "ids_added": a_count("Ids that would be added to stored articles."),
+        "left_out": a_count("Entries that would not be ingested."),
+        "mentions_added": a_count("Mentions of all tools."),
+        "mentions_removed": a_count("Mentions of all tools."),
+        "tools_changed": a_count("How many tools change."),
+        "tools": many(_TOOL_EFFECT, "The 50 that change most."),
+    },
+)
+QUARANTINE_PREVIEW: Shape = an_object(
+    "QuarantinePreview",
+    {
+        "quarantine_id": a_text("The item."),
+        "entries": a_count("Entries of the batch."),
+        "entries_looked_at": a_count("Those that the preview looked at, at most 1,000."),
+        "complete": {"type": "boolean", "description": "Whether these are all."},
+        "effects": {"type": "object", "additionalProperties": _EFFECT, "description": "By decision: what it would do."},
+        "ambiguous": many({"type": "object"}, "Up to 20 entries that may be several articles: `article_ids`."),
+    },
+)
+LEDGER_ENTRY: Shape = an_object(
+    "LedgerEntry",
+    {
+        "source_id": a_text("The article."),
+        "headline": a_text("Its headline."),
+        "sources": many(
+            {"type": "object"}, "For each source: the `rule` by which it joined, and when."
+        ),
+        "near_duplicate": {"type": ["object", "null"], "description": "The article that it repeats, and why."},
+        "story": {"type": ["object", "null"], "description": "Its story, and why it is in it."},
+        "corrections": many({"type": "object"}, "The corrections that name the article, without their authors."),
+    },
+)
+PRECISION: Mapping[str, Any] = {"precision": Precision, "precision_of_all_tools": Precision}
+REFERENCE_FACTS: Mapping[str, Schema] = {
+    "not_kept": {
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+        "description": "By day, how many references are missing at most: of a day with several thousand only the "
+        "latest are kept.",
+    }
+}

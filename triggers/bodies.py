@@ -27,6 +27,7 @@ from services.mentions.correction_form import LONGEST_ARTICLE_ID, LONGEST_AUTHOR
 from services.stories.correction_form import LEVELS
 from services.tools import form as tool_form
 from triggers.declared import Body, Schema
+from triggers.paths import STORY_ID
 
 FEED_ID_FORM = "^[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}$"
 FEED_ID: Schema = {"type": "string", "pattern": FEED_ID_FORM}
@@ -146,12 +147,17 @@ FEED_PREVIEW = Body(
     required=("url",),
     examples={"a page": {"url": "https://example.com/news/"}},
 )
+_NULL: Schema = {"type": "null"}
+_GIVEN_URL: Mapping[str, Schema] = {"url": {"type": "string"}, "source_name": {"type": "string"}}
+_GIVEN_PRESET: Mapping[str, Schema] = {"preset": {"type": "string"}, "values": {"type": "object"}}
 NEW_FEED = Body(
     "NewFeed",
     {
         **{name: _or_null(schema) for name, schema in _OF_A_FEED.items()},
         "feed_id": _or_null({**FEED_ID, "description": "It never changes. If absent, it follows from the URL."}),
-        "preset": _or_null({"type": "string", "description": "Instead of `url`: the name of a preset."}),
+        "preset": _or_null(
+            {"type": "string", "format": "preset", "description": "Instead of `url`: a preset by name."}
+        ),
         "values": _or_null(
             {
                 "type": "object",
@@ -165,6 +171,12 @@ NEW_FEED = Body(
         "a preset": {"preset": "github-releases", "values": {"owner": "astral-sh", "repository": "uv"}, "tags": ["uv"]},
     },
     about="A feed to add. It needs `url` and `source_name`, or `preset` with its `values`.",
+    rules={
+        "oneOf": [
+            {"required": ["url", "source_name"], "properties": {**_GIVEN_URL, "preset": _NULL, "values": _NULL}},
+            {"required": ["preset", "values"], "properties": {**_GIVEN_PRESET, "url": _NULL}},
+        ]
+    },
 )
 FEED_CHANGE = Body(
     "FeedChange",
@@ -207,7 +219,12 @@ BULK = Body(
     },
     ("action", "filter"),
     {"dry run": {"action": "disable", "filter": {"host": "example.com"}, "dry_run": True}},
-    about="One action on many feeds.",
+    about="One action on many feeds. `tags` goes with `tag` and `untag`, and with no other action.",
+    rules={
+        "if": {"properties": {"action": {"enum": ["tag", "untag"]}}},
+        "then": {"required": ["tags"], "properties": {"tags": {"minItems": 1}}},
+        "else": {"properties": {"tags": {"maxItems": 0}}},
+    },
 )
 
 _STATUS: Schema = {
@@ -281,6 +298,12 @@ MERGE = Body(
     ("into",),
     {"merge": {"into": "Python", "author": "Ada", "reason": "one product"}},
     about="`reason` needs `author`.",
+    rules={
+        "anyOf": [
+            {"required": ["author"], "properties": {"author": {"type": "string"}}},
+            {"properties": {"author": {"type": "null"}, "reason": {"type": "null"}}},
+        ]
+    },
 )
 REANALYSIS = Body(
     "Reanalysis",
@@ -292,6 +315,7 @@ REANALYSIS = Body(
         "analyzer": _or_null(
             {
                 "type": "string",
+                "format": "analyzer",
                 "description": "With `apply: false`: `embedded`, `azure-language` or `candidate`; the present analyzer "
                 "if absent.",
             }
@@ -299,8 +323,28 @@ REANALYSIS = Body(
     },
     examples={"apply": {}, "compare": {"apply": False, "analyzer": "embedded"}},
     about="Scores all mentions of the tool again, or compares only.",
+    rules={
+        "anyOf": [
+            {"required": ["apply"], "properties": {"apply": {"const": False}}},
+            {"properties": {"analyzer": {"type": "null"}}},
+        ]
+    },
 )
 SIGNED = Body("Signed", _SIGNED, ("author",), {"signed": _BY_ADA}, about="Who asks for it, and why.")
+_CORRECTED: Mapping[str, list[str | None]] = {
+    "article": [*MENTION_VERDICTS],
+    "source": ["mute", None],
+    "phrase": ["exclude", None],
+}
+"""What can be corrected, with the verdicts on it. None: the verdict may be left out."""
+
+
+def _correction(name: str, verdicts: list[str | None]) -> Schema:
+    others: dict[str, Schema] = {other: {"type": "null"} for other in _CORRECTED if other != name}
+    needed = [name] if None in verdicts else [name, "verdict"]
+    return {"required": needed, "properties": {name: {"type": "string"}, "verdict": {"enum": verdicts}, **others}}
+
+
 CORRECTION = Body(
     "NewCorrection",
     {
@@ -319,6 +363,7 @@ CORRECTION = Body(
     ("author",),
     {"muted source": {"source": "python-insider", "author": "Ada", "reason": "never about it"}},
     about="Exactly one of `article`, `source` and `phrase`.",
+    rules={"oneOf": [_correction(name, verdicts) for name, verdicts in _CORRECTED.items()]},
 )
 SPLIT_ARTICLE = Body(
     "ArticleSplit",
@@ -355,7 +400,7 @@ SPLIT_STORY = Body(
 OTHER_STORY = Body(
     "StoryPair",
     {
-        "story": {"type": "string", "minLength": 1, "pattern": "\\S", "description": "The id of the other story."},
+        "story": {"type": "string", "pattern": STORY_ID, "description": "The id of the other story."},
         **_SIGNED,
     },
     ("story", "author"),

@@ -188,7 +188,7 @@ def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
 def _file(media_type: str, example: str) -> dict[str, Any]:
     if media_type != "multipart/form-data":
         return {"schema": {"type": "string"}, "example": example}
-    file = {"type": "string", "contentMediaType": "text/x-opml"}
+    file = {"type": "string", "format": "binary"}
     return {
         "schema": {"type": "object", "properties": {"file": file}, "required": ["file"]},
         "example": {"file": example},
@@ -304,6 +304,10 @@ def _plain(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     plain: dict[str, Any] = {}
+    parts = schema.get("prefixItems")
+    if isinstance(parts, list) and all(each == parts[0] for each in parts):
+        schema = {**schema, "items": parts[0]}  # a tuple of one kind: what reads older JSON Schema knows it, too
+        del schema["prefixItems"]
     for name, value in schema.items():
         if name == "title" and isinstance(value, str):
             continue

@@ -183,6 +183,7 @@ def _flag(name: str) -> Callable[[str], bool]:
 
 LIMIT = whole("limit", 1, MAX_LIMIT, "How many items a page has at most.", DEFAULT_LIMIT)
 CURSOR = text("cursor", "`next` of the page before, with the same other parameters. Absent: the first page.")
+"""Only a page makes one. The links of the contract lead from a page to the next one."""
 PAGE = (LIMIT, CURSOR)
 
 

@@ -193,9 +193,7 @@ LEDGER_ENTRY: Shape = an_object(
     {
         "source_id": a_text("The article."),
         "headline": a_text("Its headline."),
-        "sources": many(
-            {"type": "object"}, "For each source: the `rule` by which it joined, and when."
-        ),
+        "sources": many({"type": "object"}, "For each source: the `rule` by which it joined, and when."),
         "near_duplicate": {"type": ["object", "null"], "description": "The article that it repeats, and why."},
         "story": {"type": ["object", "null"], "description": "Its story, and why it is in it."},
         "corrections": many({"type": "object"}, "The corrections that name the article, without their authors."),

@@ -67,7 +67,7 @@ class Host:
         }
         self._consumers = [self._consumer(each) for each in functions if each.queue]
         own = (Admin(functions, self._timers, self._invoker, time.time), StorageRest(self._queues, time.time))
-        shared = (options.headers, console)
+        shared = (options.headers, options.route_prefix, console)
         if access.keys:
             self._fronts = [
                 Front((), self._invoker, own, *shared, Access(), Limits()),

@@ -41,6 +41,7 @@ class Front:
         invoker: Invoker,
         own: tuple[Admin, StorageRest] | None,
         headers: Mapping[str, str],
+        prefix: str,
         console: Console,
         access: Access,
         limits: Limits,
@@ -49,6 +50,7 @@ class Front:
         self._invoker = invoker
         self._own = own
         self._headers = headers
+        self._home = f"/{prefix}"
         self._console = console
         self._access = access
         self._limits = limits
@@ -68,9 +70,13 @@ class Front:
         found = self._resolve(request.method, raw_path)
         if found is not None:
             return await self._call(request, *found, query)
-        if raw_path == "/":
-            return self._response(Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n"))
-        return self._response(Reply(404, [], b""))
+        return self._response(self._home_page(request.method) if raw_path == "/" else Reply(404, [], b""))
+
+    def _home_page(self, method: str) -> Reply:
+        """Leads to the address below which functions are, if one of them answers there."""
+        if self._resolve(method, self._home) is not None:
+            return Reply(302, [("location", self._home)], b"")
+        return Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n")
 
     def _refused(self, request: web.BaseRequest) -> web.Response | None:
         if not all(_is_text(value) for value in request.headers.values()):

@@ -1,0 +1,200 @@
+"""The contract says what the app has and does: no route more, none less."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import azure.functions as func
+import pytest
+from openapi_spec_validator import validate
+
+import function_app
+from triggers.contract import PROBLEMS, TAGS, contract
+from triggers.declared import Answer, Declared, a_list, of_app, ok
+from triggers.http_contract import contract_file, get_docs, get_openapi, is_browser, start
+from triggers.http_resources import VIEW
+from triggers.parameters import PAGE
+
+NOT_OF_THE_API = {"dashboard/{*path}", "docs/{*path}", "openapi.json", "{nothing:maxlength(0)?}", "websub/{token}"}
+"""Pages, the contract itself, and what hubs call by a protocol of their own."""
+
+DOCUMENT: dict[str, Any] = contract(of_app(), reads_are_open=False)
+
+
+def operations(document: dict[str, Any] = DOCUMENT) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method.upper(), operation
+
+
+def registered() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, method and trigger of each function of the app that is called over HTTP."""
+    function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
+    for function in function_app.app.get_functions():
+        trigger: Any = function.get_trigger()
+        if trigger.type == "httpTrigger" and trigger.route not in NOT_OF_THE_API:
+            method, *head = [each.value for each in trigger.methods]
+            assert head == (["HEAD"] if method == "GET" else [])
+            yield f"/api/{trigger.route}", method, trigger.get_dict_repr()
+
+
+def test_the_contract_is_openapi() -> None:
+    validate(DOCUMENT)
+    assert DOCUMENT["openapi"] == "3.1.0"
+
+
+def test_the_contract_has_the_registered_routes_and_no_others() -> None:
+    declared = [(path, method) for path, method, _ in operations()]
+    assert sorted(declared) == sorted((path, method) for path, method, _ in registered())
+
+
+def test_each_operation_has_an_id_a_tag_and_a_summary_of_its_own() -> None:
+    found = [operation for _, _, operation in operations()]
+    for field in ("operationId", "summary"):
+        values = [operation[field] for operation in found]
+        assert len(values) == len(set(values)), field
+    assert {tag for operation in found for tag in operation["tags"]} == set(TAGS)
+
+
+def test_the_parameters_of_a_path_are_declared_in_their_order() -> None:
+    for path, _, operation in operations():
+        named = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"]
+        assert named == re.findall(r"\{(\w+)\}", path), path
+
+
+def test_keys_are_wanted_where_the_app_asks_for_them() -> None:
+    levels = {(path, method): trigger["authLevel"].value for path, method, trigger in registered()}
+    for path, method, operation in operations():
+        wants_key = levels[path, method] == "function"
+        assert bool(operation["security"]) == wants_key, path
+        assert ("401" in operation["responses"]) == wants_key, path
+        assert all("managementKey" in each for each in operation["security"]) or method == "GET", path
+
+
+def test_open_reads_need_no_key_and_changes_still_do() -> None:
+    opened = {
+        operation["operationId"]: operation for _, _, operation in operations(contract(of_app(), reads_are_open=True))
+    }
+    assert opened["get_tool"]["security"] == []
+    assert "401" not in opened["get_tool"]["responses"]
+    assert opened["add_tool"]["security"] == [
+        {"functionKey": [], "managementKey": []},
+        {"functionKeyInQuery": [], "managementKey": []},
+    ]
+
+
+def test_every_operation_says_how_it_answers_and_how_it_fails() -> None:
+    for path, method, operation in operations():
+        statuses = set(operation["responses"])
+        assert any(status.startswith("2") for status in statuses), path
+        assert {"500", "503"} <= statuses, path
+        assert ("413" in statuses) == ("415" in statuses) == ("requestBody" in operation), path
+        assert ("412" in statuses) == (method != "GET"), path
+        for status, response in operation["responses"].items():
+            if "$ref" not in response:
+                assert response["description"], (path, status)
+                assert "Cache-Control" in response["headers"], (path, status)
+
+
+def test_every_problem_has_one_shape() -> None:
+    for status in PROBLEMS:
+        content = DOCUMENT["components"]["responses"][f"Problem{status}"]["content"]
+        assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def test_every_field_of_an_answer_that_is_listed_is_described() -> None:
+    """Of the resources; parts of them may say in one place what all of their fields are."""
+    for name in ("Tool", "Feed", "Article", "Mention", "Aggregate", "Story", "Signal", "Run", "Attempt"):
+        fields = DOCUMENT["components"]["schemas"][name]["properties"]
+        assert [field for field, schema in fields.items() if not schema.get("description")] == [], name
+
+
+def test_links_lead_to_operations_with_what_they_need() -> None:
+    known = {operation["operationId"]: operation for _, _, operation in operations()}
+    links = [
+        (operation, name, link)
+        for _, _, operation in operations()
+        for response in operation["responses"].values()
+        for name, link in response.get("links", {}).items()
+    ]
+    assert len(links) > 50
+    for operation, name, link in links:
+        target = known[link["operationId"]]
+        needed = {each["name"] for each in target.get("parameters", ()) if each["in"] == "path"}
+        assert needed <= set(link["parameters"]), (operation["operationId"], name)
+
+
+def test_a_page_leads_to_the_next_one() -> None:
+    for _, _, operation in operations():
+        names = {each["name"] for each in operation.get("parameters", ())}
+        content = operation["responses"].get("200", {}).get("content", {})
+        if "cursor" in names and "application/json" in content:
+            assert operation["responses"]["200"]["links"]["next"]["operationId"] == operation["operationId"]
+
+
+def test_two_shapes_of_one_name_are_refused() -> None:
+    def endpoint(route: str, shape: Mapping[str, Any]) -> Declared:
+        return Declared("triggers.x", route, "GET", route, "Tools", route, "", PAGE, None, [ok(shape)], {}, False)
+
+    one, other = {"title": "Thing", "type": "object"}, {"title": "Thing", "type": "string"}
+    contract([endpoint("a", one), endpoint("b", a_list("Things", one))], reads_are_open=True)
+    with pytest.raises(ValueError, match="two schemas have the name Thing"):
+        contract([endpoint("a", one), endpoint("b", other)], reads_are_open=True)
+
+
+def test_an_answer_without_a_body_has_no_content() -> None:
+    declared = Declared("triggers.x", "x", "DELETE", "x", "Tools", "x", "", (), None, [Answer(204, "Gone.")], {}, True)
+    responses = contract([declared], reads_are_open=True)["paths"]["/api/v1/x"]["delete"]["responses"]
+    assert "content" not in responses["204"]
+
+
+def request(path: str = "", **headers: str) -> func.HttpRequest:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    url = f"http://localhost/api/{path}"
+    return func.HttpRequest("GET", url, headers=named, route_params={"path": path}, body=b"")
+
+
+async def test_the_contract_is_served_with_an_etag_and_made_once() -> None:
+    answer = await get_openapi(request())
+    assert (answer.status_code, answer.mimetype) == (200, "application/json")
+    assert json.loads(answer.get_body())["paths"].keys() == DOCUMENT["paths"].keys()
+    assert contract_file() is contract_file()
+    again = await get_openapi(request(If_None_Match=answer.headers["ETag"]))
+    assert (again.status_code, again.get_body()) == (304, b"")
+
+
+async def test_the_documentation_is_served_with_its_files_and_nothing_else() -> None:
+    page = await get_docs(request())
+    assert (page.status_code, page.mimetype) == (200, "text/html")
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
+    linked = re.findall(r'(?:src|href)="/api/docs/([^"]+)"', page.get_body().decode())
+    assert linked
+    for path in (*linked, "reference/read.js", "dashboard/lib/keys.js"):
+        assert (await get_docs(request(path))).status_code == 200, path
+    for path in ("../host.json", "reference/none.js", "host.json"):
+        assert (await get_docs(request(path))).status_code == 404, path
+    assert not re.search(r"<script(?![^>]* src=)|<style| style=| on\w+=|//[a-z0-9-]+\.[a-z]", page.get_body().decode())
+
+
+@pytest.mark.parametrize(
+    ("accept", "target"),
+    [
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "/api/dashboard"),
+        ("*/*", "/api/openapi.json"),
+        ("application/json", "/api/openapi.json"),
+        ("", "/api/openapi.json"),
+    ],
+)
+async def test_a_browser_is_led_to_the_dashboard_and_a_program_to_the_contract(accept: str, target: str) -> None:
+    answer = await start(request(Accept=accept))
+    assert (answer.status_code, answer.headers["Location"]) == (302, target)
+    assert is_browser(accept) == (target == "/api/dashboard")
+
+
+def test_every_view_is_the_same_parameter() -> None:
+    found = [
+        each for _, _, operation in operations() for each in operation.get("parameters", ()) if each["name"] == "view"
+    ]
+    assert found
+    assert all(each == VIEW.described() for each in found)

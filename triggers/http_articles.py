@@ -47,13 +47,19 @@ FILTERS = (
     text("tool", "Articles that mention the tool: an id, a name or an alias.", example="Python"),
     text("source", "Articles of this source: the id of a feed.", pattern=bodies.FEED_ID_FORM, example="python-insider"),
     text("publisher", "Articles of this publisher: its `publisher_id`.", longest=LONGEST_FILTER, example="python.org"),
-    text("language", "Articles in this language: the primary subtag, such as en; `und` for not known.", example="en"),
+    text(
+        "language",
+        "Articles in this language: the primary subtag, such as en; `und` for not known.",
+        form="language",
+        example="en",
+    ),
     time("since", "Articles with a `timestamp` at this time or later.", "2026-02-01T00:00:00Z"),
     time("until", "Articles with a `timestamp` before this time.", "2027-02-01T00:00:00Z"),
     text(
         "text",
         "Articles with all these words, up to 10; between quotation marks, words that follow each other.",
         longest=LONGEST_SEARCH,
+        form="words",
         example="release",
     ),
 )
@@ -70,6 +76,7 @@ EXPORT_CURSOR = text(
     "cursor",
     "`X-Next-Cursor` of the page before; or `X-Resume-Cursor` of an earlier export, for what was written or removed "
     "since.",
+    form="cursor",
 )
 HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 

@@ -51,14 +51,21 @@ feeds_http = func.Blueprint()
 ENABLED = maybe_flag("enabled", "Feeds that are fetched, or feeds that are not.")
 FILTERS = (
     maybe_one_of("verdict", VERDICTS, "Feeds in this condition.", "ok"),
-    text("tag", "Feeds with this tag.", longest=LONGEST_TAG, example="Python"),
+    text("tag", "Feeds with this tag.", longest=LONGEST_TAG, form="tag", example="Python"),
     text(
         "host",
         "Feeds that are fetched from this host; with its port, if that is not the usual one.",
+        form="host",
         example="example.com",
     ),
     ENABLED,
-    text("text", "Feeds whose `source_name` or `title` has all these words, 1 to 10.", longest=200, example="Python"),
+    text(
+        "text",
+        "Feeds whose `source_name` or `title` has all these words, 1 to 10.",
+        longest=200,
+        form="words",
+        example="Python",
+    ),
 )
 SORT = one_of("sort", SORTS, "The order. Feeds without the value come last.", SORTS[0])
 REVERSE = flag("reverse", "`true`: the feeds with the highest value first.")

@@ -29,13 +29,17 @@ DAYS = maybe_whole("days", 1, MOST_DAYS, "The days up to today, instead of `from
 STEP = one_of("step", tuple(STEPS), "How long a point is. Hours are kept for 32 days.", DAY)
 SPAN = (
     DAYS,
-    text("from", "Where the history begins: a UTC day, or a time; a whole step.", example="2026-11-01"),
-    text("to", "Where it ends: a UTC day, or a time; a whole step. Needs `from`.", example="2026-11-08"),
+    text("from", "Where the history begins: a UTC day, or a time; a whole step.", form="step", example="2026-11-01"),
+    text("to", "Where it ends: a UTC day, or a time; a whole step. Needs `from`.", form="step", example="2026-11-08"),
     STEP,
 )
 LAYER = one_of("layer", LAYERS, "`raw`: one point more for each source and step.", "canonical")
 TOOLS = text(
-    "tools", f"Up to {MOST_TOOLS} ids, names or aliases, separated by commas.", example="Python", is_required=True
+    "tools",
+    f"Up to {MOST_TOOLS} ids, names or aliases, separated by commas.",
+    form="names",
+    example="Python",
+    is_required=True,
 )
 TAG = "History"
 

@@ -31,13 +31,16 @@ AS_ARTICLES = (
         pattern=bodies.FEED_ID_FORM,
         example="python-insider",
     ),
-    text("language", "The language of the first article: the primary subtag, such as en.", example="en"),
+    text(
+        "language", "The language of the first article: the primary subtag, such as en.", form="language", example="en"
+    ),
     time("since", "Stories whose last article is of this time or later.", "2026-02-01T00:00:00Z"),
     time("until", "Stories whose last article is of before this time.", "2027-02-01T00:00:00Z"),
     text(
         "text",
         "Words, up to 10, that headlines of the articles have; without quotation marks.",
         longest=LONGEST_SEARCH,
+        form="words",
         example="release",
     ),
 )

@@ -109,15 +109,18 @@ def text(
     *,
     longest: int | None = None,
     pattern: str | None = None,
+    form: str | None = None,
     example: str | None = None,
     is_required: bool = False,
 ) -> Parameter[str | None]:
-    """A text that the services check further. `pattern` is the contract's; the services say what is wrong in words."""
+    """A text that the services check further: `pattern` and `form`, a format, only describe it."""
     schema: dict[str, Any] = {"type": "string", "minLength": 1}
     if longest is not None:
         schema["maxLength"] = longest
     if pattern is not None:
         schema["pattern"] = pattern
+    if form is not None:
+        schema["format"] = form
 
     def read(given: str) -> str:
         if longest is not None and not 1 <= len(given) <= longest:
@@ -182,7 +185,9 @@ def _flag(name: str) -> Callable[[str], bool]:
 
 
 LIMIT = whole("limit", 1, MAX_LIMIT, "How many items a page has at most.", DEFAULT_LIMIT)
-CURSOR = text("cursor", "`next` of the page before, with the same other parameters. Absent: the first page.")
+CURSOR = text(
+    "cursor", "`next` of the page before, with the same other parameters. Absent: the first page.", form="cursor"
+)
 """Only a page makes one. The links of the contract lead from a page to the next one."""
 PAGE = (LIMIT, CURSOR)
 

@@ -46,7 +46,8 @@ TAGS: Mapping[str, str] = {
 
 PROBLEMS: Mapping[int, str] = {
     400: "A parameter, a field or the body breaks a rule. `field` names it, `allowed` says what is allowed.",
-    401: "A key is missing or wrong. For the function key, the host answers without a body.",
+    401: "A key is missing or wrong. For the function key the host answers, without a body; for the management key the "
+    "app, with a problem document.",
     404: "Nothing has this id or name.",
     409: "Another document has this identity, or the state of the document does not allow the change.",
     412: "Other writers kept changing the document: try again.",
@@ -230,6 +231,8 @@ def _problem_statuses(endpoint: Declared, *, has_keys: bool) -> list[int]:
 
 
 def _problem(status: int, about: str) -> dict[str, Any]:
+    if status == 401:  # without `content`, a body is neither promised nor excluded
+        return {"description": about}
     headers = {"Cache-Control": NO_STORE, **({"Retry-After": RETRY_AFTER} if status == 503 else {})}
     content = {PROBLEM: {"schema": {"$ref": f"{_REF}Problem"}}}
     return {

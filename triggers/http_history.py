@@ -29,8 +29,8 @@ DAYS = maybe_whole("days", 1, MOST_DAYS, "The days up to today, instead of `from
 STEP = one_of("step", tuple(STEPS), "How long a point is. Hours are kept for 32 days.", DAY)
 SPAN = (
     DAYS,
-    text("from", "Where the history begins: a UTC day, or a time; a whole step.", form="step", example="2026-11-01"),
-    text("to", "Where it ends: a UTC day, or a time; a whole step. Needs `from`.", form="step", example="2026-11-08"),
+    text("from", "Where the history begins: a UTC day such as 2026-02-21, or a time; a whole step.", form="step"),
+    text("to", "Where it ends, in the same form. Needs `from`.", form="step"),
     STEP,
 )
 LAYER = one_of("layer", LAYERS, "`raw`: one point more for each source and step.", "canonical")

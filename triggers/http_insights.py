@@ -20,8 +20,8 @@ insights_http = func.Blueprint()
 
 MOST_SHIFT_HOURS = 1000
 PERIOD = one_of("period", tuple(STEPS), "How long the trends are.", "HOUR_24")
-FROM = time("from", "Where the time begins.", "2026-02-21T20:00:00Z", is_required=True)
-TO = time("to", "Where it ends.", "2026-02-22T20:00:00Z", is_required=True)
+FROM = time("from", "Where the time begins, within the last 43 days.", is_required=True)
+TO = time("to", "Where it ends.", is_required=True)
 SHIFT = maybe_whole(
     "shift_hours", 1, MOST_SHIFT_HOURS, "By how many hours the other time is earlier. Absent: it ends at `from`.", 24
 )

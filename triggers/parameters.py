@@ -208,16 +208,19 @@ _KEY_PARAMETERS = ("code", "clientId")
 
 def check_query(req: func.HttpRequest, declared: Sequence[Parameter[Any]]) -> None:
     """Raises InvalidInput for a query parameter that breaks its rule or is not declared, so that a misspelt filter is
-    not ignored; and for one that is given twice, as the host joins both values with a comma."""
+    not ignored; for one that is empty; and for one that is given twice, as the host joins both values with a comma."""
     known = [each.name for each in declared if each.place == "query"]
-    given = [name for name in req.params if name not in _KEY_PARAMETERS]
+    # The host leaves out empty values, so that they are in the URL only.
+    named = parse_qsl(urlsplit(req.url).query, keep_blank_values=True)
+    given = dict.fromkeys(name for name in (*req.params, *(name for name, _ in named)) if name not in _KEY_PARAMETERS)
     for name in given:
         if name not in known:
             raise InvalidInput(name, f"no such query parameter; there are {', '.join(known)}" if known else "none here")
-    named = [name for name, _ in parse_qsl(urlsplit(req.url).query, keep_blank_values=True)]
-    for name in given:
-        if named.count(name) > 1:
+        texts = [text for named_so, text in named if named_so == name]
+        if len(texts) > 1:
             raise InvalidInput(name, "at most once")
+        if texts == [""]:
+            raise InvalidInput(name, "not empty; without a value it must be left out")
     for parameter in declared:
         if parameter.place != "path":
             parameter.of(req)

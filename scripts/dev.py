@@ -8,6 +8,7 @@
     python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
     python3 scripts/dev.py vendor              fetch the libraries of the dashboard from npm; --check compares them
+    python3 scripts/dev.py openapi [FILE]      write the contract of the API
     python3 scripts/dev.py lock                resolve requirements*.in into requirements*.txt
 
 Set-up makes a virtual environment and installs the pinned, hashed requirements. It is repeated when these change.
@@ -239,6 +240,10 @@ def infra() -> None:
     become([str(set_up_infra()), "-m", "pytest", "--confcutdir", "tests/infra/tools", "tests/infra/tools"])
 
 
+def openapi(arguments: list[str]) -> None:
+    become([str(set_up(development=False)), "scripts/openapi.py", *arguments])
+
+
 def package(arguments: list[str]) -> None:
     become([str(set_up(development=True)), "scripts/package.py", *arguments])
 
@@ -288,9 +293,10 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
     commands.add_parser("vendor", help="fetch the libraries of the dashboard from npm: [--check]", add_help=False)
+    commands.add_parser("openapi", help="write the contract of the API: [FILE]", add_help=False)
     commands.add_parser("lock", help="resolve requirements*.in into requirements*.txt")
     arguments, rest = parser.parse_known_args(argv)
-    if rest and arguments.command not in ("test", "check", "mutate", "package", "vendor"):
+    if rest and arguments.command not in ("test", "check", "mutate", "openapi", "package", "vendor"):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -309,6 +315,8 @@ def main(argv: list[str]) -> None:
         mutate(rest)
     elif arguments.command == "infra":
         infra()
+    elif arguments.command == "openapi":
+        openapi(rest)
     elif arguments.command == "package":
         package(rest)
     elif arguments.command == "vendor":

@@ -27,6 +27,7 @@ from services.setting import (
     DSN,
     INSIGHTS,
     MODEL,
+    OWN_ADDRESS,
     TICKERS,
     URL,
     Setting,
@@ -128,7 +129,7 @@ class Settings:
     public_url: str = setting(
         "",
         "Where hubs of feeds reach this app (WebSub), such as https://news.example; if not set, no hub is asked",
-        form=URL,
+        form=OWN_ADDRESS,
     )
     allow_private_addresses: bool | tuple[str, ...] = setting(
         False,

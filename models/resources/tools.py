@@ -28,6 +28,9 @@ class PrecisionFigures(Shape):
     sentiment_accuracy: Share | None = Field(description="`sentiment_right` / `scored`; null while there is none.")
 
 
+_NO_REVIEWS = Reviews()
+
+
 class Precision(PrecisionFigures):
     by_analyzer: dict[str, PrecisionFigures] = Field(
         description="The same figures for each analyzer and version that had scored the mentions."
@@ -36,7 +39,7 @@ class Precision(PrecisionFigures):
     @classmethod
     def of(cls, reviews: Mapping[str, Reviews]) -> Self:
         """The measured precision of the analyzer versions in `reviews` together, and of each."""
-        total = Reviews()
+        total = _NO_REVIEWS
         for each in reviews.values():
             total = total.plus(each)
         by_analyzer = {version: PrecisionFigures.shaped(each.shown()) for version, each in sorted(reviews.items())}

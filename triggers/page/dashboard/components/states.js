@@ -66,27 +66,29 @@ export function Live({ of, skeleton, children, what }) {
 /** The question for a key. It is a form of its own page area, not a browser prompt; the key never leaves this tab. */
 export function KeyPrompt({ kind, again, cancel, focus = true }) {
   const [text, setText] = useState("");
-  const [was] = useState(() => key(kind));
+  const [isTrying, setTrying] = useState(false);
   const input = useRef(null);
   const id = useId();
   useEffect(() => {
     if (focus) input.current?.focus();
   }, []);
-  const use = (event) => {
+  const use = async (event) => {
     event.preventDefault();
     if (!text.trim()) return;
+    setTrying(true);
     keep(kind, text);
-    again?.();
+    await again?.();
+    setTrying(false);
   };
   return html`
     <form class="key-prompt" onSubmit=${use}>
       <h2 class="key-title"><${Icon} name="key" />${t(`key.${kind}.title`)}</h2>
       <p>${t(`key.${kind}.text`)}</p>
-      ${was && html`<p class="bad-text" role="alert">${t(`key.${kind}.wrong`)}</p>`}
+      ${key(kind) && !isTrying && html`<p class="bad-text" role="alert">${t(`key.${kind}.wrong`)}</p>`}
       <label for=${id}>${t("key.label")}</label>
       <div class="row">
         <input
-          id=${id} ref=${input} type="password" class="input" value=${text} autocomplete="off" spellcheck="false"
+          id=${id} ref=${input} type="password" class="input" value=${text} autocomplete="off" spellcheck=${false}
           onInput=${(event) => setText(event.currentTarget.value)}
         />
         <button type="submit" class="button button-primary">${t("key.use")}</button>

@@ -1,9 +1,9 @@
 // A table whose columns can be sorted, whose rows appear as they are scrolled to, and which becomes cards on a phone.
-import { html, useEffect, useRef, useState } from "../lib/dom.js";
+import { html, useEffect, useMemo, useRef, useState } from "../lib/dom.js";
 import { t } from "../i18n/index.js";
 
 const FIRST = 60;
-const STEP = 120;
+const STEP = 40;
 
 /**
  * columns: [{id, name, cell: (row) => markup, value?: (row) => number|string|null (sortable), numeric?, className?,
@@ -15,6 +15,12 @@ export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, cla
   const total = parts.reduce((sum, part) => sum + part.rows.length, 0);
   const [most, grow] = useState(FIRST);
   const end = useRef(null);
+  // Another order or choice begins at the top again: drawing hundreds of rows anew would be felt.
+  const before = useRef({ sort, total });
+  if (before.current.sort !== sort || before.current.total !== total) {
+    before.current = { sort, total };
+    if (most !== FIRST) grow(FIRST);
+  }
   useEffect(() => {
     if (most >= total || !end.current) return undefined;
     const watch = new IntersectionObserver(
@@ -25,6 +31,12 @@ export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, cla
     return () => watch.disconnect();
   }, [most, total]);
   let left = most;
+  // A row that is drawn once is kept while its columns stay the same: more rows, or another order, cost only what is new.
+  const drawn = useMemo(() => new Map(), [columns, rowClass]);
+  const drawRow = (row) => {
+    if (!drawn.has(row)) drawn.set(row, html`<${Row} key=${keyOf(row)} row=${row} columns=${columns} rowClass=${rowClass} />`);
+    return drawn.get(row);
+  };
   return html`
     <div class="table-frame">
       <table class=${`table ${className}`}>
@@ -38,17 +50,7 @@ export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, cla
           return html`
             <tbody key=${part.id}>
               ${part.name && shown.length > 0 && html`<tr class="group"><th scope="rowgroup" colspan=${columns.length}>${part.name} <span class="quiet">${part.rows.length}</span></th></tr>`}
-              ${shown.map(
-                (row) => html`
-                  <tr key=${keyOf(row)} class=${rowClass?.(row)}>
-                    ${columns.map((column) => html`
-                      <td key=${column.id} data-name=${column.hideName ? undefined : column.name} class=${`${column.numeric ? "numeric" : ""} ${column.className ?? ""}`}>
-                        ${column.cell(row)}
-                      </td>
-                    `)}
-                  </tr>
-                `,
-              )}
+              ${shown.map(drawRow)}
             </tbody>
           `;
         })}
@@ -57,6 +59,16 @@ export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, cla
     </div>
   `;
 }
+
+const Row = ({ row, columns, rowClass }) => html`
+  <tr class=${rowClass?.(row)}>
+    ${columns.map((column) => html`
+      <td key=${column.id} data-name=${column.hideName ? undefined : column.name} class=${`${column.numeric ? "numeric" : ""} ${column.className ?? ""}`}>
+        ${column.cell(row)}
+      </td>
+    `)}
+  </tr>
+`;
 
 function Head({ column, sort, onSort }) {
   const up = sort === column.id;

@@ -48,7 +48,7 @@ function Tools({ rows, period, query, setQuery }) {
   const compare = (id, wanted) => setQuery({ compare: (wanted ? [...chosen, id] : chosen.filter((each) => each !== id)).join(",") }, { replace: true });
   const accept = FILTERS[query.show] ?? FILTERS.all;
   const reach = useMemo(() => reachOf(rows), [rows]);
-  const columns = columnsOf(period, reach, chosen, compare);
+  const columns = useMemo(() => columnsOf(period, reach, chosen, compare), [period, reach, query.compare, rows]);
   const shown = useMemo(() => sorted(rows.filter((row) => accept(row) && matches(row, query.q)), columns, query.sort), [rows, query.show, query.q, query.sort]);
   const groups = grouped(shown, query.group)?.map((each) => ({ ...each, name: t(groupText(query.group, each.id)) }));
   const all = () => setQuery({ q: "", show: "" }, { replace: true });
@@ -230,7 +230,7 @@ function Search({ value, onChange }) {
   return html`
     <span class="search">
       <${Icon} name="search" />
-      <input ref=${input} class="input" type="search" value=${text} placeholder=${t("overview.search")} aria-label=${t("app.find")} title=${t("app.find.hint")} autocomplete="off" spellcheck="false"
+      <input ref=${input} class="input" type="search" value=${text} placeholder=${t("overview.search")} aria-label=${t("app.find")} title=${t("app.find.hint")} autocomplete="off" spellcheck=${false}
         onInput=${(event) => { setText(event.currentTarget.value); onChange(event.currentTarget.value); }} />
     </span>
   `;

@@ -2,7 +2,8 @@
 
 A fetch is expected in an hour if it was made, or was due and not made: a feed that is due stays due until a fetch has
 succeeded, also while the app waits after errors, and after the app has disabled the feed. A feed that a person disabled
-is not due. A fetch that is made at most GRACE late is on time.
+is not due. A fetch that is made at most GRACE late is on time: in the present hour, a feed that fails has GRACE to
+succeed before the hour is counted.
 """
 
 from __future__ import annotations
@@ -54,12 +55,17 @@ def hours_of(feed: Document, now: datetime) -> dict[str, tuple[int, int, int]]:
     known = feed.get("fetch_hours")
     if known:
         last, attempted = _number(hour_start(known["last"])), known.get("attempted", known["expected"])
+        may_succeed = _number(now) if _has_just_failed(feed, now) else None
         for bit in range(KEPT_HOURS):
-            if known["expected"] >> bit & 1:
+            if known["expected"] >> bit & 1 and (last - bit != may_succeed or known["succeeded"] >> bit & 1):
                 _put(found, last - bit, known["succeeded"] >> bit & 1, attempted >> bit & 1)
     for missed in _missed_now(feed, now):
         _put(found, missed, 0, 0)
     return {day: (bits[0], bits[1], bits[2]) for day, bits in found.items()}
+
+
+def _has_just_failed(feed: Document, now: datetime) -> bool:
+    return bool(feed.get("failing_since")) and now < parse_time(feed["failing_since"]) + GRACE
 
 
 def _missed_now(feed: Document, now: datetime) -> Iterator[int]:

@@ -141,3 +141,18 @@ def test_bits_are_added_and_never_taken_away() -> None:
 def test_the_hours_of_all_feeds_are_by_day_and_feed() -> None:
     feeds = [stored(feed_id=name, fetch_hours=after_fetch(a_feed(), NOW, succeeded=True)) for name in ("a", "b")]
     assert by_day(feeds, NOW) == {"20260221": dict.fromkeys("ab", (1 << 20, 1 << 20, 1 << 20))}
+
+
+def test_a_feed_that_fails_has_a_quarter_of_an_hour_to_succeed_before_the_present_hour_counts() -> None:
+    failing = stored(
+        fetch_hours=FetchHours(last="2026022120", expected=0b11, succeeded=0, attempted=0b11),
+        failing_since=NOW,
+        last_fetch_time=NOW,
+        next_fetch_time=NOW + timedelta(minutes=1),
+        consecutive_errors=1,
+    )
+    before = {"20260221": (1 << 19, 0, 1 << 19)}
+    assert hours_of(failing, NOW) == hours_of(failing, NOW + GRACE - timedelta(seconds=1)) == before
+    assert hours_of(failing, NOW + GRACE) == {"20260221": (0b11 << 19, 0, 0b11 << 19)}
+    again = {**failing, "fetch_hours": {**failing["fetch_hours"], "succeeded": 1}}
+    assert hours_of(again, NOW) == {"20260221": (0b11 << 19, 1 << 20, 0b11 << 19)}

@@ -19,7 +19,7 @@ from services.documents.robots import Robots
 from services.feeds.host_days import HostDays
 from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
-from services.fetch.traffic import counted
+from services.fetch.traffic import Traffic, counted
 from services.logs import log_event
 from services.ports import Clock, Store, listed_documents
 from services.runs.engine import RunEngine
@@ -69,10 +69,17 @@ class AcquisitionHandler:
             try:
                 left = await self._try_all(message.run_id, due)
             finally:
-                await self._host_days.add_pages(traffic, self._new_id())
+                await self._count(traffic)
         await self._engine.close(message.run_id, summary)
         await self._hosts.note(self._clock())
         return AcquireMessage(self._new_id(), tuple(left)) if left else None
+
+    async def _count(self, traffic: Traffic) -> None:
+        """An error is only logged: working again would fetch nothing again, and count nothing."""
+        try:
+            await self._host_days.add_pages(traffic, self._new_id())
+        except ToolpulseError as error:
+            log_event(log, logging.WARNING, "requests_not_counted", error=type(error).__name__)
 
     async def _try_all(self, run_id: str, due: Sequence[DocumentProduct]) -> list[str]:
         """Tries one after the other. Returns those that the deadline left."""

@@ -18,6 +18,8 @@ from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, FEEDS
 
 FEEDS_AT_ONCE = 1000
+FEW_FEEDS = 250
+"""So few feeds share one document of what their requests cost in a day: at most about 50 KB."""
 _TRIES = 8
 _ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 
@@ -41,7 +43,8 @@ class FetchDays:
         now = self._clock()
         for day, feeds in by_day(page.items, now).items():
             await self._add(day, feeds, now)
-        await self._host_days.collect(page.items)
+        are_all = page.next is None and (progress is None or progress.after is None)
+        await self._host_days.collect(page.items, in_one=are_all and len(page.items) <= FEW_FEEDS)
         if page.next != (progress.after if progress else None):
             after = FetchDaysProgress(created_at=now, updated_at=now, after=page.next)
             await self._store.upsert(CATALOG.name, after.to_document())

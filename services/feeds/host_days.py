@@ -22,8 +22,8 @@ from models.values import hour_key, parse_time, unix_seconds
 from services.ports import Clock, Create, Document, Operation, Replace, Store, listed_documents
 from services.store.containers import CATALOG
 
-PARTS = 4
-"""The documents of one day that feeds share; and as many for full texts, whose workers would wait for each other."""
+PARTS_OF_PAGES = 4
+"""The documents of one day for full texts, whose workers would wait for each other."""
 KEPT_BY_FEED = timedelta(days=1)
 """A feed keeps the counters of the day before: clean_up has collected them by then."""
 MOST_NOTED = 50
@@ -55,17 +55,38 @@ def at_least(known: CountersOfHosts, later: CountersOfHosts) -> CountersOfHosts:
     return hosts
 
 
-def part_of(text: str) -> int:
-    return hashlib.sha256(text.encode()).digest()[0] % PARTS
+def part_of(feed_id: str, *, in_one: bool) -> str:
+    """The document of a day that has this feed. Many feeds are collected in the order of their ids, a thousand at a
+    time: those with the same first character share a document, so that each time few documents are written."""
+    return "feeds" if in_one else f"feeds-{feed_id[0].lower()}"
 
 
-def by_part(feeds: Iterable[Document]) -> dict[tuple[str, str], dict[str, CountersOfHosts]]:
+def part_of_pages(host: str) -> str:
+    return f"{PAGES}-{hashlib.sha256(host.encode()).digest()[0] % PARTS_OF_PAGES}"
+
+
+def merged(days: Iterable[HostDay]) -> dict[str, list[CountersOfHosts]]:
+    """By day, the counters of each source once: a feed is in two documents once the feeds became many, or few."""
+    of_feeds: dict[tuple[str, str], CountersOfHosts] = {}
+    found: dict[str, list[CountersOfHosts]] = {}
+    for each in days:
+        for source, hosts in each.sources.items():
+            if source == PAGES:
+                found.setdefault(each.day, []).append(hosts)
+            else:
+                of_feeds[each.day, source] = at_least(of_feeds.get((each.day, source), {}), hosts)
+    for (day, _), hosts in of_feeds.items():
+        found.setdefault(day, []).append(hosts)
+    return found
+
+
+def by_part(feeds: Iterable[Document], *, in_one: bool) -> dict[tuple[str, str], dict[str, CountersOfHosts]]:
     """By day and part, the counters of these stored feeds."""
     found: dict[tuple[str, str], dict[str, CountersOfHosts]] = {}
     for feed in feeds:
         source = f"{feed['feed_id']}:{unix_seconds(parse_time(feed['created_at']))}"
         for day, hosts in cast("OfDays", feed.get("traffic", {})).items():
-            found.setdefault((day, f"feeds-{part_of(feed['feed_id'])}"), {})[source] = hosts
+            found.setdefault((day, part_of(feed["feed_id"], in_one=in_one)), {})[source] = hosts
     return found
 
 
@@ -74,9 +95,9 @@ class HostDays:
         self._store = store
         self._clock = clock
 
-    async def collect(self, feeds: Iterable[Document]) -> None:
-        """Takes over what these stored feeds say, and writes only what has changed. Raises ChangedMeanwhile if other
-        workers keep changing a day."""
+    async def collect(self, feeds: Iterable[Document], *, in_one: bool = False) -> None:
+        """Takes over what these stored feeds say, and writes only what has changed. `in_one`: there are so few feeds
+        that one document has them all. Raises ChangedMeanwhile if other workers keep changing a day."""
 
         def change(sources: Mapping[str, CountersOfHosts]) -> Change:
             def changed(before: HostDay) -> HostDay | None:
@@ -88,15 +109,15 @@ class HostDays:
 
             return changed
 
-        await self._change({key: change(sources) for key, sources in by_part(feeds).items()})
+        await self._change({key: change(sources) for key, sources in by_part(feeds, in_one=in_one).items()})
 
     async def add_pages(self, traffic: Mapping[str, Mapping[str, int]], addition_id: str) -> None:
         """Adds what requests for full texts have cost, once for each `addition_id`."""
         day = hour_key(self._clock())[:8]
-        by_part: dict[int, dict[str, Mapping[str, int]]] = {}
+        by_part: dict[str, dict[str, Mapping[str, int]]] = {}
         for host, counters in traffic.items():
             if counters:
-                by_part.setdefault(part_of(host), {})[host] = counters
+                by_part.setdefault(part_of_pages(host), {})[host] = counters
 
         def change(added: Mapping[str, Mapping[str, int]]) -> Change:
             def changed(before: HostDay) -> HostDay | None:
@@ -109,7 +130,7 @@ class HostDays:
 
             return changed
 
-        await self._change({(day, f"{PAGES}-{part}"): change(added) for part, added in by_part.items()})
+        await self._change({(day, part): change(added) for part, added in by_part.items()})
 
     async def _change(self, changes: Mapping[tuple[str, str], Change]) -> None:
         left = dict(changes)

@@ -26,6 +26,7 @@ from models.resources.host import (
     RobotsDecisions,
 )
 from services.feeds.discovery import histogram_in, quantile
+from services.feeds.host_days import merged
 from services.feeds.hosts import is_cooling
 from services.ports import Clock, Listed, Query, Store, Where, listed_documents, query_all
 from services.store.containers import CATALOG
@@ -148,10 +149,10 @@ class HostFigures:
 def by_host(days: Iterable[HostDay]) -> dict[str, dict[str, Counter[str]]]:
     """By host and day, the counters of all sources together."""
     found: dict[str, dict[str, Counter[str]]] = {}
-    for each in days:
-        for hosts in each.sources.values():
+    for day, sources in merged(days).items():
+        for hosts in sources:
             for host, counters in hosts.items():
-                found.setdefault(host, {}).setdefault(each.day, Counter()).update(counters)
+                found.setdefault(host, {}).setdefault(day, Counter()).update(counters)
     return found
 
 

@@ -5,15 +5,40 @@ from __future__ import annotations
 from datetime import timedelta
 
 from models.resources.feeds import FeedResource
-from services.feeds.host_days import MOST_NOTED, PARTS, at_least, by_part, part_of, with_traffic
+from services.feeds.fetch_days import FEEDS_AT_ONCE, FEW_FEEDS
+from services.feeds.host_days import (
+    MOST_NOTED,
+    PARTS_OF_PAGES,
+    at_least,
+    by_part,
+    merged,
+    part_of,
+    part_of_pages,
+    with_traffic,
+)
 from tests.documents import NOW, feed, host_day
 
 TODAY, YESTERDAY, BEFORE = "20260221", "20260220", "20260219"
 
 
 def test_the_numbers_of_the_design() -> None:
-    assert (PARTS, MOST_NOTED) == (4, 50)
-    assert {part_of(f"feed-{number}") for number in range(40)} == {0, 1, 2, 3}
+    assert (PARTS_OF_PAGES, MOST_NOTED, FEW_FEEDS, FEEDS_AT_ONCE) == (4, 50, 250, 1000)
+    assert {part_of_pages(f"{number}.example") for number in range(40)} == {f"pages-{part}" for part in range(4)}
+
+
+def test_many_feeds_share_documents_by_the_order_in_which_they_are_collected() -> None:
+    assert [part_of(each, in_one=False) for each in ("0f3a", "Reuters")] == ["feeds-0", "feeds-r"]
+    assert part_of("0f3a", in_one=True) == "feeds"
+
+
+def test_a_feed_in_two_documents_counts_once_and_pages_are_added_up() -> None:
+    one = host_day(part="feeds", sources={"a:1": {"a.example": {"requests": 2}}})
+    two = host_day(
+        part="feeds-a", sources={"a:1": {"a.example": {"requests": 3}}, "a:2": {"a.example": {"requests": 1}}}
+    )
+    pages = [host_day(part=f"pages-{part}", sources={"pages": {"a.example": {"requests": 5}}}) for part in range(2)]
+    counts = [hosts["a.example"]["requests"] for hosts in merged([one, two, *pages])[TODAY]]
+    assert sorted(counts) == [1, 3, 5, 5]
 
 
 def test_an_attempt_adds_to_its_day_and_what_is_older_than_yesterday_goes() -> None:
@@ -35,9 +60,9 @@ def test_of_two_states_of_a_feed_the_later_one_counts_whichever_comes_first() ->
 def test_a_feed_that_is_added_again_is_another_source() -> None:
     of_feed = {TODAY: {"a.example": {"requests": 1}}}
     old, new = feed(traffic=of_feed), feed(traffic=of_feed, created_at=NOW - timedelta(days=1))
-    found = by_part([old.to_document(), new.to_document()])
+    found = by_part([old.to_document(), new.to_document()], in_one=True)
     ((day, part),) = found
-    assert (day, part) == (TODAY, f"feeds-{part_of('reuters-world')}")
+    assert (day, part) == (TODAY, "feeds")
     assert len(found[day, part]) == 2
 
 

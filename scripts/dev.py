@@ -219,7 +219,9 @@ def test(arguments: list[str]) -> None:
     options = [each for each in arguments if each != "--fast"]
     if options != arguments:
         options = [*FAST, *ALL_CORES, *options]
-    become([str(python), "-m", "pytest", *(options or ALL_CORES)])
+    elif not options or options[0] == "-m":  # many tests; a few are quicker in one process
+        options = [*ALL_CORES, *options]
+    become([str(python), "-m", "pytest", *options])
 
 
 def check(arguments: list[str]) -> None:

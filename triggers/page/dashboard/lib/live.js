@@ -127,7 +127,7 @@ export function useLive(key, load, every = 30) {
 export function useSteady(live, beside) {
   const last = useRef({ data: undefined, beside });
   if (live.data !== undefined) last.current = { data: live.data, beside };
-  return { live: { ...live, data: live.error ? live.data : last.current.data }, beside: last.current.beside };
+  return { live: { ...live, data: live.error && live.error.kind !== "offline" ? live.data : last.current.data }, beside: last.current.beside };
 }
 
 /** Asks again for everything on the page whose key begins so: after a change that a person made. */

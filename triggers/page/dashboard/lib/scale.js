@@ -21,7 +21,7 @@ export function roundUp(value) {
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
-const STEPS = [HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY];
+const STEPS = [HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 3 * DAY, 7 * DAY, 14 * DAY];
 
 /** Where the reader's day begins, as an offset from UTC in milliseconds at that moment. */
 export function zoneOffset(moment, zone) {

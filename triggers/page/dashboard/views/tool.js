@@ -87,7 +87,7 @@ function Figures({ figure, change, complete }) {
     <ul class="tiles figures">
       <li class="tile lead">
         <span class="tile-name">${t("word.sentiment")}</span>
-        <span class="tile-huge"><${Sentiment} value=${average} /> <${Change} value=${compared("average_sentiment")} title=${before("average_sentiment", signed)} /></span>
+        <span class="tile-huge"><${Sentiment} value=${average} /> ${compared("average_sentiment") !== null && html`<${Change} value=${compared("average_sentiment")} title=${before("average_sentiment", signed)} />`}</span>
         <span class="tile-note">${figure.confidence_interval ? `${t("word.interval")} ${signed(figure.confidence_interval[0])} … ${signed(figure.confidence_interval[1])}` : figure.verdict_text}</span>
       </li>
       <li class="tile">

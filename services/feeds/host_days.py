@@ -65,16 +65,19 @@ def part_of_pages(host: str) -> str:
     return f"{PAGES}-{hashlib.sha256(host.encode()).digest()[0] % PARTS_OF_PAGES}"
 
 
-def merged(days: Iterable[HostDay]) -> dict[str, list[CountersOfHosts]]:
-    """By day, the counters of each source once: a feed is in two documents once the feeds became many, or few."""
+def merged(days: Iterable[Document]) -> dict[str, list[CountersOfHosts]]:
+    """By day, the counters of each source once: a feed is in two documents once the feeds became many, or few. Of
+    documents as they are stored: to validate those of a week of 10,000 feeds would take seconds."""
     of_feeds: dict[tuple[str, str], CountersOfHosts] = {}
     found: dict[str, list[CountersOfHosts]] = {}
     for each in days:
-        for source, hosts in each.sources.items():
+        day = each["day"]
+        for source, hosts in each["sources"].items():
             if source == PAGES:
-                found.setdefault(each.day, []).append(hosts)
+                found.setdefault(day, []).append(hosts)
             else:
-                of_feeds[each.day, source] = at_least(of_feeds.get((each.day, source), {}), hosts)
+                known = of_feeds.get((day, source))
+                of_feeds[day, source] = hosts if known is None else at_least(known, hosts)
     for (day, _), hosts in of_feeds.items():
         found.setdefault(day, []).append(hosts)
     return found

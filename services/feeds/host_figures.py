@@ -7,6 +7,7 @@ a host that moves over it may be listed twice or left out.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from models.resources.host import (
 from services.feeds.discovery import histogram_in, quantile
 from services.feeds.host_days import merged
 from services.feeds.hosts import is_cooling
-from services.ports import Clock, Listed, Query, Store, Where, listed_documents, query_all
+from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents, query_all
 from services.store.containers import CATALOG
 
 MOST_DAYS = 35
@@ -39,13 +40,13 @@ HostSort = Literal["requests", "host", "bytes", "not_modified", "rate_limited", 
 """`not_modified` sorts by the share, `delay` by the 95th percentile. All but `host` begin with the largest."""
 HOST_SORTS: tuple[HostSort, ...] = get_args(HostSort)
 
-_KEYS: Mapping[HostSort, Callable[[HostResource], float | None]] = {
-    "requests": lambda host: host.requests,
-    "bytes": lambda host: host.bytes,
-    "not_modified": lambda host: host.not_modified_share,
-    "rate_limited": lambda host: host.rate_limited,
-    "failed": lambda host: host.failed,
-    "delay": lambda host: host.discovery_delay.p95_seconds,
+_KEYS: Mapping[HostSort, Callable[[Mapping[str, int]], float | None]] = {
+    "requests": lambda counters: counters.get("requests", 0),
+    "bytes": lambda counters: counters.get("bytes", 0),
+    "not_modified": lambda counters: _share(counters.get("not_modified", 0), counters.get("requests", 0)),
+    "rate_limited": lambda counters: counters.get("rate_limited", 0),
+    "failed": lambda counters: counters.get("failed", 0),
+    "delay": lambda counters: quantile(histogram_in(counters), 0.95),
 }
 _PAGE = 50
 _LONGEST_TEXT = 200
@@ -88,19 +89,22 @@ class HostFigures:
     ) -> Listed[HostResource]:
         """One page of the hosts that had requests or pages in these days, or fail now."""
         hosts, failing = await self._counted(days), await self._failing()
-        first, last = self._span(days)
-        found = [
-            HostResource(**_counts(total(hosts.get(name, {}))), **_named(name, first, last), failing=failing.get(name))
+        wanted = {
+            name: total(hosts.get(name, {}))
             for name in {*hosts, *failing}
             if (by.text is None or by.text in name) and by.failing in (None, name in failing)
-        ]
-        ordered = _in_order(found, sort, reverse=reverse)
+        }
+        ordered = in_order(wanted, sort, reverse=reverse)
         begin = 0
         if after is not None:
-            begin = next((number for number, each in enumerate(ordered, 1) if each.host == after), -1)
+            begin = next((number for number, name in enumerate(ordered, 1) if name == after), -1)
             if begin < 0:
                 raise InvalidInput("cursor", "the next of the page before; its host is not in the list any more")
-        page = ordered[begin : begin + limit]
+        first, last = self._span(days)
+        page = [
+            HostResource(**_counts(wanted[name]), **_named(name, first, last), failing=failing.get(name))
+            for name in ordered[begin : begin + limit]
+        ]
         return Listed(page, page[-1].host if len(ordered) > begin + limit else None)
 
     async def get(self, host: str, days: int = DEFAULT_DAYS) -> HostWithDays:
@@ -124,7 +128,7 @@ class HostFigures:
         where = (Where("id", "ge", first.replace("-", "")),)
         query = Query(where, partition=HostDay.PARTITION, limit=_PAGE, may_be_stale=True)
         documents = await query_all(self._store, CATALOG.name, query)
-        return by_host(listed_documents(documents, HostDay.from_document, "id").items)
+        return await asyncio.to_thread(by_host, documents)
 
     async def _failing(self) -> dict[str, HostFailure]:
         where = (Where("entity_type", "eq", "HostState"),)
@@ -146,18 +150,23 @@ class HostFigures:
         return (last - timedelta(days=days - 1)).isoformat(), last.isoformat()
 
 
-def by_host(days: Iterable[HostDay]) -> dict[str, dict[str, Counter[str]]]:
+def by_host(days: Iterable[Document]) -> dict[str, dict[str, Counter[str]]]:
     """By host and day, the counters of all sources together."""
     found: dict[str, dict[str, Counter[str]]] = {}
     for day, sources in merged(days).items():
         for hosts in sources:
             for host, counters in hosts.items():
-                found.setdefault(host, {}).setdefault(day, Counter()).update(counters)
+                counted = found.setdefault(host, {}).setdefault(day, Counter())
+                for name, number in counters.items():
+                    counted[name] += number
     return found
 
 
 def total(by_day: ByDay) -> Counter[str]:
-    return sum(by_day.values(), Counter())
+    found: Counter[str] = Counter()
+    for counters in by_day.values():
+        found.update(counters)
+    return found
 
 
 def name_of(host_key: str) -> str:
@@ -174,10 +183,10 @@ def _named(host: str, first: str, last: str) -> dict[str, Any]:
 def _counts(counters: Mapping[str, int]) -> dict[str, Any]:
     """The figures of a host or of one of its days."""
     plain = {name: counters.get(name, 0) for name in ("requests", "bytes", "not_modified", "rate_limited", "failed")}
-    requests, histogram = plain["requests"], histogram_in(counters)
+    histogram = histogram_in(counters)
     return {
         **plain,
-        "not_modified_share": round(plain["not_modified"] / requests, 4) if requests else None,
+        "not_modified_share": _share(plain["not_modified"], plain["requests"]),
         "robots": RobotsDecisions(**{name: counters.get(f"robots_{name}", 0) for name in RobotsDecisions.model_fields}),
         "discovery_delay": DiscoveryDelay(
             articles=sum(histogram.values()),
@@ -187,17 +196,22 @@ def _counts(counters: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _in_order(hosts: Iterable[HostResource], sort: HostSort, *, reverse: bool) -> list[HostResource]:
-    """Hosts with equal values by name; those without a value come last."""
+def in_order(hosts: Mapping[str, Mapping[str, int]], sort: HostSort, *, reverse: bool) -> list[str]:
+    """The names. Hosts with equal values by name; those without a value come last."""
     if sort == "host":
-        return sorted(hosts, key=lambda each: each.host, reverse=reverse)
-    key, sign = _KEYS[sort], 1 if reverse else -1
+        return sorted(hosts, reverse=reverse)
+    sign = 1 if reverse else -1
+    values = {name: _KEYS[sort](counters) for name, counters in hosts.items()}
 
-    def position(host: HostResource) -> tuple[bool, float, str]:
-        value = key(host)
-        return value is None, sign * (value or 0.0), host.host
+    def position(name: str) -> tuple[bool, float, str]:
+        value = values[name]
+        return value is None, sign * (value or 0.0), name
 
     return sorted(hosts, key=position)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
 
 
 def _dashed(day: str) -> str:

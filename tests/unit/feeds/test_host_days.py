@@ -37,7 +37,9 @@ def test_a_feed_in_two_documents_counts_once_and_pages_are_added_up() -> None:
         part="feeds-a", sources={"a:1": {"a.example": {"requests": 3}}, "a:2": {"a.example": {"requests": 1}}}
     )
     pages = [host_day(part=f"pages-{part}", sources={"pages": {"a.example": {"requests": 5}}}) for part in range(2)]
-    counts = [hosts["a.example"]["requests"] for hosts in merged([one, two, *pages])[TODAY]]
+    counts = [
+        hosts["a.example"]["requests"] for hosts in merged(each.to_document() for each in (one, two, *pages))[TODAY]
+    ]
     assert sorted(counts) == [1, 3, 5, 5]
 
 

@@ -23,7 +23,7 @@ from scripts.local_host.connections import Limits  # noqa: E402
 
 del sys.path[0]  # the host puts the app's folder on the path
 
-_WORTH_OPENING = ("api/v1/sentiment/latest", "api/v1/articles", "api/v1/health")
+_WORTH_OPENING = ("api/dashboard", "api/docs", "api/v1/sentiment/latest", "api/v1/health")
 # The app itself explains why a body over 1 MB is refused.
 _LIMITS = Limits(body_bytes=2 * 1024 * 1024)
 _NO_NEWS = ("queue_depth", "backlog", "reviews_waiting", "refresh_age")

@@ -25,7 +25,29 @@ function found(segments) {
   return null;
 }
 
+/** Menus close with Escape, and when something else is pressed, as people expect of menus. */
+function useClosingMenus() {
+  useEffect(() => {
+    const close = (event) => {
+      if (event.type === "keydown" && event.key !== "Escape") return;
+      for (const menu of document.querySelectorAll("details.menu[open]")) {
+        const isInside = menu.contains(event.target);
+        if (event.type === "pointerdown" && isInside) continue;
+        menu.open = false;
+        if (event.type === "keydown" && isInside) menu.querySelector("summary").focus();
+      }
+    };
+    addEventListener("keydown", close);
+    addEventListener("pointerdown", close);
+    return () => {
+      removeEventListener("keydown", close);
+      removeEventListener("pointerdown", close);
+    };
+  }, []);
+}
+
 export function Shell() {
+  useClosingMenus();
   const { segments, query } = useLocation();
   const place = found(segments);
   const main = useRef(null);
@@ -153,27 +175,10 @@ function choose(theme) {
 function Settings() {
   const [theme, setTheme] = useState(chosenTheme);
   const [, redraw] = useState(0);
-  const details = useRef(null);
   useEffect(() => onKeys(() => redraw((count) => count + 1)), []);
-  useEffect(() => {
-    const close = (event) => {
-      const menu = details.current;
-      if (!menu?.open) return;
-      if (event.type === "keydown" && event.key === "Escape") {
-        menu.open = false;
-        menu.querySelector("summary").focus();
-      } else if (event.type === "pointerdown" && !menu.contains(event.target)) menu.open = false;
-    };
-    addEventListener("keydown", close);
-    addEventListener("pointerdown", close);
-    return () => {
-      removeEventListener("keydown", close);
-      removeEventListener("pointerdown", close);
-    };
-  }, []);
   const state = (kind) => (key(kind) ? t("app.keys.kept") : t("app.keys.none"));
   return html`
-    <details class="menu" ref=${details}>
+    <details class="menu">
       <summary class="button button-plain" title=${t("app.settings")}><${Icon} name="settings" /><span class="visually-hidden">${t("app.settings")}</span></summary>
       <div class="menu-body">
         <fieldset class="choice">

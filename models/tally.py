@@ -231,11 +231,11 @@ class TimelineHours:
     def total(self, after: str, before: str) -> Tally:
         """The sum of the hours after `after` and before `before`."""
         first, last = after[:8], before[:8]
-        days = [day_sums(text) for day, text in self._texts.items() if first < day < last and day not in self._changed]
-        days += [_sum(self._parsed[day], 0, HOURS) for day in self._changed if first < day < last]
         since, until = int(after[8:]) + 1, int(before[8:])
         if first == last:
             return total([_sum(self._day(first), since, until)])
+        days = [day_sums(text) for day, text in self._texts.items() if first < day < last and day not in self._changed]
+        days += [_sum(self._parsed[day], 0, HOURS) for day in self._changed if first < day < last]
         return total([_sum(self._day(first), since, HOURS), _sum(self._day(last), 0, until), *days])
 
     def of_day(self, day: str) -> Tally:

@@ -31,7 +31,8 @@ from services.documents.overdue import OverdueDocuments
 from services.documents.removal import Removal
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
-from services.figures.counts import MentionCount, timeline_document
+from services.figures.count_documents import timeline_document
+from services.figures.counts import MentionCount
 from services.figures.edges import edges_of
 from services.figures.figures import Figures
 from services.figures.window_breadth import empty_breadth

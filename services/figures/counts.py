@@ -9,35 +9,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import orjson
 
 from models.mention import scored_by
-from models.tally import (
-    MILLIONTHS,
-    ZEROS,
-    HoursOfAnalyzers,
-    MinutesOfAnalyzers,
-    Table,
-    TimelineHours,
-    total,
-)
+from models.tally import MILLIONTHS, ZEROS, MinutesOfAnalyzers, Table, TimelineHours, total
 from models.timeline import (
     DirtyHourDocument,
     HourDocument,
     HourRows,
-    HourTable,
     StoryTableDocument,
-    Timeline,
     TimelineDocument,
     WindowsDocument,
 )
 from models.values import agreeing_polarity, hour_key, parse_time
 from services.figures.breadth import TEN_THOUSANDTHS
+from services.figures.count_documents import (
+    analyzers_of,
+    has_rows,
+    hour_document,
+    hours_of,
+    minutes_of,
+    recounts_of,
+    rows_of,
+    timeline_document,
+)
 from services.figures.edges import Edges, edges_at
-from services.figures.tool_breadth import RowCount, ToolBreadth, rows_of
+from services.figures.tool_breadth import RowCount, ToolBreadth
 from services.figures.window_breadth import RowChanges, moved_hours
 from services.figures.windows import Windows
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
@@ -50,80 +49,6 @@ _BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
 """Leaves room for what a store adds to documents."""
 
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
-
-
-def is_of_last_recount(number: int, windows: Document | None) -> bool:
-    """Whether an entry with this `recounts` is of the tool's last recount. False if its windows cannot be read."""
-    if windows is None:
-        return True
-    last = windows.get("recounts") or 0
-    return isinstance(last, int) and number >= last
-
-
-def recounts_of(timeline: TimelineDocument | None) -> int:
-    """The tool's `recounts`. Two timelines with the same number have the same counts."""
-    return 0 if timeline is None else timeline.get("ingestion_count", 0)
-
-
-def hours_of(timeline: TimelineDocument | None) -> TimelineHours:
-    """Raises ValueError if the document is not a timeline."""
-    hours = _table(timeline, Timeline, "hours")
-    return TimelineHours(hours, (timeline or {}).get("analyzers") or {})
-
-
-def minutes_of(hour: HourDocument | None) -> Table:
-    """Raises ValueError if the document is not an hour table."""
-    return _table(hour, HourTable, "minutes")
-
-
-def _table(document: Mapping[str, Any] | None, model: type[Timeline | HourTable], field: str) -> dict[str, Any]:
-    if document is None:
-        return {}
-    table = document.get(field)
-    if document.get("entity_type") != model.model_fields["entity_type"].default or not isinstance(table, dict):
-        raise ValueError(f"{document.get('id')!r} is not a document of {model.__name__}")
-    return table
-
-
-def analyzers_of(hour: HourDocument | None) -> MinutesOfAnalyzers:
-    return (hour or {}).get("analyzers") or {}
-
-
-def hour_document(
-    tool_id: str,
-    hour: str,
-    minutes: Table,
-    analyzers: MinutesOfAnalyzers,
-    rows: HourRows | None,
-    now: datetime,
-) -> HourDocument:
-    counts = {"minutes": minutes, "analyzers": analyzers, "rows": rows or {}, "crowded": rows is None}
-    own = {"id": f"HOUR:{hour}", "hour": hour, **counts}
-    return cast("HourDocument", {**_empty_hour(tool_id, now), **own})
-
-
-@lru_cache(maxsize=64)
-def _empty_hour(tool_id: str, now: datetime) -> Mapping[str, Any]:
-    """An hour table without counts. A recount of all hours writes hundreds, which differ in their counts only."""
-    return HourTable(tool_id=tool_id, hour=hour_key(now), created_at=now, updated_at=now).to_document()
-
-
-def timeline_document(
-    tool_id: str,
-    before: TimelineDocument | None,
-    days: Mapping[str, str],
-    analyzers: HoursOfAnalyzers,
-    latest: Document | None,
-    now: datetime,
-) -> TimelineDocument:
-    """The timeline after one more recount. `latest` is the counted mention that was published last."""
-    first: dict[str, Any] = {"tool_id": tool_id, "entity_type": "DataProduct", "created_at": now}
-    changes: dict[str, Any] = {"hours": {}, "analyzers": {}, "updated_at": now, "last_ingestion_at": now}
-    changes["ingestion_count"] = recounts_of(before) + 1
-    if latest is not None and latest.get("source"):
-        changes["last_ingestion_source"] = latest["source"]
-    timeline = Timeline.from_document({**(before or first), **changes})
-    return cast("TimelineDocument", {**timeline.to_document(), "hours": dict(days), "analyzers": analyzers})
 
 
 @dataclass(slots=True)
@@ -399,10 +324,3 @@ def _size_of(operation: Operation) -> int:
         for source, of_source in by_source.items():
             size += 50 + 4 * len(source) + 100 * len(of_source)
     return size
-
-
-def has_rows(stored: HourDocument | None, rows: HourRows | None) -> bool:
-    """Whether the stored table has these rows."""
-    if stored is None:
-        return rows == {}
-    return "rows" in stored and rows_of(stored) == rows

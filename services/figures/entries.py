@@ -25,7 +25,7 @@ from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.breadth import stored_fields
-from services.figures.counts import is_of_last_recount
+from services.figures.count_documents import is_of_last_recount
 from services.figures.coverage import Coverage, Shares, sources_of
 from services.figures.recount import Recount, Recounted
 from services.figures.windows import Windows

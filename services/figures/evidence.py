@@ -12,7 +12,7 @@ from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.timeline import Timeline, TimelineDocument
 from models.values import format_time
-from services.figures.counts import recounts_of
+from services.figures.count_documents import recounts_of
 from services.mentions.dirty_hours import dirty_hours_of
 from services.mentions.listing import mentions_page
 from services.ports import Listed, Store, Where, listed

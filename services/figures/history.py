@@ -16,7 +16,7 @@ from models.history import HistoryDay, HistoryProgress
 from models.tally import TimelineHours
 from models.timeline import Timeline, TimelineDocument, WindowTables
 from models.values import Day, format_time
-from services.figures.counts import hours_of
+from services.figures.count_documents import hours_of
 from services.figures.coverage import Coverage, ToolCoverage
 from services.figures.points import Counted, Point, counted_days, days_between, oldest_counted, put_stored_day
 from services.figures.recount import Recount

@@ -11,13 +11,13 @@ from typing import cast
 from models.timeline import (
     MOST_ROWS,
     BreadthDocument,
-    HourDocument,
     HourRows,
     StoryHours,
     StoryTable,
     StoryTableDocument,
 )
 from services.figures.breadth import publisher_of, source_of, story_key
+from services.figures.count_documents import story_document
 from services.figures.edges import Edges
 from services.figures.window_breadth import (
     RowChanges,
@@ -57,15 +57,6 @@ class RowCount:
         }
         number = sum(len(of_source) for by_source in rows.values() for of_source in by_source.values())
         return rows if number <= MOST_ROWS else None
-
-
-def rows_of(hour: HourDocument | None) -> HourRows | None:
-    """None for a crowded hour. Raises ValueError for a table that an earlier version stored."""
-    if hour is None:
-        return {}
-    if "rows" not in hour:
-        raise ValueError(f"{hour.get('id')!r} is not a document of HourTable")
-    return None if hour.get("crowded") else hour["rows"]
 
 
 @dataclass(slots=True)
@@ -129,7 +120,7 @@ class ToolBreadth:
             kept = _since(oldest, stories)
             if kept == _stories_of(self.tables.get(bucket)):
                 continue
-            writes.append(_table(self.tool_id, bucket, kept, now))
+            writes.append(Upsert(cast("Document", story_document(self.tool_id, bucket, kept, now))))
         return writes
 
     def differing(self, oldest: str) -> list[str]:
@@ -156,8 +147,3 @@ def _since(oldest: str, stories: StoryHours) -> StoryHours:
         story: {hour: numbers for hour, numbers in hours.items() if hour >= oldest} for story, hours in stories.items()
     }
     return {story: hours for story, hours in found.items() if hours}
-
-
-def _table(tool_id: str, bucket: int, stories: StoryHours, now: datetime) -> Upsert:
-    table = StoryTable(tool_id=tool_id, bucket=bucket, created_at=now, updated_at=now)
-    return Upsert(cast(Document, {**table.to_document(), "stories": stories}))

@@ -20,7 +20,7 @@ from models.tally import Tally, TimelineHours
 from models.timeline import Timeline, TimelineDocument
 from models.tool import Tool
 from models.values import format_time, hour_key
-from services.figures.counts import hours_of
+from services.figures.count_documents import hours_of
 from services.figures.points import compared
 from services.figures.reader import Reader, Served
 from services.ports import Document, Listed, Store

@@ -10,9 +10,10 @@ from typing import Self, cast
 
 from models.cache import PERIODS, Period
 from models.tally import MinutesOfAnalyzers, Numbers, Table, Tally, TimelineHours, numbers_of, total
-from models.timeline import BreadthDocument, JudgedDocument, WindowsDocument, WindowTables
+from models.timeline import BreadthDocument, JudgedDocument, WindowsDocument
 from models.values import hour_start, parse_time, unix_seconds
 from services.figures.breadth import Breadth
+from services.figures.count_documents import windows_fields
 from services.figures.edges import Edges
 from services.figures.window_breadth import breadths_at, empty_breadth
 
@@ -138,17 +139,10 @@ class Windows:
         return unix_seconds(hour_start(hour)) + 60 * int(at)
 
     def to_document(self, tool_id: str, now: datetime) -> WindowsDocument:
-        tables = WindowTables(
-            tool_id=tool_id,
-            created_at=now,
-            updated_at=now,
-            hour=self.edges.last,
-            made_at=self.made_at,
-            recounts=self.recounts,
-            searched_since=self.searched_since,
-        )
+        times = {"made_at": self.made_at, "searched_since": self.searched_since}
         numbers = {"hours": self.whole_hours, "minutes": self.minutes, "analyzers": self.analyzers}
-        return cast("WindowsDocument", {**tables.to_document(), **numbers, "breadth": self.breadth})
+        own = {"hour": self.edges.last, "recounts": self.recounts, **numbers, "breadth": self.breadth}
+        return cast("WindowsDocument", {**windows_fields(tool_id, now, times), **own})
 
 
 def _judged(

@@ -27,10 +27,11 @@ from models.timeline import (
 )
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, parse_time
-from services.figures.counts import KEPT, MentionCount, analyzers_of, hours_of, minutes_of, recounts_of
+from services.figures.count_documents import analyzers_of, hours_of, minutes_of, recounts_of, rows_of
+from services.figures.counts import KEPT, MentionCount
 from services.figures.edges import Edges, edges_of
 from services.figures.recount import are_right
-from services.figures.tool_breadth import ToolBreadth, rows_of
+from services.figures.tool_breadth import ToolBreadth
 from services.figures.windows import Windows
 from services.mentions.dirty_hours import dirty_hours_of
 from services.operations.audit_rules import (

@@ -18,8 +18,8 @@ from models.timeline import HourDocument, TimelineDocument, WindowsDocument
 from models.tool import Tool
 from models.values import Sentiment, hour_key, hour_start
 from services.figures.breadth import FIELDS, Breadth, breadth_of_mentions, shown
-from services.figures.counts import hours_of as timeline_hours_of
-from services.figures.counts import minutes_of
+from services.figures.count_documents import hours_of as timeline_hours_of
+from services.figures.count_documents import minutes_of
 from services.figures.edges import edges_of
 from services.figures.figures import Figures
 from services.figures.windows import Windows

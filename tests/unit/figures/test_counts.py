@@ -20,11 +20,7 @@ from models.timeline import (
     WindowsDocument,
 )
 from models.values import format_time, hour_key
-from services.figures.counts import (
-    KEPT,
-    CountsWrite,
-    MentionCount,
-    ToolCounts,
+from services.figures.count_documents import (
     analyzers_of,
     hour_document,
     hours_of,
@@ -33,6 +29,7 @@ from services.figures.counts import (
     recounts_of,
     timeline_document,
 )
+from services.figures.counts import KEPT, CountsWrite, MentionCount, ToolCounts
 from services.figures.edges import edges_of
 from services.figures.windows import Windows
 from services.ports import Create, Delete, Document, Replace, Upsert

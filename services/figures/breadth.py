@@ -233,8 +233,9 @@ def _stored_fields(scored: int, unscored: int, breadth: Breadth) -> Mapping[str,
 
 @lru_cache(maxsize=8192)
 def _shown(scored: int, unscored: int, breadth: Breadth) -> dict[str, Any]:
-    said = {"verdict": verdict(scored, unscored, breadth), "verdict_text": verdict_text(scored, unscored, breadth)}
-    return {**breadth._asdict(), **said}
+    said = verdict(scored, unscored, breadth)
+    words = _in_words(said, scored, unscored, breadth)
+    return dict(zip(FIELDS, (*breadth, said, words), strict=True))  # half the time of `_asdict`
 
 
 def verdict(mentions: int, unscored: int, breadth: Breadth) -> Verdict:
@@ -252,7 +253,10 @@ def verdict(mentions: int, unscored: int, breadth: Breadth) -> Verdict:
 
 def verdict_text(mentions: int, unscored: int, breadth: Breadth) -> str:
     """The verdict in words."""
-    said = verdict(mentions, unscored, breadth)
+    return _in_words(verdict(mentions, unscored, breadth), mentions, unscored, breadth)
+
+
+def _in_words(said: Verdict, mentions: int, unscored: int, breadth: Breadth) -> str:
     if said == "MOSTLY_UNSCORED":
         return f"mostly unscored: {unscored} of {mentions + unscored} mentions could not be scored"
     if said == "ONE_PUBLISHER":

@@ -56,9 +56,12 @@ def _table(document: Mapping[str, Any] | None, model: type[Timeline | HourTable]
     if document is None:
         return {}
     table = document.get(field)
-    if document.get("entity_type") != model.model_fields["entity_type"].default or not isinstance(table, dict):
+    if document.get("entity_type") != _ENTITY_TYPES[model] or not isinstance(table, dict):
         raise ValueError(f"{document.get('id')!r} is not a document of {model.__name__}")
     return table
+
+
+_ENTITY_TYPES = {model: model.model_fields["entity_type"].default for model in (Timeline, HourTable)}
 
 
 def analyzers_of(hour: HourDocument | None) -> MinutesOfAnalyzers:

@@ -131,7 +131,8 @@ class ToolCounts:
         if self.all_tables is not None:
             self.hours = sorted({*self.hours, *self.all_tables, *self.count.minutes, *edges.hours})
         self.timeline_hours = hours_of(self.timeline if self.all_tables is None else None)
-        had_mentions = {hour for hour in self.hours if any(self.timeline_hours.numbers(hour))}
+        is_new = self.all_tables is not None
+        had_mentions = set() if is_new else {hour for hour in self.hours if any(self.timeline_hours.numbers(hour))}
         for hour in self.hours:
             numbers = total(self.count.minutes.get(hour, {}).values())
             self.timeline_hours.put(hour, numbers, self.count.analyzers.get(hour, ()))

@@ -16,7 +16,7 @@ from models.timeline import (
     StoryTable,
     StoryTableDocument,
 )
-from services.figures.breadth import publisher_of, source_of, story_key
+from services.figures.breadth import UNKNOWN_SOURCE, story_key
 from services.figures.count_documents import story_document
 from services.figures.edges import Edges
 from services.figures.window_breadth import (
@@ -26,6 +26,7 @@ from services.figures.window_breadth import (
     stories_needed,
     with_changes,
 )
+from services.parse.publisher_id import counted_publisher
 from services.ports import Document, Operation, Upsert
 
 
@@ -34,29 +35,29 @@ class RowCount:
     """The scored mentions of one hour, as they are added: by publisher, source, minute and story, their number, the sum
     of their polarities, and the sum of the squares of these."""
 
-    numbers: dict[str, dict[str, dict[tuple[int, str], list[int]]]] = field(default_factory=dict)
+    numbers: dict[tuple[str, str, int, str], list[int]] = field(default_factory=dict)
 
     def add(self, mention: Document, minute: int, polarity: int) -> None:
         """Adds a scored mention with this polarity in ten-thousandths."""
-        event = mention.get("event_id")
-        by_source = self.numbers.setdefault(publisher_of(mention), {})
-        of_source = by_source.setdefault(source_of(mention), {})
-        numbers = of_source.setdefault((minute, story_key(event) if event else ""), [0, 0, 0])
-        numbers[0] += 1
-        numbers[1] += polarity
-        numbers[2] += polarity * polarity
+        event, source = mention.get("event_id"), mention.get("source") or UNKNOWN_SOURCE
+        publisher = counted_publisher(mention.get("publisher_id"), source)
+        key = (publisher, source, minute, story_key(event) if event else "")
+        numbers = self.numbers.get(key)
+        if numbers is None:
+            self.numbers[key] = [1, polarity, polarity * polarity]
+        else:
+            numbers[0] += 1
+            numbers[1] += polarity
+            numbers[2] += polarity * polarity
 
     def rows(self) -> HourRows | None:
         """As an hour table has them; None if there are too many."""
-        rows: HourRows = {
-            publisher: {
-                source: [[*key, *numbers] for key, numbers in sorted(of_source.items())]
-                for source, of_source in sorted(by_source.items())
-            }
-            for publisher, by_source in sorted(self.numbers.items())
-        }
-        number = sum(len(of_source) for by_source in rows.values() for of_source in by_source.values())
-        return rows if number <= MOST_ROWS else None
+        if len(self.numbers) > MOST_ROWS:
+            return None
+        rows: HourRows = {}
+        for (publisher, source, minute, story), numbers in sorted(self.numbers.items()):
+            rows.setdefault(publisher, {}).setdefault(source, []).append([minute, story, *numbers])
+        return rows
 
 
 @dataclass(slots=True)

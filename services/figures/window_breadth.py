@@ -105,7 +105,9 @@ def _changed_stories(
     for hour, rows in after.items():
         if rows is (known := before.get(hour)):
             continue
-        was, has = stories_of(known), stories_of(rows)
+        was, has = stories_of(known) if known else {}, stories_of(rows)
+        if not was and not has:
+            continue
         of_hour = {story: has.get(story, [0, 0]) for story in {*was, *has} if was.get(story) != has.get(story)}
         if of_hour:
             found[hour] = of_hour
@@ -210,17 +212,20 @@ class _Delta:
                         ungrouped[1] += polarity
                         ungrouped[2] += squares
                 of_publisher += total
-                self._count(self.sources, source, periods, sign * total)
-            self._count(self.publishers, publisher, periods, sign * of_publisher)
-        for number in periods:
-            for at, each in enumerate(ungrouped):
-                self.ungrouped[number][at] += sign * each
+                _count(self.sources, source, periods, sign * total)
+            _count(self.publishers, publisher, periods, sign * of_publisher)
+        if any(ungrouped):
+            for number in periods:
+                for at, each in enumerate(ungrouped):
+                    self.ungrouped[number][at] += sign * each
 
-    @staticmethod
-    def _count(names: dict[str, list[int]], name: str, periods: Sequence[int], mentions: int) -> None:
-        numbers = names.setdefault(name, [0] * len(SUMMED))
-        for number in periods:
-            numbers[number] += mentions
+
+def _count(names: dict[str, list[int]], name: str, periods: Sequence[int], mentions: int) -> None:
+    numbers = names.get(name)
+    if numbers is None:
+        numbers = names[name] = [0] * len(SUMMED)
+    for number in periods:
+        numbers[number] += mentions
 
 
 def _delta(edges: tuple[Edges, Edges], changes: RowChanges) -> _Delta:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from services.stories.signature import Signature
 from services.stories.terms import weight
+from services.stories.wording import Wording
 
 
 class Likeness(NamedTuple):
     """How alike two headlines are: `score`, from the share of their words and of those in the same order; `shared`
-    telling words. `is_turned`: all telling words are the same, in whatever order."""
+    telling words. `is_turned`: all telling words are the same, in another order."""
 
     score: float
     in_order: float
@@ -28,7 +29,12 @@ def likeness(one: Signature, other: Signature) -> Likeness:
     if not every:
         return Likeness(0.0, 0.0, 0, is_turned=False)
     in_order = 2 * _in_order(mine.words, theirs.words) / (len(mine.words) + len(theirs.words)) if shared else 0.0
-    return Likeness((shared / every + in_order) / 2, in_order, shared, is_turned=mine.telling == theirs.telling)
+    is_turned = mine.telling == theirs.telling and _telling(mine) != _telling(theirs)
+    return Likeness((shared / every + in_order) / 2, in_order, shared, is_turned)
+
+
+def _telling(wording: Wording) -> list[str]:
+    return [word for word in wording.words if word in wording.telling]
 
 
 def chosen_words(one: Signature, other: Signature) -> float:

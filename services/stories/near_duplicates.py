@@ -200,7 +200,7 @@ def _is_similar_headline(one: Signature, other: Signature, share: float | None, 
     if _is_contrary(one, other) or _is_substituted(mine, theirs) or _is_exchanged(one, other):
         return False
     chosen, contained = chosen_words(one, other), not mine or not theirs
-    if headlines.is_turned:
+    if headlines.is_turned and (share is None or share >= SOME_LEAD):
         fewest, least, in_order = TURNED
         return headlines.shared >= fewest and chosen >= least and headlines.in_order >= in_order
     if headlines.in_order < (CONTAINED_IN_ORDER if contained else IN_ORDER):

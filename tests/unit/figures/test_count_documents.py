@@ -15,7 +15,7 @@ MENTION: Document = {"source": "feed-1"}
 
 
 def test_the_tables_of_hours_stories_and_windows_are_those_of_their_models() -> None:
-    own = {"tool_id": "tool-1", "created_at": NOW, "updated_at": NOW}
+    own: dict[str, Any] = {"tool_id": "tool-1", "created_at": NOW, "updated_at": NOW}
     made: list[tuple[Any, Any]] = [
         (HourTable(**own, hour="2026022119"), hour_document("tool-1", "2026022119", {}, {}, {}, NOW)),
         (StoryTable(**own, bucket=7), story_document("tool-1", 7, {}, NOW)),
@@ -45,7 +45,7 @@ def test_a_timeline_is_carried_on_as_its_model_would(mention: Document | None) -
 )
 def test_a_timeline_that_its_model_cannot_read_is_refused(field: dict[str, Any]) -> None:
     stored = timeline_document("tool-1", None, {}, {}, MENTION, NOW)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="TIMELINE|ISO 8601"):
         timeline_document("tool-1", cast("TimelineDocument", {**stored, **field}), {}, {}, MENTION, LATER)
 
 

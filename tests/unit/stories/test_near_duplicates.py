@@ -257,6 +257,7 @@ def test_the_reports_of_two_days_on_the_markets_stay_apart() -> None:
         ("Foobar raises offer", "Foobar raises hostile offer"),
         ("Foobar buys Quux for $3 billion", "Foobar to buy Quux for $3 billion"),
         ("Foobar unveils new phone", "Foobar unveils its new phones"),
+        ("Foobar rejects hospital merger in Quuxwick", "Why Foobar rejects the hospital merger near Quuxwick"),
     ],
 )
 def test_short_headlines_of_names_and_usual_words_that_many_write_must_be_equal(one: str, other: str) -> None:

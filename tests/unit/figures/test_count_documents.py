@@ -45,7 +45,7 @@ def test_a_timeline_is_carried_on_as_its_model_would(mention: Document | None) -
 )
 def test_a_timeline_that_its_model_cannot_read_is_refused(field: dict[str, Any]) -> None:
     stored = timeline_document("tool-1", None, {}, {}, MENTION, NOW)
-    with pytest.raises(ValueError, match="TIMELINE|ISO 8601"):
+    with pytest.raises(ValueError, match=r"TIMELINE|ISO 8601"):
         timeline_document("tool-1", cast("TimelineDocument", {**stored, **field}), {}, {}, MENTION, LATER)
 
 

@@ -53,7 +53,7 @@ async def test_references_are_kept_by_several_workers_and_paged_over_mentions_an
         listed, cursor = [], None
         while True:
             page = await reader.page(tool, Asked(), limit, cursor)
-            listed += [each["article_id"] for each in page.items]
+            listed += [each["source_id"] for each in page.items]
             cursor = page.next
             if cursor is None:
                 break

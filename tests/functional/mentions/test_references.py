@@ -51,7 +51,7 @@ def reader_of(world: World) -> ToolReferences:
 
 
 async def ids(world: World, tool: Tool, **more: Any) -> list[str]:
-    return [each["article_id"] for each in await listed(world, tool, **more)]
+    return [each["source_id"] for each in await listed(world, tool, **more)]
 
 
 async def closed(world: World, store: Store | None = None) -> None:
@@ -87,9 +87,9 @@ async def test_references_outlive_articles_and_mentions(world: World) -> None:
     names = [await world.article(number, "Quorvia is good") for number in (1, 2, 3)]
     await world.delivered(names)
     live = await listed(world, tool)
-    assert [each["article_id"] for each in live] == names
+    assert [each["source_id"] for each in live] == names
     assert [each["role"] for each in live] == ["TIMELINE_SOURCE", "TIMELINE_SOURCE", "DISCOVERY"]
-    assert all(each["article_url"] == f"/api/v1/articles/{each['article_id']}" for each in live)
+    assert all(each["article_url"] == f"/api/v1/articles/{each['source_id']}" for each in live)
     for days in (32, 14, 400):
         world.watch.advance(hours=24 * days)
         await closed(world)
@@ -136,7 +136,7 @@ async def test_a_role_is_found_among_others_and_a_page_looks_at_a_bounded_number
     pages: list[list[str]] = []
     while cursor is not None or not pages:
         page = await reader.page(tool, Asked("OTHER"), 50, cursor)
-        pages.append([each["article_id"] for each in page.items])
+        pages.append([each["source_id"] for each in page.items])
         cursor = page.next
     assert pages == [["article-00"], ["article-07"], [], ["article-14"], []]
 
@@ -317,7 +317,7 @@ async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_pag
     world.watch.advance(hours=24 * 60)
     await keeper.keep(tool.tool_id, [at.date()], world.watch.now)
     page = await reader_of(world).page(tool, Asked(), 50, None)
-    assert [each["article_id"] for each in page.items] == ["article-4", "article-3", "article-2"]
+    assert [each["source_id"] for each in page.items] == ["article-4", "article-3", "article-2"]
     assert page.not_kept == {at.date().isoformat(): 2}
 
 
@@ -336,7 +336,7 @@ async def test_documents_that_cannot_be_read_hide_nothing_else_and_are_not_overw
     assert mention is not None
     await world.store.upsert(MENTIONS.name, {**mention, "analyzer": 7})
     page = await reader_of(world).page(tool, Asked(), 50, None)
-    assert [each["article_id"] for each in page.items] == [f"article-{old.date()}", f"article-{older.date()}"]
+    assert [each["source_id"] for each in page.items] == [f"article-{old.date()}", f"article-{older.date()}"]
     assert sorted(page.unreadable) == sorted([broken["id"], f"article-{older.date()}"])
 
 
@@ -368,7 +368,7 @@ async def test_the_migration_keeps_first_articles_and_old_mentions(world: World)
         break
     await m0005_references.run(world.store, now)
     found = await listed(world, tool)
-    assert [(each["article_id"], each["role"]) for each in found] == [
+    assert [(each["source_id"], each["role"]) for each in found] == [
         ("present", "TIMELINE_SOURCE"),
         ("old", "TIMELINE_SOURCE"),
         ("first", "DISCOVERY"),

@@ -94,7 +94,8 @@ async def test_references_outlive_articles_and_mentions(world: World) -> None:
         world.watch.advance(hours=24 * days)
         await closed(world)
         old = await listed(world, tool)
-        assert old == [{**each, "article_url": None} for each in live]
+        links = {"tool": f"/api/v1/tools/{tool.tool_id}"}
+        assert old == [{**each, "article_url": None, "links": links} for each in live]
     assert await world.mentions(tool) == {}
     assert (await world.store.query(MENTIONS.name, world.everything)).items == []
 

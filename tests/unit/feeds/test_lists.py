@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,11 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW
 
-SPECIFIED = Path(__file__).resolve().parents[3] / "config" / "feeds.yaml"
+SPECIFIED = b"""feeds:
+  - {feed_id: reuters-world, url: "https://www.reuters.com/rssFeed/worldNews", source_name: Reuters, priority: 1.0}
+  - {feed_id: bloomberg-markets, url: "https://www.bloomberg.com/feed/markets.rss", source_name: B, priority: 1.2}
+  - {feed_id: cnbc-breaking, url: "https://www.cnbc.com/id/100003114/device/rss/rss.html", source_name: C, priority: 1.5}
+"""
 
 
 def ids(feeds: Iterable[Feed]) -> list[str]:
@@ -47,16 +50,16 @@ async def test_an_import_reports_new_known_and_refused_feeds_by_line(registry: F
 
 
 async def test_the_specifications_list_is_applied_once(registry: FeedRegistry) -> None:
-    report = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
+    report = await apply_yaml(registry, SPECIFIED, NOW)
     assert ids(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
     assert (await registry.get("cnbc-breaking")).priority_score == 1.5
-    again = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
+    again = await apply_yaml(registry, SPECIFIED, NOW)
     assert (again.added, ids(again.known), again.changed, again.refused) == ((), ids(report.added), (), ())
 
 
 async def test_the_feeds_may_be_in_the_file_with_the_settings_of_ingestion(registry: FeedRegistry) -> None:
     settings = b"ingestion:\n  fetcher:\n    retry_attempts: 3\n"
-    report = await apply_yaml(registry, settings + SPECIFIED.read_bytes(), NOW)
+    report = await apply_yaml(registry, settings + SPECIFIED, NOW)
     assert ids(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
 
 

@@ -19,7 +19,7 @@ from tests.documents import NOW
 SPECIFIED = b"""feeds:
   - {feed_id: reuters-world, url: "https://www.reuters.com/rssFeed/worldNews", source_name: Reuters, priority: 1.0}
   - {feed_id: bloomberg-markets, url: "https://www.bloomberg.com/feed/markets.rss", source_name: B, priority: 1.2}
-  - {feed_id: cnbc-breaking, url: "https://www.cnbc.com/id/100003114/device/rss/rss.html", source_name: C, priority: 1.5}
+  - {feed_id: cnbc-breaking, url: "https://www.cnbc.com/id/100003114/rss.html", source_name: CNBC, priority: 1.5}
 """
 
 

@@ -9,6 +9,7 @@ from triggers.http_feeds import feeds_http
 from triggers.http_grouping import grouping_http
 from triggers.http_history import history_http
 from triggers.http_insights import insights_http
+from triggers.http_lists import lists_http
 from triggers.http_mcp import mcp_http
 from triggers.http_operations import operations_http
 from triggers.http_page import page_http
@@ -28,6 +29,7 @@ for blueprint in (
     history_http,
     grouping_http,
     insights_http,
+    lists_http,
     mcp_http,
     operations_http,
     page_http,

@@ -97,6 +97,7 @@ PROBLEM = "application/problem+json"
 JSON = ("application/json",)
 PROBLEM = "application/problem+json"
 OPML = ("text/x-opml", "text/xml", "application/xml")
+YAML = ("application/yaml", "application/x-yaml", "text/yaml")
 FORM = "multipart/form-data"
 FILE_FIELD = "file"
 

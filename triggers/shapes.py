@@ -92,6 +92,36 @@ FEED_IMPORT: Schema = an_object(
         "refused": many(_REFUSED, "Outlines that are no feeds."),
     },
 )
+_RUNS: Mapping[str, Schema] = {"runs": many(a_text("A run."), "The runs that do what follows from the changes.")}
+FEEDS_APPLIED: Schema = an_object(
+    "FeedsApplied",
+    {
+        "added": many(_NAMED, "The new feeds."),
+        "changed": many(_NAMED, "Feeds that were there, and are as the list has them now."),
+        "known": many(_NAMED, "Feeds that were so already."),
+        "refused": many(_REFUSED, "Entries that were not applied."),
+        **_RUNS,
+    },
+)
+_NAMED_TOOL = an_object("NamedTool", {"tool_id": a_text("The tool."), "name": a_text("Its name.")})
+_REFUSED_TOOL = an_object(
+    "RefusedTool",
+    {
+        "line": maybe("The line in the document.", "integer"),
+        "name": maybe("Its name."),
+        "reason": a_text("Why it was refused."),
+    },
+)
+TOOLS_APPLIED: Schema = an_object(
+    "ToolsApplied",
+    {
+        "added": many(_NAMED_TOOL, "The new tools."),
+        "changed": many(_NAMED_TOOL, "Tools that were there, and are as the list has them now."),
+        "known": many(_NAMED_TOOL, "Tools that were so already."),
+        "refused": many(_REFUSED_TOOL, "Entries that were not applied."),
+        **_RUNS,
+    },
+)
 BULK_RESULT: Schema = an_object(
     "BulkResult",
     {

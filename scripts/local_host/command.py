@@ -149,7 +149,7 @@ async def _run(command: Command) -> int:
         options = read_host_json(command.app / "host.json", os.environ)
         console = Console(options, _any_text(sys.stdout), asyncio.get_running_loop())
         _log_to(console)
-        with contextlib.closing(DataFolder(command.data, origin)) as folder:
+        with contextlib.closing(DataFolder(command.data, origin, _reached(port))) as folder:
             functions = load_functions(command.app, options, os.environ)
             checked = command.check(os.environ, values.keys())
             console.show(checked.log_level, command.is_routine)
@@ -201,6 +201,11 @@ def _bound(address: str, port: int) -> socket.socket:
             + ("" if address == LOOPBACK else ", or another address with --host")
         ) from None
     return found
+
+
+def _reached(port: socket.socket) -> str:
+    """Where programs of this machine reach the port: a host that listens on every address listens on loopback too."""
+    return _url(port).replace("//0.0.0.0:", f"//{LOOPBACK}:").replace("//[::]:", "//[::1]:")
 
 
 def _url(port: socket.socket) -> str:

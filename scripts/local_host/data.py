@@ -11,6 +11,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -42,13 +43,18 @@ CREATE TABLE IF NOT EXISTS timers (
 LOCK = "host.lock"
 
 
-class DataFolder:
-    """Locks the folder for one host, which serves at `origin`. Raises Refused if another host has it."""
+class Taken(Refused):
+    """Another process works with the data folder."""
 
-    def __init__(self, path: Path, origin: str = "") -> None:
+
+class DataFolder:
+    """Locks the folder for one host, which serves at `urls`: its own addresses, then the functions, if that is another
+    port. Raises Taken if another host has it."""
+
+    def __init__(self, path: Path, *urls: str) -> None:
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(path / LOCK, origin)
+            self._lock = _locked(path / LOCK, *urls)
             self.path = path
         except OSError as error:
             raise Refused(f"the data folder {path} cannot be used: {error.strerror}. {_REMEDY}") from None
@@ -103,8 +109,16 @@ def _connection(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def origin_of_running_host(path: Path) -> str | None:
-    """Where the host serves that works with this folder now; None if there is none."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The host that works with a data folder now: `own` is where it serves its queues, `functions` where the app is."""
+
+    own: str
+    functions: str
+
+
+def running_host(path: Path) -> Running | None:
+    """None if no host works with this folder, or another program without an address."""
     try:
         file = (path / LOCK).open("r+", encoding="ascii")
     except OSError:
@@ -114,13 +128,14 @@ def origin_of_running_host(path: Path) -> str | None:
             _take(file)
         except OSError:
             file.seek(0)
-            return file.read().partition(" ")[2] or None
+            _, *urls = file.read().split()
+            return Running(urls[0], urls[-1]) if urls else None
     return None
 
 
-def _locked(path: Path, origin: str) -> IO[str]:
+def _locked(path: Path, *urls: str) -> IO[str]:
     """The lock file. The lock ends when the file is closed or the process ends; the file names the process and its
-    origin. Raises OSError if the file cannot be written."""
+    URLs. Raises OSError if the file cannot be written."""
     file = path.open("a+", encoding="ascii")
     try:
         _take(file)
@@ -128,12 +143,12 @@ def _locked(path: Path, origin: str) -> IO[str]:
         file.seek(0)
         holder = file.read().partition(" ")[0] or "unknown"
         file.close()
-        raise Refused(
+        raise Taken(
             f"another host (process {holder}) works with the data folder {path.parent}: stop it first"
         ) from None
     try:
         file.truncate(0)
-        os.write(file.fileno(), f"{os.getpid()} {origin}".encode())
+        os.write(file.fileno(), " ".join([str(os.getpid()), *urls]).encode())
     except OSError:
         file.close()
         raise

@@ -6,6 +6,7 @@ that the mistake is seen.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
@@ -65,7 +66,7 @@ class Function:
 def load_functions(app_dir: Path, options: HostOptions, settings: Mapping[str, str]) -> list[Function]:
     """In the host's order, which is by name without regard to case. Raises Refused."""
     try:
-        declared = _function_app(app_dir).get_functions()
+        declared = _declared(app_dir)
     except ValueError as error:
         raise Refused(f"function_app.py: {error}") from None
     functions = [_inspected(each, options, settings) for each in declared]
@@ -74,6 +75,16 @@ def load_functions(app_dir: Path, options: HostOptions, settings: Mapping[str, s
     functions.sort(key=lambda each: each.name.lower())
     _compare(functions)
     return functions
+
+
+@functools.cache
+def _declared(app_dir: Path) -> tuple[Declared, ...]:
+    """The library takes the functions of an app that is read a second time for others of the same names."""
+    app = _function_app(app_dir)
+    app.functions_bindings = None
+    found = tuple(app.get_functions())
+    app.functions_bindings = None
+    return found
 
 
 def _function_app(app_dir: Path) -> Any:

@@ -2,8 +2,9 @@
 # what it copies, and runs its commands (tests/functional/package/test_image.py).
 FROM python:3.13.9-slim-bookworm AS packages
 RUN python -m venv /packages
-COPY requirements.txt .
-RUN /packages/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes --requirement requirements.txt
+COPY requirements.txt requirements-cli.txt ./
+RUN /packages/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes \
+    --requirement requirements.txt --requirement requirements-cli.txt
 
 FROM python:3.13.9-slim-bookworm
 RUN useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin toolpulse \
@@ -16,8 +17,9 @@ COPY services services/
 COPY triggers triggers/
 COPY config config/
 COPY scripts scripts/
+COPY toolpulse toolpulse/
 ENV PATH=/packages/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-RUN python -m compileall -q models services triggers scripts
+RUN python -m compileall -q models services triggers scripts toolpulse
 USER 10001:10001
 VOLUME /data
 EXPOSE 7071

@@ -74,16 +74,18 @@ def set_up(development: bool) -> Path:
     """Returns the interpreter of an environment with the requirements. Quick when nothing has changed."""
     folder = venv_folder()
     python = python_in(folder)
-    runtime, everything = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
+    runtime, everything = (ROOT / "requirements.txt", ROOT / "requirements-cli.txt"), ROOT / "requirements-dev.txt"
     full_stamp, stamp = folder / "installed-dev", folder / "installed"
-    full, wanted = fingerprint(runtime, everything), fingerprint(runtime)
+    full, wanted = fingerprint(*runtime, everything), fingerprint(*runtime)
     if python.exists() and (is_current(full_stamp, full) or (not development and is_current(stamp, wanted))):
+        add_command(folder)
         return python
 
     started = time.monotonic()
     if not python.exists():
         make_environment(folder)
-    install(folder, everything if development else runtime)
+    install(folder, *([everything] if development else runtime))
+    add_command(folder)
     stamp.write_text(wanted)
     if development:
         full_stamp.write_text(full)
@@ -91,6 +93,21 @@ def set_up(development: bool) -> Path:
         full_stamp.unlink(missing_ok=True)
     say(f"Ready after {time.monotonic() - started:.0f} s.")
     return python
+
+
+def add_command(folder: Path) -> None:
+    """Makes `toolpulse` a command of the environment, which runs this checkout. A build would need another package."""
+    python = python_in(folder)
+    script = python.parent / "toolpulse"
+    # The kernel takes no interpreter with a blank in its path; sh does, and Python takes the first lines for a text.
+    lines = ["#!/bin/sh", f"""'''exec' "{python}" "$0" "$@" #'''""", "import sys", f"sys.path.insert(0, {str(ROOT)!r})"]
+    wanted = "\n".join([*lines, "from toolpulse.main import entry", "entry()", ""])
+    if script.exists() and script.read_text("utf-8") == wanted:
+        return
+    script.write_text(wanted, "utf-8")
+    script.chmod(0o755)
+    if os.name == "nt":
+        (python.parent / "toolpulse.cmd").write_text('@"%~dp0python.exe" "%~dp0toolpulse" %*\n', "utf-8")
 
 
 def need_packages() -> None:
@@ -123,10 +140,12 @@ def make_environment(folder: Path) -> None:
         ) from None
 
 
-def install(folder: Path, requirements: Path) -> None:
-    step = f"Installing {requirements.name} (once; again only when it changes)"
+def install(folder: Path, *requirements: Path) -> None:
+    names = " and ".join(each.name for each in requirements)
+    step = f"Installing {names} (once; again only when {'it changes' if len(requirements) == 1 else 'they change'})"
     pip = [str(python_in(folder)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    code, output = with_progress(step, [*pip, "--progress-bar=off", "-r", str(requirements)], packages_in(requirements))
+    files = [part for each in requirements for part in ("-r", str(each))]
+    code, output = with_progress(step, [*pip, "--progress-bar=off", *files], packages_in(*requirements))
     if code:
         say(output)
         raise SystemExit(
@@ -135,10 +154,9 @@ def install(folder: Path, requirements: Path) -> None:
         )
 
 
-def packages_in(requirements: Path) -> int:
-    return sum(
-        "==" in line and not line.startswith((" ", "#")) for line in requirements.read_text("utf-8").splitlines()
-    )
+def packages_in(*requirements: Path) -> int:
+    lines = [line for each in requirements for line in each.read_text("utf-8").splitlines()]
+    return len({line.partition("==")[0] for line in lines if "==" in line and not line.startswith((" ", "#"))})
 
 
 def with_progress(step: str, command: list[str], packages: int) -> tuple[int, str]:
@@ -271,7 +289,9 @@ def lock() -> None:
     compile_ += ["--generate-hashes", "--no-emit-index-url", "--upgrade"]
     compile_ += ["--custom-compile-command", "python3 scripts/dev.py lock"]
     execute(*compile_, "requirements.in", "-o", "requirements.txt")
-    execute(*compile_, "requirements-dev.in", "-c", "requirements.txt", "-o", "requirements-dev.txt")
+    execute(*compile_, "requirements-cli.in", "-c", "requirements.txt", "-o", "requirements-cli.txt")
+    both = ("-c", "requirements.txt", "-c", "requirements-cli.txt")
+    execute(*compile_, "requirements-dev.in", *both, "-o", "requirements-dev.txt")
     execute(*compile_, "requirements-infra.in", "-o", "requirements-infra.txt")
 
 

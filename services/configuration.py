@@ -2,7 +2,7 @@
 checked.
 
 A key that is unknown, and a value that breaks its rule, are problems that name the line and the key; nothing is
-ignored. The list `feeds:` may be in the same file: `scripts/cli.py feeds apply` reads it, not the start of the app.
+ignored. The list `feeds:` may be in the same file: `toolpulse feeds apply` reads it, not the start of the app.
 """
 
 from __future__ import annotations

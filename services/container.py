@@ -75,7 +75,6 @@ from services.operations.export import Export
 from services.operations.health import Health
 from services.operations.heartbeats import Heartbeats
 from services.operations.metrics import Metrics
-from services.operations.overview import Overview
 from services.operations.traffic import RequestCounters, StoreTraffic
 from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
@@ -184,7 +183,6 @@ class Container:
     documents: DocumentServices
     runs: RunEngine
     run_starts: RunStarts
-    overview: Overview
     export: Export
     quarantine: Quarantine
     quarantine_preview: QuarantinePreview
@@ -444,7 +442,6 @@ async def build(
             documents=documents,
             runs=engine,
             run_starts=RunStarts(queues, engine),
-            overview=Overview(store, feeds, clock),
             export=Export(store, clock),
             quarantine=Quarantine(store, engine, clock),
             quarantine_preview=QuarantinePreview(store, Quarantine(store, engine, clock), watchlist, analyzers, clock),

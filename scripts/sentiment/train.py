@@ -3,8 +3,9 @@
     python3 -m scripts.sentiment.train [DATA] [--check] [--corrections FILE]
 
 DATA is the folder with the labelled sets that are not ours (docs/adr/0011-sentiment.md). FILE has what people said of
-mentions, as `cli.py corrections export` writes it. The same inputs give the same bytes. `--check` trains and compares;
-without DATA, it only compares the hashes of the inputs inside the project with those that the table names, and says so.
+mentions, as `toolpulse corrections export` writes it. The same inputs give the same bytes. `--check` trains and
+compares; without DATA, it only compares the hashes of the inputs inside the project with those that the table names,
+and says so.
 """
 
 from __future__ import annotations

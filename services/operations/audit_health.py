@@ -30,5 +30,5 @@ def judge_audit(progress: AuditProgress | None) -> Check:
     }
     wrong = [f"{number} {kind}" for kind, number in sorted(found.items()) if kind not in HARMLESS]
     if wrong:
-        return Check("degraded", f"stored documents differ: {', '.join(wrong)}: see `cli.py audit`", facts)
+        return Check("degraded", f"stored documents differ: {', '.join(wrong)}: see `toolpulse audit`", facts)
     return Check("healthy", "no differences" if last is not None else "the first audit has not ended yet", facts)

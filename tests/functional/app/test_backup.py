@@ -58,7 +58,7 @@ def rows(path: Path, table: str) -> set[tuple[str, str]]:
 
 async def audited(data: Path) -> str:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "scripts/cli.py", "--data", str(data), "audit",
+        sys.executable, "-m", "toolpulse", "--data", str(data), "audit",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=ROOT, env=host_environment(),
     )  # fmt: skip
     printed, _ = await process.communicate()

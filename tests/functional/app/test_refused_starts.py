@@ -97,8 +97,8 @@ def test_a_misspelt_setting_of_the_settings_file_is_refused_and_names_of_the_hos
     )
     values = {"FUNCTIONS_WORKER_RUNTIME": "python", "WEBSITE_TIME_ZONE": "UTC", "FEED_CREDENTIAL_WIRE": "secret"}
     (app / "local.settings.json").write_text(json.dumps({"Values": {**values, "COSMOS_ENDPIONT": "https://x.example"}}))
-    for script, *arguments in (("serve.py", "--port", "0"), ("cli.py", "feeds", "list")):
-        command = [sys.executable, f"scripts/{script}", "--data", str(tmp_path / "data"), *arguments]
+    for script, *arguments in (("scripts/serve.py", "--port", "0"), ("-mtoolpulse", "feeds", "list")):
+        command = [sys.executable, script, "--data", str(tmp_path / "data"), *arguments]
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=app, env=host_environment(), timeout=60, check=False
         )

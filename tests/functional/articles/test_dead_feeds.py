@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from models.verdict import VERDICTS
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from services.operations.check import Check
 from services.operations.feed_health import NO_SUCCESS_FOR, count_feeds, judge_feeds, last_success
-from services.operations.overview import Overview
 from tests.functional.articles.world import Page, World, item
 
 DAY = timedelta(days=1)
@@ -55,7 +55,8 @@ async def test_nine_of_ten_feeds_that_are_dead_for_35_days_degrade_and_ten_are_u
     assert check.status == "degraded"
     assert check.detail.startswith("9 of 10 feeds are ill (2 gone, 1 empty, 6 disabled)")
     assert check.facts["count"] == 2
-    listed = await Overview(world.store, FeedRegistry(world.store, world.clock), world.clock).feed_health()
+    feeds = await FeedRegistry(world.store, world.clock).every()
+    listed = sorted(feeds, key=lambda each: VERDICTS.index(each.verdict or "ok"))
     assert [each.feed_id for each in listed][-1] == "well"
     assert all(each.verdict_since and world.clock.now - each.verdict_since > 30 * DAY for each in listed[:-1])
     broken(world, "empty", ways["hangs"])

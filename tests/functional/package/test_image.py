@@ -80,7 +80,7 @@ async def test_the_image_has_what_its_commands_need(image: Path, tmp_path: Path)
 
 def test_nothing_that_is_copied_is_kept_from_docker() -> None:
     let = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
-    assert let == {source.rstrip("/") for source, _ in copied()} | {"requirements.txt"}
+    assert let == {source.rstrip("/") for source, _ in copied()} | {"requirements.txt", "requirements-cli.txt"}
 
 
 def test_the_image_is_pinned_and_its_process_is_no_administrator() -> None:

@@ -1,24 +1,14 @@
-"""README.md and docs/api.md list the commands of scripts/dev.py and scripts/cli.py."""
+"""README.md lists the commands of scripts/dev.py, docs/command-line.md those of toolpulse."""
 
-import argparse
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from scripts import cli
+from scripts import command_reference
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-
-
-def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    found: dict[str, argparse.ArgumentParser] = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found.update(action.choices)
-    return found
 
 
 def test_the_readme_lists_every_command_of_dev() -> None:
@@ -38,21 +28,19 @@ def test_the_readme_lists_every_option_of_run() -> None:
     assert set(listed) == set(re.findall(r"--[\w-]+", options)) - {"--help"}
 
 
-def test_the_api_page_lists_every_command_of_the_command_line() -> None:
-    rows = re.findall(r"^\| (`cli\.py .*?) \|", API, re.MULTILINE)
-    listed: list[str] = []
-    for row in rows:
-        first, *others = re.findall(r"`([^`]*)`", row)
-        words = first.removeprefix("cli.py ").split()
-        named = (
-            words[:2]
-            if words[0] in ("feeds", "tools", "corrections", "stories", "quarantine", "documents", "runs")
-            else words[:1]
-        )
-        listed += [" ".join(named), *(f"{named[0]} {other.split()[0]}" for other in others)]
-    commands = [
-        f"{group} {name}".strip()
-        for group, parser in subcommands(cli.parser()).items()
-        for name in (subcommands(parser) or [""])
-    ]
-    assert sorted(listed) == sorted(commands)
+def test_the_page_of_the_command_line_has_every_command_as_its_help_describes_it() -> None:
+    page = command_reference.PAGE.read_text(encoding="utf-8")
+    assert page == command_reference.written(page), "python -m scripts.command_reference writes the page"
+
+
+def test_pages_name_commands_that_exist() -> None:
+    known = {words for words, _ in command_reference.commands()}
+    groups = {words.partition(" ")[0] for words in known}
+    named = set()
+    for page in (*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("config/*")):
+        text = page.read_text(encoding="utf-8")
+        found = re.findall(r"(?:`|bin/)toolpulse ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)", text)
+        named |= {words for words in found if words.partition(" ")[0] in groups}
+    assert named
+    wrong = {words for words in named if words not in known and words.partition(" ")[0] not in known}
+    assert wrong == set()

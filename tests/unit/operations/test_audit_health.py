@@ -19,7 +19,7 @@ def test_before_the_first_round_has_ended_nothing_is_wrong() -> None:
 def test_differences_degrade_with_their_kinds_and_numbers() -> None:
     found = judge_audit(audit_progress())
     assert (found.status, found.facts["differences"], found.facts["checked"]) == ("degraded", {"hour_differs": 2}, 9)
-    assert found.detail == "stored documents differ: 2 hour_differs: see `cli.py audit`"
+    assert found.detail == "stored documents differ: 2 hour_differs: see `toolpulse audit`"
 
 
 def test_harmless_differences_do_not_degrade() -> None:

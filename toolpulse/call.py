@@ -1,0 +1,186 @@
+"""One call of a command: its app, opened when the first request needs it, and where its output goes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from toolpulse.client import Client, part
+from toolpulse.failures import FAILED, NOT_FOUND, WRONG_USAGE, Failure, Problem
+from toolpulse.output import Output, Progress
+from toolpulse.targets import Given, Local, Remote, target
+
+if TYPE_CHECKING:
+    from toolpulse.local import LocalApp
+    from toolpulse.names import Names
+
+LISTED = 50
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+_ENDED = ("SUCCEEDED", "PARTIAL", "FAILED")
+
+
+class Call:
+    """`view` is the parameter of the API that asks for internal fields, or None."""
+
+    def __init__(self, given: Given, output: Output, *, full: bool = False) -> None:
+        self._given = given
+        self._resources = ExitStack()
+        self.out = output
+        self.view = "full" if full else None
+        self.local: LocalApp | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """If no app runs on the data folder, the work that the requests began is done here."""
+        try:
+            if error is None:
+                self.worked_off()
+        finally:
+            self._resources.close()
+
+    # -- the app
+
+    @cached_property
+    def target(self) -> Remote | Local:
+        return target(self._given, os.environ)
+
+    @cached_property
+    def client(self) -> Client:
+        found = self.target
+        if isinstance(found, Local):
+            from toolpulse import local
+
+            opened = local.opened(found, self.out)
+            if isinstance(opened, local.LocalApp):
+                self.local = self._resources.enter_context(opened)
+                client = self.local.client()
+            else:
+                client = Client(opened, starting_seconds=local.STARTING_SECONDS)
+        else:
+            if found.sends_keys_in_the_clear:
+                self.out.say(f"warning: {found.site} gets the key without TLS: everybody on the way can read it")
+            client = Client(found)
+        self._resources.callback(client.close)
+        return client
+
+    def worked_off(self) -> None:
+        """Returns when the work that the requests began is done, if it is done in this process."""
+        if self.local is not None:
+            self.local.finish()
+
+    def let_go(self) -> None:
+        """Closes the app. The next request opens it again: meanwhile another process may use the data folder."""
+        self.worked_off()
+        self._resources.close()
+        self.local = None
+        for name in ("client", "names"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def names(self) -> Names:
+        from toolpulse.names import Names
+
+        return Names(self.client)
+
+    def data_folder(self, what: str) -> Local:
+        """The data folder for work that is done beside the app, not over HTTP."""
+        if isinstance(self.target, Remote):
+            text = f"{what} works on the store itself, not over HTTP: run it where the app is, with --data DIR"
+            raise Failure(text, WRONG_USAGE)
+        return self.target
+
+    # -- lists
+
+    def listed(self, path: str, limit: int | None, **query: Any) -> list[Any]:
+        """Up to `limit` items of a list. Says if there are more, and if some cannot be read."""
+        items: list[Any] = []
+        more = None
+        for page in self.client.pages(path, limit, **query):
+            items += page["items"]
+            more = page.get("next")
+            for each in page.get("unreadable", ()):
+                self.out.say(f"cannot be read: {each}")
+        if more is not None and limit is not None:
+            self.out.say(f"There are more than {limit}: see --limit; 0 is all.")
+        return items
+
+    # -- runs
+
+    def finished(self, run_id: str | None, *, wait: bool = True) -> int:
+        """Waits for the run, and returns the exit code. Without `wait`, only says which run it is."""
+        if run_id is None:
+            return 0
+        if not wait:
+            self.out.say(f"run {run_id} does the work: `toolpulse runs wait {run_id}`")
+            return 0
+        run = self.waited(run_id)
+        counts = ", ".join(f"{count} {name}" for name, count in (run["metrics"] or {}).items() if _is_count(count))
+        self.out.say(f"{run['workflow_name']} {run['status']}: {counts}")
+        for error in run["errors"]:
+            self.out.say(f"  {error}")
+        return 0 if run["status"] == "SUCCEEDED" else FAILED
+
+    def waited(self, run_id: str) -> dict[str, Any]:
+        """The run, when it has ended."""
+        progress, pause = Progress("done"), _SHORTEST_PAUSE
+        try:
+            while True:
+                run: dict[str, Any] = self.client.get(f"runs/{part(run_id)}")
+                if run["status"] in _ENDED:
+                    return run
+                progress.update(run["progress"] or 0)
+                self.client.pause(pause)
+                pause = min(_LONGEST_PAUSE, pause * 1.5)
+        finally:
+            progress.close()
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def most(limit: int) -> int | None:
+    """The value of --limit: 0 is all."""
+    if limit < 0:
+        raise Failure("--limit: must be 0 for all, or more", WRONG_USAGE)
+    return limit or None
+
+
+def content_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}", FAILED) from None
+
+
+def writable(file: Path) -> Path:
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise Failure(f"{file}: must be a file in an existing folder", FAILED)
+    return file
+
+
+def without_nothing(**fields: Any) -> dict[str, Any]:
+    """The fields that were given."""
+    return {name: value for name, value in fields.items() if value is not None and value not in ([], ())}
+
+
+def nearest_text(wanted: str, known: Sequence[str]) -> str:
+    """`; did you mean X?`, or nothing."""
+    import difflib
+
+    by_lower = {each.casefold(): each for each in known}
+    found = difflib.get_close_matches(wanted.casefold(), list(by_lower), n=1, cutoff=0.5)
+    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
+
+
+def not_found(problem: Problem) -> bool:
+    return problem.code == NOT_FOUND and problem.status == 404

@@ -1,0 +1,152 @@
+"""`corrections`: what people say of mentions, sources, phrases, articles and stories; undoing it; labelled data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from toolpulse import options
+from toolpulse.call import Call, most, without_nothing, writable
+from toolpulse.client import PAGE, part
+from toolpulse.declare import command, group
+from toolpulse.options import Article, Author, Feed, Limit, MaybeFile, NoWait, Reason, Tool
+
+corrections = group("Correct mentions, mute sources, exclude phrases; undo it; export what people said.")
+
+State = Literal["active", "outdated", "undone"]
+Verdict = Literal["not_this_tool", "positive", "negative", "neutral", "right"]
+_COUNTS = (("reviewed", "reviewed"), ("about_tool", "about the tool"), ("scored", "with a sentiment"),
+           ("sentiment_right", "with the right one"))  # fmt: skip
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(corrections, name="corrections")
+
+
+@command(corrections, "list")
+def list_(
+    call: Call,
+    tool: Annotated[
+        str | None, typer.Argument(metavar="[TOOL]", help="Without it, the corrections of articles and stories.")
+    ] = None,
+    state: Annotated[State | None, typer.Option(help="Only these.")] = None,
+    limit: Limit = 0,
+) -> None:
+    """List the corrections of a tool with its measured precision, or those of articles and stories."""
+    if tool is None:
+        found = call.listed("corrections", most(limit), state=state, view=call.view)
+        columns = ["made_at", "kind", "state", "author", "reason", "articles", "correction_id"]
+        call.out.rows(found, columns, none="There are none.")
+        return
+    path, found, measured = f"tools/{call.names.tool(tool)}/corrections", [], None
+    for page in call.client.pages(path, most(limit), state=state, view=call.view):
+        found += page["items"]
+        measured = measured or page.get("precision")
+    columns = ["correction_id", "verdict", "state", "author", "made_at", "headline"]
+    call.out.rows(found, columns, none="There are none.")
+    if call.out.is_table and measured and measured["reviewed"]:
+        print("\n" + ", ".join(f"{words}: {measured[name]}" for name, words in _COUNTS))
+
+
+@command(corrections, "show")
+def show(
+    call: Call,
+    correction: Annotated[str, typer.Argument(help="The id of the correction.")],
+    tool: options.ByTool = None,
+) -> None:
+    """Show one correction: of a tool with --tool, else of articles or stories."""
+    call.out.item(call.client.get(_place(call, correction, tool), view=call.view))
+
+
+def _place(call: Call, correction: str, tool: str | None) -> str:
+    of_tool = "" if tool is None else f"tools/{call.names.tool(tool)}/"
+    return f"{of_tool}corrections/{part(correction)}"
+
+
+@command(corrections, "judge")
+def judge(
+    call: Call,
+    tool: Tool,
+    article: Article,
+    verdict: Annotated[Verdict, typer.Argument(help="What is right.")],
+    author: Author,
+    reason: Reason = None,
+) -> int:
+    """Say what is right about the mention of a tool by an article; prints the id of the correction."""
+    fields = {"article": call.names.article(article), "verdict": verdict}
+    return _made(call, tool, author, reason, fields)
+
+
+@command(corrections, "mute")
+def mute(call: Call, tool: Tool, feed: Feed, author: Author, reason: Reason = None, no_wait: NoWait = False) -> int:
+    """Let articles of a source no longer mention a tool."""
+    return _made(call, tool, author, reason, {"source": call.names.feed(feed)}, wait=not no_wait)
+
+
+@command(corrections, "exclude")
+def exclude(
+    call: Call,
+    tool: Tool,
+    phrase: Annotated[str, typer.Argument(help="Words with a name of the tool that mean something else.")],
+    author: Author,
+    reason: Reason = None,
+    no_wait: NoWait = False,
+) -> int:
+    """Let a phrase with a name of a tool no longer mean the tool."""
+    return _made(call, tool, author, reason, {"phrase": phrase}, wait=not no_wait)
+
+
+def _made(call: Call, tool: str, author: str, reason: str | None, fields: dict[str, Any], *, wait: bool = True) -> int:
+    body = {**fields, "author": author, **without_nothing(reason=reason)}
+    made = call.client.post(f"tools/{call.names.tool(tool)}/corrections", body)
+    if call.out.is_table:
+        call.out.line(made["correction_id"])
+    else:
+        call.out.item(made)
+    return call.finished(made.get("run_id"), wait=wait)
+
+
+@command(corrections, "undo")
+def undo(
+    call: Call,
+    correction: Annotated[str, typer.Argument(help="Its id: of a mention, the id of the article.")],
+    author: Author,
+    tool: options.ByTool = None,
+    reason: Reason = None,
+    no_wait: NoWait = False,
+) -> int:
+    """Undo a correction: of a tool with --tool, else of articles or stories."""
+    body = {"author": author, **without_nothing(reason=reason)}
+    undone = call.client.post(f"{_place(call, correction, tool)}/undo", body)
+    if not call.out.is_table:
+        call.out.item(undone)
+    return call.finished(undone.get("run_id"), wait=not no_wait)
+
+
+@command(corrections, "export")
+def export(call: Call, file: MaybeFile = None) -> None:
+    """Write what people said of mentions as labelled data (NDJSON). The file appears when it is complete."""
+    if file is None:
+        count = sum(_written(call, sys.stdout))
+        call.out.say(f"{count} lines")
+        return
+    unfinished = writable(file).with_name(file.name + ".part")
+    with unfinished.open("w", encoding="utf-8") as out:
+        count = sum(_written(call, out))
+    Path(unfinished).replace(file)
+    call.out.say(f"{count} lines, in {file}")
+
+
+def _written(call: Call, out: Any) -> Any:
+    """Writes page by page, and yields the number of lines of each."""
+    cursor = None
+    while True:
+        page = call.client.text("export/corrections", limit=PAGE, cursor=cursor)
+        out.write(page.text)
+        yield page.text.count("\n")
+        cursor = page.headers.get("X-Next-Cursor")
+        if cursor is None:
+            return

@@ -1,0 +1,203 @@
+"""`sentiment`, `evidence`, `history`, `watch`, `cache`: the figures, what they count, and how they move."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote
+
+import typer
+
+from toolpulse.call import Call, most
+from toolpulse.client import part
+from toolpulse.commands.articles import BySentiment
+from toolpulse.commands.insights import show_mentions
+from toolpulse.declare import command, group
+from toolpulse.failures import WRONG_USAGE, Failure
+from toolpulse.options import DEFAULT_LIMIT, ByPeriod, Limit, NoWait, Period, Tool
+from toolpulse.tables import sparkline
+
+cache = group("See how the cache is, refresh it, invalidate the entries of a tool.")
+
+Tools = Annotated[list[str] | None, typer.Argument(metavar="[TOOL]...", help="Default: every active tool.")]
+Step = Literal["day", "hour"]
+Layer = Literal["canonical", "raw"]
+_STEPS = {"HOUR_1": ("hour", 1), "HOUR_24": ("hour", 1), "DAY_7": ("day", 7), "DAY_30": ("day", 30)}
+"""The points of the sparkline beside an aggregate: step and days."""
+_TOOLS_OF_A_HISTORY = 20
+_COLUMNS = ["tool", "total_mentions", "positive_percentage", "negative_percentage", "average_sentiment", "trend",
+            "stories", "verdict"]  # fmt: skip
+
+
+def add_to(app: typer.Typer) -> None:
+    for name, run in (("sentiment", sentiment), ("evidence", evidence), ("history", history),
+                      ("watch", watch)):  # fmt: skip
+        command(app, name)(run)
+    app.add_typer(cache, name="cache")
+
+
+def sentiment(call: Call, tools: Tools = None, period: ByPeriod = "HOUR_24", limit: Limit = 0) -> None:
+    """Show the aggregates of tools, with a line of how the average has moved."""
+    if not tools and call.out.is_table and period != "HOUR_1":
+        found = rows = _trends(call, period, limit)
+    else:
+        found = _aggregates(call, tools, period, limit)
+        rows = _with_trends(call, found, period) if call.out.is_table else []
+    call.out.rows(found, _COLUMNS, none="There are no tools yet: see `toolpulse tools add NAME`.", shown=rows)
+    if call.out.is_table:
+        _noted(call, found)
+
+
+def _trends(call: Call, period: Period, limit: int) -> list[dict[str, Any]]:
+    """The figures of all tools with their trends, in one request."""
+    found = call.listed("sentiment/trends", most(limit), period=period)
+    return [{**each, "trend": sparkline(each["trend"]["average_sentiment"])} for each in found]
+
+
+def _aggregates(call: Call, tools: list[str] | None, period: Period, limit: int) -> list[dict[str, Any]]:
+    if not tools:
+        return call.listed("sentiment/latest", most(limit), period=period)
+    return [call.client.get(f"tools/{call.names.tool(each)}/sentiment", period=period) for each in tools]
+
+
+def _noted(call: Call, found: list[dict[str, Any]]) -> None:
+    if any(each["is_stale"] for each in found):
+        call.out.say("Some figures are over 30 minutes old: see `toolpulse cache health`.")
+    if any(each["pending_articles"] for each in found):
+        call.out.say(f"{found[0]['pending_articles']} articles are not analysed yet, and may change the figures.")
+
+
+def _with_trends(call: Call, found: list[dict[str, Any]], period: Period) -> list[dict[str, Any]]:
+    """The aggregates with `trend`: the average of each step, as a sparkline."""
+    step, days = _STEPS[period]
+    trends: dict[str, str] = {}
+    for begin in range(0, len(found), _TOOLS_OF_A_HISTORY):
+        some = found[begin : begin + _TOOLS_OF_A_HISTORY]
+        ids = ",".join(each["tool_id"] for each in some)
+        for each in call.client.get("history", tools=ids, step=step, days=days)["items"]:
+            averages = [point["average_sentiment"] if point["total_mentions"] else None for point in each["points"]]
+            trends[each["tool_id"]] = sparkline(averages)
+    return [{**each, "trend": trends.get(each["tool_id"], "")} for each in found]
+
+
+def evidence(
+    call: Call,
+    tool: Tool,
+    period: ByPeriod = "HOUR_24",
+    sentiment: BySentiment = None,
+    limit: Limit = DEFAULT_LIMIT,
+) -> None:
+    """List the mentions that an aggregate counts, latest first."""
+    path = f"tools/{call.names.tool(tool)}/sentiment/evidence"
+    show_mentions(call, call.listed(path, most(limit), period=period, sentiment=sentiment))
+
+
+def history(
+    call: Call,
+    tools: Annotated[list[str], typer.Argument(metavar="TOOL...", help="One tool, or up to 20.")],
+    step: Annotated[Step, typer.Option(help="What a point stands for.")] = "day",
+    days: Annotated[int | None, typer.Option(help="The last days, 1 to 30; 7 if not given.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="DAY", help="Instead: from this day or time.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Up to, but without, this one.")] = None,
+    layer: Annotated[Layer, typer.Option(help="raw: each source's own reading.")] = "canonical",
+    close: Annotated[
+        str | None, typer.Option("--close", metavar="DAY", help="The close of this day, which never changes.")
+    ] = None,
+) -> None:
+    """Show the figures by day or hour, and how they changed."""
+    if close is not None:
+        _closes(call, tools, close)
+        return
+    span = {"step": step, "days": days, "from": from_, "to": to}
+    if len(tools) == 1:
+        raw = "raw" if layer == "raw" else None
+        found = call.client.get(f"tools/{call.names.tool(tools[0])}/history", **span, layer=raw)
+        points = found["items"]
+    elif layer == "raw":
+        raise Failure("--layer raw: one tool at a time", WRONG_USAGE)
+    else:
+        ids = ",".join(call.names.tool_id(each) for each in tools)
+        found = call.client.get("history", **span, tools=ids)
+        points = [{"tool": each["tool"], **point} for each in found["items"] for point in each["points"]]
+    if call.out.form == "json":
+        call.out.json(found)
+        return
+    columns = [*(["tool"] if len(tools) > 1 else []), step, *(["source"] if layer == "raw" else []),
+               "total_mentions", "positive_count", "negative_count", "neutral_count", "average_sentiment", "stories",
+               "coverage", "state"]  # fmt: skip
+    call.out.rows(points, columns, none="There are no points.")
+    if call.out.is_table and found.get("total") and len(tools) == 1:
+        _summed(call, found)
+
+
+def _summed(call: Call, found: dict[str, Any]) -> None:
+    total, change = found["total"], (found.get("change") or {}).get("average_sentiment") or {}
+    moved = change.get("absolute")
+    than = "" if moved is None else f", {moved:+.4f} against the time before"
+    call.out.say(f"in all: {total['total_mentions']} mentions, average {total['average_sentiment']}{than}")
+
+
+def _closes(call: Call, tools: list[str], day: str) -> None:
+    found = [call.client.get(f"tools/{call.names.tool(each)}/history/{part(day)}") for each in tools]
+    rows = [
+        {"tool": each["tool"], "figures": name, **(figures or {})}
+        for each in found
+        for name, figures in (("closed", (each["closed"] or {}).get("figures")), ("present", each["present"]))
+    ]
+    columns = ["tool", "figures", "total_mentions", "positive_count", "negative_count", "neutral_count",
+               "average_sentiment"]  # fmt: skip
+    call.out.rows(found, columns, none="None.", shown=rows)
+
+
+def watch(
+    call: Call,
+    tools: Tools = None,
+    period: ByPeriod = "HOUR_24",
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="Between two looks.")] = 30.0,
+    times: Annotated[int, typer.Option(metavar="N", help="Stop after so many looks; 0: at Ctrl-C.")] = 0,
+) -> None:
+    """Show the aggregates, and again whenever they are looked at, until Ctrl-C."""
+    if every < 1:
+        raise Failure("--every: at least 1 second", WRONG_USAGE)
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(no_color=call.out.without_color or None, highlight=False)
+    looks = 0
+    with Live(console=console, auto_refresh=False, transient=False) as live:
+        try:
+            while True:
+                found = _aggregates(call, tools, period, 0)
+                lines = (
+                    call.out.table_lines(_with_trends(call, found, period), _COLUMNS) if found else ["No tools yet."]
+                )
+                looked = f"{time.strftime('%H:%M:%S')}, every {every:g} s, {period}; Ctrl-C ends it"
+                live.update(Text.from_ansi("\n".join([looked, "", *lines])), refresh=True)
+                looks += 1
+                if looks == times:
+                    return
+                call.let_go()
+                time.sleep(every)
+        except KeyboardInterrupt:
+            return
+
+
+@command(cache, "health")
+def cache_health(call: Call) -> None:
+    """Show how the cache of aggregates is."""
+    call.out.item(call.client.get("cache/health", view=call.view))
+
+
+@command(cache, "refresh")
+def refresh(call: Call, no_wait: NoWait = False) -> int:
+    """Refresh the entries of every active tool."""
+    return call.finished(call.client.post("cache/refresh")["run_id"], wait=not no_wait)
+
+
+@command(cache, "delete")
+def delete(call: Call, tool: Tool) -> None:
+    """Invalidate the entries of a tool: they are computed again."""
+    place = call.names.tool(tool)
+    call.client.delete(f"tools/{place}/cache")
+    call.out.say(f"deleted: the entries of {call.names.of_tool(unquote(place))}")

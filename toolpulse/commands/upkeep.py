@@ -1,0 +1,122 @@
+"""`audit`, `migrate`, `backup`, `restore`: work on the store itself, beside an app that runs or without one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from toolpulse.call import Call
+from toolpulse.declare import command
+from toolpulse.failures import FAILED
+from toolpulse.options import ByTool
+
+if TYPE_CHECKING:
+    from services.container import Container
+
+_MOST_SHOWN = 50
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "audit")(audit)
+    command(app, "migrate")(migrate)
+    command(app, "backup")(backup)
+    command(app, "restore")(restore)
+
+
+def audit(
+    call: Call,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair figures, and announce articles.")] = False,
+    tool: ByTool = None,
+) -> int:
+    """Compare what is stored with what it is counted from. Exits with 1 if differences are left."""
+    from toolpulse import local
+
+    target = call.data_folder("audit")
+    checked, repaired, found = local.with_services(target, call.out, lambda app: _audited(app, call, tool, repair))
+    from services.operations.audit_rules import HARMLESS
+
+    wrong = [each for each in found if each["kind"] not in HARMLESS]
+    if call.out.form == "json":
+        call.out.json({"checked": checked, "repaired": repaired, "differences": found})
+    elif call.out.form == "csv":
+        call.out.rows(found, [], none="")
+    else:
+        if found:
+            call.out.table(found[:_MOST_SHOWN], ["kind", "subject", "detail"])
+        more = f", the first {_MOST_SHOWN} are shown" if len(found) > _MOST_SHOWN else ""
+        print(f"{checked} documents checked, {len(wrong)} differences, {repaired} repaired{more}")
+    return FAILED if len(wrong) > repaired else 0
+
+
+async def _audited(app: Container, call: Call, tool: str | None, repair: bool) -> tuple[int, int, list[dict[str, Any]]]:
+    tool_id = None if tool is None else (await app.tools.get(tool)).tool_id
+    section, checked, repaired = "", 0, 0
+    found: list[dict[str, Any]] = []
+    async for part in app.audit.round(tool_id=tool_id, repair=repair):
+        if part.section != section:
+            section = part.section
+            call.out.say(f"{section} ...")
+        checked += part.checked
+        repaired += part.repaired
+        found += [dataclasses.asdict(each) for each in part.differences]
+    return checked, repaired, found
+
+
+def migrate(
+    call: Call, only_list: Annotated[bool, typer.Option("--list", help="List the migrations and run none.")] = False
+) -> None:
+    """Run the migrations that have not been run on the store. The app of a data folder runs them itself."""
+    from toolpulse import local
+
+    target = call.data_folder("migrate")
+    found = local.with_store(target, lambda app: _listed(app) if only_list else _migrated(app))
+    none = "nothing to do: every migration has been run"
+    call.out.rows(found, ["number", "name", "state", "about"], none=none)
+
+
+async def _listed(app: Container) -> list[dict[str, Any]]:
+    from services.operations.migrations.runner import MIGRATIONS, records
+
+    begun = await records(app.store)
+    rows: list[dict[str, Any]] = []
+    for each in MIGRATIONS:
+        record = begun.pop(each.number, None)
+        state = "pending"
+        if record is not None:
+            state = "interrupted" if record.completed_at is None else f"done {record.completed_at:%Y-%m-%d %H:%M} UTC"
+        rows.append({"number": each.number, "name": each.name, "state": state, "about": each.about})
+    later = sorted(begun.items())
+    return rows + [{"number": n, "name": each.name, "state": "unknown here", "about": "run by a newer version"}
+                   for n, each in later]  # fmt: skip
+
+
+async def _migrated(app: Container) -> list[dict[str, Any]]:
+    from services.operations.migrations.runner import run_pending
+
+    return [{"number": each.number, "name": each.name, "state": "done", "about": each.about}
+            async for each in run_pending(app.store, app.clock)]  # fmt: skip
+
+
+def backup(call: Call, target: Annotated[Path, typer.Argument(help="A new folder for the backup.")]) -> None:
+    """Copy the data folder, whose app may run, into a new folder."""
+    from toolpulse import local
+
+    _copied(call, local.copied(call.data_folder("backup"), lambda copies, data: copies.backup(data, target)), target)
+
+
+def restore(call: Call, source: Annotated[Path, typer.Argument(help="The folder of the backup.")]) -> None:
+    """Put a backup into an empty data folder, all of it checked before."""
+    from toolpulse import local
+
+    target = call.data_folder("restore")
+    manifest = local.copied(target, lambda copies, data: copies.restore(source, data))
+    _copied(call, manifest, local.folder_of(target))
+
+
+def _copied(call: Call, manifest: Any, into: Path) -> None:
+    found = {"folder": str(into), "files": len(manifest.files), "size_bytes": manifest.size_bytes,
+             "made_at": f"{manifest.made_at:%Y-%m-%dT%H:%M:%SZ}", "not_included": manifest.not_included}  # fmt: skip
+    call.out.item(found)

@@ -1,0 +1,81 @@
+"""How a command is declared: `command` makes one of a function, and gives it the options that every command has.
+
+The function gets a `Call` first, then what its own signature says. It returns the exit code, or None for 0.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from toolpulse.call import Call
+from toolpulse.failures import WRONG_USAGE, Failure
+from toolpulse.output import Output
+from toolpulse.targets import KEY, MANAGEMENT_KEY, PROFILE, URL, Given
+
+Url = Annotated[str | None, typer.Option("--url", metavar="URL", help=f"The app at this URL, also {URL}; its keys: {KEY}, {MANAGEMENT_KEY}.")]  # fmt: skip  # noqa: E501
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The app of this data folder, running or not [default: .data].")]  # fmt: skip  # noqa: E501
+Profile = Annotated[str | None, typer.Option("--profile", metavar="NAME", help=f"The app that the configuration file names so, also {PROFILE}.")]  # fmt: skip  # noqa: E501
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the app of a data folder; repeatable.")]  # fmt: skip  # noqa: E501
+Json = Annotated[bool, typer.Option("--json", help="Results as JSON, as the API has them.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Results as CSV, with every field.")]
+Full = Annotated[bool, typer.Option("--full", help="With internal fields (view=full of the API).")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR.")]
+
+SHARED = {
+    "app_url": (Url, None), "app_data": (Data, None), "app_profile": (Profile, None), "app_settings": (Set, None),
+    "as_json": (Json, False), "as_csv": (Csv, False), "full": (Full, False), "no_color": (NoColor, False),
+}  # fmt: skip
+"""The options of every command by their parameter, with type and default. They may also stand before the command."""
+
+Run = Callable[..., int | None]
+
+
+def group(about: str) -> typer.Typer:
+    """Commands below one word."""
+    return typer.Typer(help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Run], Run]:
+    """Declares the function as the command `name` of `app`."""
+
+    def declare(run: Run) -> Run:
+        app.command(name)(_with_shared(run))
+        return run
+
+    return declare
+
+
+def _with_shared(run: Run) -> Run:
+    @wraps(run)
+    def invoked(*, ctx: typer.Context, **given: Any) -> None:
+        before: dict[str, Any] = (ctx.find_root().obj or {}).get("shared", {})
+        shared = {name: given.pop(name) or before.get(name) or default for name, (_, default) in SHARED.items()}
+        with call_of(shared) as call:
+            code = run(call, **given)
+        raise typer.Exit(code or 0)
+
+    hints = typing.get_type_hints(run, include_extras=True)
+    _, *own = inspect.signature(run).parameters.values()
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("ctx", kind, annotation=typer.Context)]
+    parameters += [each.replace(kind=kind, annotation=hints[each.name]) for each in own]
+    parameters += [inspect.Parameter(name, kind, default=default, annotation=annotation)
+                   for name, (annotation, default) in SHARED.items()]  # fmt: skip
+    invoked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    invoked.__annotations__ = {each.name: each.annotation for each in parameters}
+    return invoked
+
+
+def call_of(shared: dict[str, Any]) -> Call:
+    if shared["as_json"] and shared["as_csv"]:
+        raise Failure("--json and --csv: give one of them", WRONG_USAGE)
+    form = "json" if shared["as_json"] else "csv" if shared["as_csv"] else "table"
+    given = Given(shared["app_url"], shared["app_data"], shared["app_profile"], shared["app_settings"] or ())
+    return Call(given, Output(form, shared["no_color"]), full=shared["full"])

@@ -1,0 +1,32 @@
+"""Options and arguments that several commands have, under one name and with one meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from toolpulse.call import LISTED
+
+Tool = Annotated[str, typer.Argument(metavar="TOOL", help="Name, alias or id of a tool.")]
+Feed = Annotated[str, typer.Argument(metavar="FEED", help="Name, title, URL or id of a feed.")]
+Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Id of an article, or words that only one has.")]
+Story = Annotated[str, typer.Argument(metavar="STORY", help="Id of a story, or words that only one has.")]
+ByTool = Annotated[str | None, typer.Option("--tool", metavar="TOOL", help="Only about this tool: name, alias or id.")]
+ByFeed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed: name, URL or id.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many; 0 is all.")]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="At or after this time, such as 2026-02-21T20:00:00Z.")]  # fmt: skip  # noqa: E501
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before this time.")]
+Text = Annotated[str | None, typer.Option("--text", metavar="WORDS", help="Only with these words.")]
+Author = Annotated[str, typer.Option("--author", metavar="NAME", help="Who says so.")]
+MaybeAuthor = Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who says so.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the run that does the work.")]
+MaybeFile = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: standard output.")]
+
+
+Period = Literal["HOUR_1", "HOUR_24", "DAY_7", "DAY_30"]
+ByPeriod = Annotated[Period, typer.Option("--period", case_sensitive=False, help="The window.")]
+
+DEFAULT_LIMIT = LISTED

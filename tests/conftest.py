@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from services.logs import configure
 from services.store.sqlite import SqliteStore
+from tests.browser import chromium
 from tests.builders import Watch
 from tests.contract import azurite, cosmos_server
 from tests.documents import NOW
@@ -34,7 +35,7 @@ sys.addaudithook(_stay_on_this_machine)
 
 
 def pytest_report_header() -> list[str]:
-    return [cosmos_server.notice(), azurite.notice()]
+    return [cosmos_server.notice(), azurite.notice(), chromium.notice()]
 
 
 # A run finds what the run before found, on every machine. To look for more: --hypothesis-profile=search

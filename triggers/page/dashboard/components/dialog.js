@@ -1,31 +1,36 @@
 // Questions in front of the page, and actions that need the management key: the key is asked for when one needs it.
-import { html, useEffect, useRef, useState } from "../lib/dom.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/dom.js";
 import { t } from "../i18n/index.js";
 import { Icon } from "./icons.js";
 import { KeyPrompt } from "./states.js";
 
-let open = null;
+let opened = [];
+let number = 0;
 const listeners = new Set();
 
 function show(next) {
-  open = next;
+  opened = next;
   for (const listener of [...listeners]) listener();
 }
 
 /**
  * Opens a dialog and returns what it was closed with; null if it was cancelled. `body(close)` is its content: it calls
- * `close(value)`. `label` names the dialog.
+ * `close(value)`. `label` names the dialog. A dialog may open another one in front of it. The focus goes back to where
+ * it was.
  */
 export function ask(label, body) {
   return new Promise((resolve) => {
-    show({
+    number += 1;
+    const dialog = {
+      id: number,
       label,
       body,
       close: (value = null) => {
-        show(null);
+        show(opened.filter((each) => each !== dialog));
         resolve(value);
       },
-    });
+    };
+    show([...opened, dialog]);
   });
 }
 
@@ -56,17 +61,22 @@ export async function managed(action) {
 
 export function Dialogs() {
   const [, redraw] = useState(0);
-  const element = useRef(null);
   useEffect(() => {
     const listener = () => redraw((count) => count + 1);
     listeners.add(listener);
     return () => listeners.delete(listener);
   }, []);
-  useEffect(() => {
-    if (open && element.current && !element.current.open) element.current.showModal();
-  });
-  if (!open) return null;
-  const { label, body, close } = open;
+  return opened.map((each) => html`<${Dialog} key=${each.id} dialog=${each} />`);
+}
+
+function Dialog({ dialog }) {
+  const { label, body, close } = dialog;
+  const element = useRef(null);
+  useLayoutEffect(() => {
+    const shown = element.current;
+    shown.showModal();
+    return () => shown.close(); // gives the focus back
+  }, []);
   return html`
     <dialog
       class="dialog" ref=${element} aria-label=${label}

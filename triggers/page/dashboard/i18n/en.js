@@ -294,6 +294,7 @@ export default {
   "run.task": "Task",
   "run.show": "Show runs",
   "run.show.all": "All",
+  "run.one": "Run",
   "run.none": "No such run",
   "run.none.text": "A run appears here when a feed brings news, when figures are refreshed, or when somebody asks for work.",
   "run.progress": "{done} so far",

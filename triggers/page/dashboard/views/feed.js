@@ -23,6 +23,7 @@ export default function FeedView({ params }) {
   return html`
     <div class="stack">
       <p class="small"><a href=${href(["feeds"])}>${t("nav.feeds")}</a></p>
+      ${!feed.data && html`<h1>${params.feed}</h1>`}
       <${Live} of=${feed} skeleton=${html`<${Skeleton} lines=${10} height="2rem" />`}>${(data) => html`<${Feed} feed=${data} />`}<//>
     </div>
   `;

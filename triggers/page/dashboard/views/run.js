@@ -18,6 +18,7 @@ export default function RunView({ params }) {
   return html`
     <div class="stack">
       <p class="small"><a href=${href(["runs"])}>${t("nav.runs")}</a></p>
+      ${!run.data && html`<h1>${t("run.one")}</h1>`}
       <${Live} of=${run} skeleton=${html`<${Skeleton} lines=${8} height="2rem" />`}>${(data) => html`<${Run} run=${data} />`}<//>
     </div>
   `;

@@ -32,10 +32,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVERS = {
     ROOT / "tests" / "cosmos_server": "the Cosmos-compatible test server",
     ROOT / "tests" / "azurite": "Azurite, the emulator of Azure Storage",
+    ROOT / "tests" / "browser": "axe-core, the accessibility checks of the browser tests",
 }
 FLOOR = (3, 11)
 # Many tests wait for another process: three workers keep two cores busy.
 ALL_CORES = [f"--numprocesses={(os.cpu_count() or 1) * 3 // 2}", "--dist=worksteal"]
+BROWSER = "tests/browser"
 FAST = ["tests/unit", "tests/properties", "tests/infra", "--ignore=tests/infra/tools", "-m", "not slow"]
 FAST += ["--durations=10", "--durations-min=1"]  # shows the tests that are to be marked as slow
 
@@ -234,12 +236,15 @@ def run(arguments: argparse.Namespace) -> None:
 def test(arguments: list[str]) -> None:
     python = set_up(development=True)
     set_up_servers()
+    pytest = [str(python), "-m", "pytest"]
     options = [each for each in arguments if each != "--fast"]
     if options != arguments:
-        options = [*FAST, *ALL_CORES, *options]
-    elif not options or options[0] == "-m":  # many tests; a few are quicker in one process
-        options = [*ALL_CORES, *options]
-    become([str(python), "-m", "pytest", *options])
+        become([*pytest, *FAST, *ALL_CORES, *options])
+    if options:
+        many = options[0] == "-m"  # many tests; a few are quicker in one process
+        become([*pytest, *(ALL_CORES if many else ()), *options])
+    execute(*pytest, *ALL_CORES)
+    become([*pytest, BROWSER])  # in one process: its tests share an app with demo data
 
 
 def check(arguments: list[str]) -> None:

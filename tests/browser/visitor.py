@@ -17,7 +17,7 @@ Theme = Literal["light", "dark"]
 WIDTHS = (360, 820, 1440)
 THEMES: tuple[Theme, ...] = ("light", "dark")
 BASE = "/api/dashboard"
-VIEWS_WITH_TEXTS = ("", "feeds", "feeds/:feed", "quarantine", "runs", "runs/:run", "health")
+VIEWS_WITH_TEXTS = ("", "tools/:tool", "feeds", "feeds/:feed", "quarantine", "runs", "runs/:run", "health")
 # A request that a test answers with an error, or that fails with the app, is reported by the browser as an error.
 _OF_FAILED_REQUESTS = re.compile(r"Failed to load resource|net::ERR_")
 

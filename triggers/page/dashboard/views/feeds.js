@@ -75,7 +75,7 @@ export default function Feeds({ query, setQuery }) {
   const columns = [
     {
       id: "chosen", name: t("feed.choose"), hideName: true, className: "narrow",
-      cell: (feed) => html`<input type="checkbox" aria-label=${t("feed.choose.one", { name: feed.source_name })} checked=${chosen.has(feed.feed_id)} onChange=${(event) => toggle(feed.feed_id, event.currentTarget.checked)} />`,
+      cell: (feed) => html`<label class="check"><input type="checkbox" aria-label=${t("feed.choose.one", { name: feed.source_name })} checked=${chosen.has(feed.feed_id)} onChange=${(event) => toggle(feed.feed_id, event.currentTarget.checked)} /></label>`,
     },
     {
       id: "name", name: t("feed.name"), hideName: true, className: "whole", value: (feed) => feed.source_name.toLowerCase(),
@@ -147,7 +147,7 @@ function Bulk({ chosen, choose, rows }) {
   const all = (on) => choose(on ? new Set(rows.map((feed) => feed.feed_id)) : new Set());
   return html`
     <div class="bulk" role="group" aria-label=${t("feed.bulk")}>
-      <label class="row"><input type="checkbox" checked=${everything} onChange=${(event) => all(event.currentTarget.checked)} />${chosen.size ? t("feed.chosen", { count: chosen.size, n: number(chosen.size) }) : t("feed.choose.all")}</label>
+      <label class="row"><span class="check"><input type="checkbox" checked=${everything} onChange=${(event) => all(event.currentTarget.checked)} /></span>${chosen.size ? t("feed.chosen", { count: chosen.size, n: number(chosen.size) }) : t("feed.choose.all")}</label>
       ${ACTIONS.map((action) => html`<button key=${action} type="button" class="button button-small" disabled=${!chosen.size} onClick=${() => act(action, [...chosen], () => choose(new Set()))}>${t(`feed.action.${action}`)}</button>`)}
     </div>
   `;

@@ -100,10 +100,10 @@ function Hours({ hours }) {
         </span>`)}
     </div>
     <div class="row between quiet small" aria-hidden="true"><span>${clock(hours[0].hour)}</span><span class="legend"><span><i class="swatch swatch-hits"></i>${t("cache.hits")}</span><span><i class="swatch swatch-misses"></i>${t("cache.misses")}</span></span><span>${clock(hours[hours.length - 1].hour)}</span></div>
-    <table class="visually-hidden"><caption>${t("cache.hours")}</caption>
+    <div class="visually-hidden"><table><caption>${t("cache.hours")}</caption>
       <thead><tr><th scope="col">${t("cache.hour.name")}</th><th scope="col">${t("cache.hits")}</th><th scope="col">${t("cache.misses")}</th><th scope="col">${t("cache.rate")}</th></tr></thead>
       <tbody>${hours.map((each) => html`<tr key=${each.hour}><th scope="row">${full(each.hour)}</th><td>${number(each.hits)}</td><td>${number(each.misses)}</td><td>${rate(each)}</td></tr>`)}</tbody>
-    </table>
+    </table></div>
   `;
 }
 

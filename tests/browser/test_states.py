@@ -63,12 +63,20 @@ def test_hostile_texts_are_texts(app: DemoApp, browsers: Browsers, width: int) -
 
 def test_a_slow_app_shows_a_skeleton_until_it_answers(app: DemoApp, browsers: Browsers) -> None:
     waiting: list[Route] = []
+    answers = [False]
+
+    def hold(route: Route) -> None:
+        if answers[0]:
+            route.continue_()
+        else:
+            waiting.append(route)
+
     with browsers.visit(app) as visit:
-        visit.page.route("**/api/v1/feeds?**", lambda route: waiting.append(route))  # noqa: PLW0108
+        visit.page.route("**/api/v1/feeds?**", hold)
         visit.page.goto(f"{app.url}/api/dashboard/feeds")
         expect(visit.page.locator(".skeleton").first).to_be_visible()
         expect(visit.page.get_by_role("table")).to_have_count(0)
-        visit.page.unroute("**/api/v1/feeds?**")
+        answers[0] = True
         for route in waiting:
             route.continue_()
         expect(visit.page.get_by_role("link", name="The Dev Wire")).to_be_visible()

@@ -17,6 +17,7 @@ Theme = Literal["light", "dark"]
 WIDTHS = (360, 820, 1440)
 THEMES: tuple[Theme, ...] = ("light", "dark")
 BASE = "/api/dashboard"
+expect.set_options(timeout=20_000)
 VIEWS_WITH_TEXTS = ("", "tools/:tool", "feeds", "feeds/:feed", "quarantine", "runs", "runs/:run", "health")
 # A request that a test answers with an error, or that fails with the app, is reported by the browser as an error.
 _OF_FAILED_REQUESTS = re.compile(r"Failed to load resource|net::ERR_")
@@ -42,7 +43,7 @@ class Visit:
 
     def ready(self) -> None:
         self.page.locator("h1").first.wait_for()
-        expect(self.page.locator(".skeleton")).to_have_count(0, timeout=20_000)
+        expect(self.page.locator(".skeleton")).to_have_count(0)
 
     def overflow(self) -> list[str]:
         """The elements that make the page wider than the window; none if it is not."""

@@ -44,7 +44,7 @@ class Web:
         host = request.url.host
         self.asked[host] += 1
         if (self.unreachable and host not in self.intranet) or host in self.down:
-            raise httpx.ConnectTimeout("") if hash(host) % 2 else httpx.ConnectError("")
+            raise httpx.ConnectTimeout("") if sum(host.encode()) % 2 else httpx.ConnectError("")
         if self.proxy is not None and host not in self.intranet:
             status, page = self.proxy
             return httpx.Response(status, stream=httpx.ByteStream(page), headers={"Content-Type": "text/html"})

@@ -88,7 +88,7 @@ export function KeyPrompt({ kind, again, cancel, focus = true }) {
       <label for=${id}>${t("key.label")}</label>
       <div class="row">
         <input
-          id=${id} ref=${input} autofocus=${focus} type="password" class="input" value=${text} autocomplete="off" spellcheck=${false}
+          id=${id} ref=${input} data-focus=${focus || undefined} type="password" class="input" value=${text} autocomplete="off" spellcheck=${false}
           onInput=${(event) => setText(event.currentTarget.value)}
         />
         <button type="submit" class="button button-primary">${t("key.use")}</button>

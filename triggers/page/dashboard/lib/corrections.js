@@ -40,11 +40,11 @@ function Sign({ effect, action, close }) {
   return html`
     <form class="stack tight" onSubmit=${done}>
       <p>${effect}</p>
-      <label class="stack tight">${t("correct.author")}<input class="input" required autofocus=${!authorBefore()} maxlength="100" value=${author} autocomplete="name" onInput=${(event) => setAuthor(event.currentTarget.value)} /></label>
+      <label class="stack tight">${t("correct.author")}<input class="input" required data-focus=${!authorBefore() || undefined} maxlength="100" value=${author} autocomplete="name" onInput=${(event) => setAuthor(event.currentTarget.value)} /></label>
       <label class="stack tight">${t("correct.reason")}<input class="input" maxlength="1000" value=${reason} autocomplete="off" onInput=${(event) => setReason(event.currentTarget.value)} /></label>
       <div class="row end">
         <button type="button" class="button" onClick=${() => close(null)}>${t("key.cancel")}</button>
-        <button type="submit" class="button button-primary" autofocus=${Boolean(authorBefore())}>${action}</button>
+        <button type="submit" class="button button-primary" data-focus=${Boolean(authorBefore()) || undefined}>${action}</button>
       </div>
     </form>
   `;

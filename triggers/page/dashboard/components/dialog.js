@@ -75,6 +75,8 @@ function Dialog({ dialog }) {
   useLayoutEffect(() => {
     const shown = element.current;
     shown.showModal();
+    // Else the first button has the focus, which closes the question.
+    shown.querySelector("[data-focus]")?.focus();
     return () => shown.close(); // gives the focus back
   }, []);
   return html`

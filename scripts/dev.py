@@ -9,6 +9,7 @@
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
     python3 scripts/dev.py vendor              fetch the libraries of the dashboard from npm; --check compares them
     python3 scripts/dev.py openapi [FILE]      write the contract of the API
+    python3 scripts/dev.py screenshots         make the pictures of the dashboard in docs/images (needs Chromium)
     python3 scripts/dev.py lock                resolve requirements*.in into requirements*.txt
 
 Set-up makes a virtual environment and installs the pinned, hashed requirements. It is repeated when these change.
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -277,6 +279,10 @@ def vendor(arguments: list[str]) -> None:
     become([sys.executable, str(ROOT / "scripts" / "vendor.py"), *arguments])
 
 
+def screenshots() -> None:
+    become([str(set_up(development=True)), "-m", "tests.browser.screenshots"])
+
+
 def lock() -> None:
     python = str(set_up(development=True))
     compile_ = [
@@ -321,9 +327,10 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
     commands.add_parser("vendor", help="fetch the libraries of the dashboard from npm: [--check]", add_help=False)
     commands.add_parser("openapi", help="write the contract of the API: [FILE]", add_help=False)
+    commands.add_parser("screenshots", help="make the pictures of the dashboard in docs/images")
     commands.add_parser("lock", help="resolve requirements*.in into requirements*.txt")
     arguments, rest = parser.parse_known_args(argv)
-    if rest and arguments.command not in ("test", "check", "mutate", "openapi", "package", "vendor"):
+    if rest and arguments.command not in PASSED_ON:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -334,22 +341,22 @@ def main(argv: list[str]) -> None:
     arguments, rest = parse(argv)
     if arguments.command == "run":
         run(arguments)
-    elif arguments.command == "test":
-        test(rest)
-    elif arguments.command == "check":
-        check(rest)
-    elif arguments.command == "mutate":
-        mutate(rest)
-    elif arguments.command == "infra":
-        infra()
-    elif arguments.command == "openapi":
-        openapi(rest)
-    elif arguments.command == "package":
-        package(rest)
-    elif arguments.command == "vendor":
-        vendor(rest)
+    elif (plain := PLAIN.get(arguments.command)) is not None:
+        plain()
     else:
-        lock()
+        PASSED_ON[arguments.command](rest)
+
+
+PLAIN: Mapping[str, Callable[[], None]] = {"infra": infra, "screenshots": screenshots, "lock": lock}
+PASSED_ON: Mapping[str, Callable[[list[str]], None]] = {
+    "test": test,
+    "check": check,
+    "mutate": mutate,
+    "openapi": openapi,
+    "package": package,
+    "vendor": vendor,
+}
+"""The commands that take other arguments, such as those of pytest."""
 
 
 if __name__ == "__main__":

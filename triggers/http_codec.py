@@ -13,7 +13,7 @@ import math
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 from urllib.parse import urlsplit
 
 import azure.functions as func
@@ -30,12 +30,10 @@ from models.errors import (
     UnreadableDocument,
     WrongSettings,
 )
-from models.stored import StoredDocument
 from services.logs import log_unreadable
 from services.ports import Listed
 
 P = ParamSpec("P")
-Stored = TypeVar("Stored", bound=StoredDocument)
 Handler = Callable[P, Awaitable[func.HttpResponse]]
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -186,10 +184,6 @@ def list_response(
 ) -> func.HttpResponse:
     """The one shape of every list."""
     return json_response({"items": list(items), "next": cursor, **left_out(unreadable), **more})
-
-
-def page_response(page: Listed[Stored], **more: Any) -> func.HttpResponse:
-    return list_response([item.shown() for item in page.items], page.next, page.unreadable, **more)
 
 
 def lines_response(page: Listed[dict[str, Any]]) -> func.HttpResponse:

@@ -8,12 +8,9 @@ const get = (where, query, options) => send("GET", where, { query, ...options })
 const post = (where, body = {}) => send("POST", where, { body });
 const MANAGED = { management: true };
 
-/** A feed; `url` and `priority` under the names that people post them by. */
-export const feedOf = (raw) => ({ ...raw, url: raw.url ?? raw.feed_url, priority: raw.priority ?? raw.priority_score });
-
 export const operations = {
-  feeds: async () => (await all("feeds")).map(feedOf),
-  feed: async (id) => feedOf(await get(path("feeds", id))),
+  feeds: () => all("feeds"),
+  feed: (id) => get(path("feeds", id)),
   attempts: (id) => get(path("feeds", id, "history"), { limit: 100 }),
   host: (host) => get(path("hosts", host)).catch((error) => (error.kind === "absent" ? null : Promise.reject(error))),
   presets: () => get("presets"),

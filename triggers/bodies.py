@@ -143,7 +143,7 @@ _OF_A_FEED: dict[str, Schema] = {
 _REMOVABLE = ("credential", "daily_limit")
 FEED_PREVIEW = Body(
     "FeedPreviewRequest",
-    {"url": _URL, "credential": _OF_A_FEED["credential"]},
+    {"url": _URL, "credential": _or_null(_OF_A_FEED["credential"])},
     required=("url",),
     examples={"a page": {"url": "https://example.com/news/"}},
 )

@@ -190,10 +190,7 @@ def _file(media_type: str, example: str) -> dict[str, Any]:
     if media_type != "multipart/form-data":
         return {"schema": {"type": "string"}, "example": example}
     file = {"type": "string", "format": "binary"}
-    return {
-        "schema": {"type": "object", "properties": {"file": file}, "required": ["file"]},
-        "example": {"file": example},
-    }
+    return {"schema": {"type": "object", "properties": {"file": file}, "required": ["file"]}}
 
 
 def _responses(endpoint: Declared, schemas: _Schemas, *, has_keys: bool) -> dict[str, Any]:

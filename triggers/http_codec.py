@@ -213,13 +213,19 @@ def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
     return value
 
 
+def _number(text: str) -> float:
+    """JSON has one kind of number: 5.0 is the whole number 5."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
 def json_object(req: func.HttpRequest) -> dict[str, Any]:
     """The JSON object in the body; an empty body is an empty object."""
     body = req.get_body()
     if not body.strip():
         return {}
     try:
-        value = json.loads(body)
+        value = json.loads(body, parse_float=_number)
         json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
     except (ValueError, RecursionError) as error:
         raise InvalidInput("body", f"a JSON object; this is not JSON ({error})") from None

@@ -31,26 +31,41 @@ for name, strategy in {
     "cursor": st.just("none"),
 }.items():
     schemathesis.openapi.format(name, strategy)
+
+
+@schemathesis.serializer("text/x-opml", "text/xml", "application/xml")
+def as_bytes(context: Any, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
 for media_type in ("text/x-opml", "text/xml", "application/xml"):
     schemathesis.openapi.media_type(media_type, st.just(OPML_EXAMPLE.encode()))
 
 
 @schemathesis.hook
-def map_case(context: Any, case: Any) -> Any:
-    """A request that is to be right obeys the rules that join its parameters."""
+def before_call(context: Any, case: Any, kwargs: Any) -> None:
+    """A request that is to be right obeys the rules that join its parameters, or depend on the settings of the app."""
     if case.meta is None or not case.meta.generation.mode.is_positive:
-        return case
-    if isinstance(case.body, dict) and case.body.get("preset") is not None:
-        case.body["values"] = {"package": "httpx"}  # the values that this preset has
-    query = case.query
-    if not query:
-        return case
-    if query.get("cursor") == "none" or case.meta.phase.name.name != "STATEFUL":
-        query.pop("cursor", None)  # only a page makes one: links lead to pages with a cursor
+        return
+    if isinstance(case.body, dict):
+        case.body.pop("credential", None)  # the app has none of these settings
+        case.body.pop("cursor", None)
+        if case.body.get("name") in (case.body.get("aliases") or ()):
+            del case.body["aliases"]  # names of a tool differ
+        case.body.pop("name_rules", None)  # they are for names of the tool
+        if case.body.get("preset") is not None:
+            case.body |= {"preset": "pypi-releases", "values": {"package": "httpx"}}
+    if case.query:
+        _join(case.query, case.operation.path, is_linked=case.meta.phase.name.name == "STATEFUL")
+
+
+def _join(query: dict[str, Any], path: str, *, is_linked: bool) -> None:
+    if query.get("cursor") == "none" or not is_linked:
+        query.pop("cursor", None)  # only a page makes one, and links lead to the page of it
     if "hours" in query:
         query.pop("period", None)  # both may be given if they agree
-    if "shift_hours" in query or case.operation.path.endswith("/movement"):
-        query["from"], query["to"] = (_ago(days=2), _ago(days=1))
+    if path.endswith("/movement"):
+        query["from"], query["to"] = _ago(days=2), _ago(days=1)
     elif "from" in query:
         query.pop("days", None)
         if query.get("to", "~") <= query["from"]:
@@ -58,8 +73,7 @@ def map_case(context: Any, case: Any) -> Any:
     else:
         query.pop("to", None)
     if "since" in query and "until" in query:
-        query["since"], query["until"] = (_ago(days=20), _ago(days=1))
-    return case
+        query["since"], query["until"] = _ago(days=20), _ago(days=1)
 
 
 def _ago(days: int) -> str:

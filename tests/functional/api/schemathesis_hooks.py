@@ -10,7 +10,6 @@ import schemathesis
 from hypothesis import strategies as st
 
 from scripts.demo.cast import PRODUCTS
-from triggers.http_feeds import OPML_EXAMPLE
 
 NAMES = [product.name for product in PRODUCTS]
 WORDS = st.text("abcdefgh ÄéшЖ日本", min_size=1, max_size=30).map(str.strip).filter(bool)
@@ -31,15 +30,6 @@ for name, strategy in {
     "cursor": st.just("none"),
 }.items():
     schemathesis.openapi.format(name, strategy)
-
-
-@schemathesis.serializer("text/x-opml", "text/xml", "application/xml")
-def as_bytes(context: Any, value: Any) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode()
-
-
-for media_type in ("text/x-opml", "text/xml", "application/xml"):
-    schemathesis.openapi.media_type(media_type, st.just(OPML_EXAMPLE.encode()))
 
 
 @schemathesis.hook

@@ -48,6 +48,8 @@ async def test_the_running_app_keeps_its_contract(demo: RunningHost) -> None:
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIGURATION)]
     # unsupported_method: the Functions host itself answers 404 for a method that no function has.
     command += ["run", f"{demo.url}/api/openapi.json", "--checks=all", "--exclude-checks=unsupported_method"]
+    # schemathesis makes no OPML and no YAML, which are bodies that are files. Tests of these endpoints send such files.
+    command += [f"--exclude-operation-id={name}" for name in ("import_feeds", "apply_feeds", "apply_tools")]
     # The phase coverage tries every bound of every field: minutes, for what the unit tests of forms try.
     command.append("--phases=examples,fuzzing,stateful")
     environment = {**host_environment(), "SCHEMATHESIS_HOOKS": HOOKS, "PYTHONPATH": str(ROOT)}

@@ -421,7 +421,8 @@ async def build(
             ),
             grouping_corrections=grouping_corrections,
             grouping_changes=GroupingChanges(
-                *(store, articles, grouping_corrections, moves, workflows, figures.generations, clock)
+                *(store, articles, grouping_corrections, moves, workflows, figures.generations, grouping.announcer),
+                clock,
             ),
             ledger=Ledger(store, grouping_corrections),
             stories=Stories(store, catalog, clock),

@@ -1,8 +1,8 @@
 """Asks for the grouping of articles: sends messages of `group-headlines`, of which one waits at most, and of
 `generate-ideas`.
 
-The `grouping_due_since` of articles is the truth. A message is sent when enough articles are due, or one has been due
-for long. A document, the marker, says that a message waits. The order of steps:
+The `grouping_due_since` of articles is the truth. A message is sent when enough articles are due, one has been due for
+long, or a person has corrected some. A document, the marker, says that a message waits. The order of steps:
     sender    reads the marker, after its articles are due; if there is none, sends a message, then creates the marker;
     grouping  deletes the marker, then reads which articles are due.
 So whoever finds a marker leaves its articles to the message that waits. The marker of a lost message expires, and the
@@ -28,7 +28,7 @@ from services.topology import GENERATE_IDEAS, GROUP_HEADLINES
 
 log = logging.getLogger("toolpulse.stories")
 
-TriggerReason = Literal["threshold_reached", "interval_elapsed"]
+TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
 TRIGGER_REASONS: tuple[TriggerReason, ...] = get_args(TriggerReason)
 GROUP = "processing.group_headlines"
 IDEAS = "processing.generate_ideas"
@@ -142,6 +142,13 @@ class GroupingAnnouncer:
         if not is_over(since + self._interval, now, self._interval):
             return False
         return await self._announce("interval_elapsed", await self._store.count(ARTICLES.name, (DUE,)))
+
+    async def announce_corrected(self) -> bool:
+        """To be called after a person corrected articles or stories: nobody waits for the interval then. Whether a
+        message was sent; none is if one waits already."""
+        if await self._is_announced():
+            return False
+        return await self._announce("corrected", await self._store.count(ARTICLES.name, (DUE,)))
 
     async def begun(self) -> None:
         """To be called before the due articles of a message are read."""

@@ -32,6 +32,7 @@ from services.mentions.writing import MentionWriter, operation_of
 from services.ports import Clock, Store, listed_documents
 from services.runs.driver import CORRECT_GROUPING, PageResult, RunImpossible, Workflows
 from services.store.containers import ARTICLES, MENTIONS
+from services.stories.announcing import GroupingAnnouncer
 from services.stories.corrections import GroupingCorrections
 
 
@@ -151,6 +152,7 @@ class GroupingChanges:
     moves: SourceMoves
     workflows: Workflows
     generations: Generations
+    grouping: GroupingAnnouncer
     clock: Clock
 
     async def split_article(self, article_id: str, source: str, signed: Signed) -> GroupingCorrection:
@@ -263,6 +265,7 @@ class GroupingChanges:
             raise Conflict(after.errors[0] if after.errors else "correction: could not be made")
         if not after.is_finished:
             raise Unavailable("correction: another worker is making it", retry_after=5.0)
+        await self.grouping.announce_corrected()
         return await self.corrections.get(correction_id)
 
     async def _document(self, source_id: str) -> ArticleDocument:

@@ -194,7 +194,10 @@ class World:
         return Worker(
             *(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations),
             *(corrections, correcting),
-            GroupingChanges(store, articles, grouping_corrections, moves, workflows, generations, self.watch),
+            GroupingChanges(
+                *(store, articles, grouping_corrections, moves, workflows, generations, grouping.announcer),
+                self.watch,
+            ),
             grouping,
         )
 

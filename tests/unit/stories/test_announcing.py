@@ -116,6 +116,12 @@ async def test_fewer_articles_are_announced_after_the_interval_by_the_tick(bench
     assert bench.sent() == [("interval_elapsed", 1, 1)]
 
 
+async def test_what_a_person_corrected_is_announced_at_once_unless_a_message_waits(bench: Bench) -> None:
+    await bench.due(1)
+    assert [await bench.announcer.announce_corrected() for _ in range(2)] == [True, False]
+    assert bench.sent() == [("corrected", 1, 1)]
+
+
 async def test_a_message_that_nobody_works_on_counts_as_lost_after_two_minutes(bench: Bench) -> None:
     await bench.due(1)
     bench.watch.advance(minutes=5)
@@ -136,6 +142,7 @@ async def test_an_article_of_a_clock_that_was_ahead_is_announced(bench: Bench) -
 async def test_nothing_due_sends_and_writes_nothing(bench: Bench) -> None:
     assert not await bench.announcer.announce_overdue()
     assert not await bench.announcer.announce_if_many()
+    assert not await bench.announcer.announce_corrected()
     assert bench.queues.sent == {}
 
 

@@ -538,8 +538,8 @@ export default {
   "correct.mute.done": "{source} is muted for {tool}.",
   "correct.split": "Split off",
   "correct.split.effect": { one: "This article leaves the story, and is never put back.", other: "These {n} articles leave the story together, and are never put back." },
-  "correct.split.done": "Split off. The stories follow when they are next put together, within minutes.",
+  "correct.split.done": "Split off. The stories follow within seconds.",
   "correct.join": "Join",
   "correct.join.effect": "The articles of this story and of “{other}” will be one story.",
-  "correct.join.done": "Joined. The stories follow when they are next put together, within minutes.",
+  "correct.join.done": "Joined. The stories follow within seconds.",
 };

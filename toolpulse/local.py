@@ -128,6 +128,8 @@ class LocalApp:
         from models.errors import ToolpulseError
         from scripts.local_host import Refused
 
+        if not self._path.exists():
+            self._out.say(f"{self._path} does not exist: it is made, as an empty data folder")
         try:
             self._lock = _locked(self._path)
             self._log_errors()

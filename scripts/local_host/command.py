@@ -12,6 +12,7 @@ import contextlib
 import io
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -262,7 +263,8 @@ def _summary(functions: Sequence[Function], origin: str) -> str:
 def _to_open(functions: Sequence[Function], url: str, access: Access, worth_opening: Sequence[str]) -> list[str]:
     """Lines about the paths that a browser can open, which gives no key."""
     gets = {
-        each.route.template
+        # The function of a path and all below it also answers that path.
+        re.sub(r"/\{\*\w+\}$", "", each.route.template)
         for each in functions
         if each.route is not None and each.route.takes("GET") and access.lets(each.auth_level, None)
     }

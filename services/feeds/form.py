@@ -35,7 +35,7 @@ STORED_AS: Mapping[str, str] = {name: name for name in FIELDS} | {
 }
 """The field of Feed by the name under which it is posted."""
 
-RESERVED_IDS = (*(api.name for api in NEWS_APIS), "import", "export", "bulk", "preview")
+RESERVED_IDS = (*(api.name for api in NEWS_APIS), "apply", "import", "export", "bulk", "preview")
 DISABLED_BY_HAND = "disabled by an administrator"
 
 _REMOVABLE = ("credential", "daily_limit")

@@ -57,6 +57,7 @@ async def test_lines_are_short_and_polling_is_quiet(tmp_path: Path) -> None:
     assert "Functions.clean_up" not in seen
     assert "queue_depth" not in seen
     assert re.search(r"^\d+ functions \(\d+ HTTP, \d+ timer, \d+ queue\), listed at ", seen)
+    assert re.search(r"^Open http://\S+/api/dashboard$", seen, re.M)
     assert len(seen.splitlines()) < 25
 
 

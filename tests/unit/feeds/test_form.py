@@ -92,6 +92,7 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         *(("feed_id", api.name) for api in NEWS_APIS),
         ("feed_id", "Export"),
         ("feed_id", "import"),
+        ("feed_id", "apply"),
         ("feed_id", 5),
         ("priority", 0),
         ("priority", -1),

@@ -137,7 +137,9 @@ def _rule(one: Signature, other: Signature, shared: int, share: float | None, he
 
 
 def _is_own(one: Signature, other: Signature) -> bool:
-    return bool(one.publisher) and one.publisher == other.publisher
+    """Whether one publisher has both. Where neither is known, nothing says that they are two: all videos of a channel
+    have its standing text."""
+    return one.publisher == other.publisher
 
 
 def _shared_lead(one: Signature, other: Signature) -> tuple[int, float | None]:

@@ -262,3 +262,15 @@ def test_the_reports_of_two_days_on_the_markets_stay_apart() -> None:
 )
 def test_short_headlines_of_names_and_usual_words_that_many_write_must_be_equal(one: str, other: str) -> None:
     assert rule(article(one), article(other, "", "two.example", 3)) is None
+
+
+def test_what_no_publisher_is_known_of_counts_as_one_publishers() -> None:
+    """A platform's videos: the description of each has one sentence of its own, and the channel's standing text."""
+    videos = [
+        article("Former minister Quuxa dies | UB", f"Quuxa died on Sunday, aged 68. {LEAD}", ""),
+        article("All-civilian crew is back | UB", f"Four amateurs are back on Earth. {LEAD}", "", hours=1),
+    ]
+    assert rule(*videos) is None
+    assert rule(article(HEADLINE, LEAD, ""), article("Ferries move to the fish market", LEAD, "")) is None
+    assert rule(article(HEADLINE, LEAD, ""), article(HEADLINE, LEAD, "", hours=2)) == "same_lead"
+    assert rule(article(HEADLINE, LEAD, ""), article("Ferries move to the fish market", LEAD)) == "same_lead"

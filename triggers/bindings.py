@@ -21,6 +21,7 @@ from services import container, deadline
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
+from triggers.compression import compressed
 from triggers.declared import DECLARED, Answer, Body, Declared, File
 from triggers.http_codec import JSON, with_problem_responses, wrong_media_type
 from triggers.parameters import Parameter, check_query
@@ -85,7 +86,7 @@ def endpoint(
                 handler=checked,
             )
         )
-        function = traced(with_problem_responses(with_container(checked)))
+        function = traced(compressed(with_problem_responses(with_container(checked))))
         methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
         path = f"v1/{route}".rstrip("/")
         return blueprint.route(route=path, methods=methods, auth_level=MANAGE if managed else READ)(function)

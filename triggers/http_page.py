@@ -3,8 +3,12 @@
 Every path that is no asset gets the page, which shows the view that the path names.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import azure.functions as func
 
+from triggers.compression import accepts_gzip
 from triggers.page_files import PageFile, PageFiles, shipped_files
 
 page_http = func.Blueprint()
@@ -30,6 +34,14 @@ SECURITY = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+TOOL_VIEW = tuple(
+    f"dashboard/{name}.js"
+    for name in (
+        *("views/tool", "views/tool/articles", "views/tool/made_of", "views/tool/stories", "views/tool/why"),
+        *("lib/series", "lib/corrections", "lib/marks"),
+    )
+)
+"""What the view of a tool needs besides the modules that the page names for every view."""
 KEPT_FOR_GOOD = "public, max-age=31536000, immutable"
 ASKED_AGAIN = "no-cache"
 
@@ -40,7 +52,7 @@ async def get_dashboard(req: func.HttpRequest) -> func.HttpResponse:
     found = file_at(shipped_files(), path)
     if found is None:
         return func.HttpResponse("There is no such file.\n", status_code=404, headers={"Cache-Control": "no-store"})
-    return file_response(req, *found)
+    return file_response(req, *found, modules_ahead(shipped_files(), path))
 
 
 def file_at(files: PageFiles, path: str) -> tuple[PageFile, str] | None:
@@ -55,20 +67,22 @@ def file_at(files: PageFiles, path: str) -> tuple[PageFile, str] | None:
     return asset, KEPT_FOR_GOOD if version == files.digest else ASKED_AGAIN
 
 
-def file_response(req: func.HttpRequest, file: PageFile, cache_control: str) -> func.HttpResponse:
-    headers = {**SECURITY, "Cache-Control": cache_control, "ETag": file.etag, "Vary": "Accept-Encoding"}
+def modules_ahead(files: PageFiles, path: str) -> dict[str, str]:
+    """The header by which a browser loads the modules of a tool's view at once: it would find them one after the
+    other, since each is named by the one before."""
+    if not path.startswith("tools/"):
+        return {}
+    links = (f"</api/dashboard/{ASSETS}{files.digest}/{name}>; rel=modulepreload" for name in TOOL_VIEW)
+    return {"Link": ", ".join(links)}
+
+
+def file_response(
+    req: func.HttpRequest, file: PageFile, cache_control: str, more: Mapping[str, str] = MappingProxyType({})
+) -> func.HttpResponse:
+    headers = {**SECURITY, "Cache-Control": cache_control, "ETag": file.etag, "Vary": "Accept-Encoding", **more}
     if req.headers.get("If-None-Match", "").removeprefix("W/") == file.etag:
         return func.HttpResponse(status_code=304, headers=headers)
     content = file.content
     if accepts_gzip(req.headers.get("Accept-Encoding", "")):
         content, headers["Content-Encoding"] = file.zipped, "gzip"
     return func.HttpResponse(content, headers=headers, mimetype=file.media_type, charset="utf-8")
-
-
-def accepts_gzip(header: str) -> bool:
-    """Whether `Accept-Encoding` names gzip, and not with the weight 0."""
-    for each in header.lower().split(","):
-        name, _, weight = each.replace(" ", "").partition(";")
-        if name in ("gzip", "*"):
-            return weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False

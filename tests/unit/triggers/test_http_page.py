@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import posixpath
 import re
 import subprocess
 import sys
@@ -12,13 +13,14 @@ import pytest
 
 from scripts import package, vendor
 from tests.hosting import ROOT
+from triggers.compression import accepts_gzip
 from triggers.http_page import (
     ASKED_AGAIN,
     KEPT_FOR_GOOD,
-    accepts_gzip,
     file_at,
     file_response,
     get_dashboard,
+    modules_ahead,
     page_http,
 )
 from triggers.page_files import FOLDER, PageFiles, read_files
@@ -53,6 +55,23 @@ def test_an_asset_is_kept_for_good_under_the_digest_of_all_files(files: PageFile
 )
 def test_only_files_that_were_read_are_served(files: PageFiles, path: str) -> None:
     assert file_at(files, path) is None
+
+
+def loaded_by(files: PageFiles, name: str, seen: set[str]) -> set[str]:
+    """The module and all that it imports at once."""
+    if name not in seen:
+        seen.add(name)
+        for found in re.findall(r'from "(\.[^"]+)"', files.assets[name].content.decode()):
+            loaded_by(files, posixpath.normpath(posixpath.join(posixpath.dirname(name), found)), seen)
+    return seen
+
+
+def test_the_page_of_a_tool_names_all_modules_of_its_view_ahead(files: PageFiles) -> None:
+    begun = f"/api/dashboard/assets/{files.digest}/"
+    ahead = set(re.findall(rf"<{begun}([^>]+)>; rel=modulepreload", modules_ahead(files, "tools/Nimbry")["Link"]))
+    for_all = set(re.findall(rf'modulepreload" href="{begun}([^"]+)"', files.page.content.decode()))
+    assert loaded_by(files, "dashboard/views/tool.js", set()) - for_all == ahead
+    assert modules_ahead(files, "feeds") == {}
 
 
 def test_the_digest_changes_with_any_file(tmp_path: Path) -> None:

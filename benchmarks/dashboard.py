@@ -101,31 +101,31 @@ def article_at(number: int, at: datetime, tool_names: str) -> Article:
     headline = f"Report {number}: what {tool_names} changed for its users"
     url = f"https://publisher-{number % 40}.example/{number}"
     source, words = f"source-{number % 50}", f"{tool_names} is a joy to use, people say. It was slow before."
-    times = {"published_at": at, "scraped_at": at}
+    times: dict[str, Any] = {"published_at": at, "scraped_at": at}
     said = SourceAttribution(article_id=str(number), url=url, crawl_timestamp=at, original_headline=headline, **times)
     reading = CanonicalReading(
         source=source, observation_id=f"obs:{number}", headline=headline, url=url, revision="r1", **times
     )
-    return Article(
-        dedup_key=dedup_key(normalize_headline(headline), at.date()),
-        normalized_headline=normalize_headline(headline),
-        sources=(source,),
-        source_attribution={source: said},
-        canonical=reading,
+    fields: dict[str, Any] = {
         **{"created_at": at, "updated_at": at, "timestamp": at, "headline": headline, "text_for_analysis": words},
+        **{"dedup_key": dedup_key(normalize_headline(headline), at.date())},
+        **{"normalized_headline": normalize_headline(headline), "canonical": reading},
+        **{"sources": (source,), "source_attribution": {source: said}},
         **{"status": "analyzed", "sentiment": "neutral", "score": 0.9, "polarity": 0.0, "analyzed_at": at, **ANALYZER},
-    )
+    }
+    return Article(**fields)
 
 
 def mention_of(tool_id: str, article: Article, number: int, chance: random.Random) -> SentimentScore:
     said = chance.choices(list(POLARITY), (5, 3, 2))[0]
     reading = article.canonical
-    return SentimentScore(
+    fields: dict[str, Any] = {
         **{"created_at": article.timestamp, "updated_at": article.timestamp, "published_at": article.timestamp},
         **{"tool_id": tool_id, "source_id": article.source_id, "sentiment": said, "score": 0.9, **ANALYZER},
         **{"polarity": POLARITY[said], "revision": "r1", "source": reading.source, "headline": article.headline},
         **{"url": reading.url, "publisher_id": f"publisher-{number % 40}.example"},
-    )
+    }
+    return SentimentScore(**fields)
 
 
 async def fill(data: Path, tools: int, articles: int, feeds: int) -> None:

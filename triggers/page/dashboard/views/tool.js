@@ -29,9 +29,14 @@ export default function ToolView({ params, query, setQuery }) {
 const Waiting = () => html`
   <div class="stack">
     <${Skeleton} lines=${1} height="2rem" />
-    <div class="tiles">${[1, 2, 3, 4].map((each) => html`<div key=${each} class="tile"><${Skeleton} lines=${2} label="" /></div>`)}</div>
-    <div class="card"><${Skeleton} lines=${1} height="20rem" label="" /></div>
+    <${FiguresWaiting} />
   </div>
+`;
+
+/** As high as the figures and the chart, so that what is below them stays where it is. */
+const FiguresWaiting = () => html`
+  <div class="tiles figures">${[1, 2, 3, 4, 5, 6].map((each) => html`<div key=${each} class=${each === 1 ? "tile lead" : "tile"}><${Skeleton} lines=${3} height="1.5rem" label="" /></div>`)}</div>
+  <div class="card"><${Skeleton} lines=${1} height="25rem" /></div>
 `;
 
 function Tool({ tool, query, setQuery }) {
@@ -62,7 +67,7 @@ function Tool({ tool, query, setQuery }) {
         </div>
         <${Segments} label=${t("period.label")} value=${isNamed ? query.period : ""} options=${Object.keys(RANGES).map((each) => [each, known(`period.${each}`, known(`tool.range.${each}`, each))])} onChange=${(period) => setQuery({ period, from: "", to: "", since: "", until: "" })} />
       </div>
-      <${Live} of=${history} skeleton=${html`<div class="card"><${Skeleton} lines=${1} height="24rem" /></div>`}>
+      <${Live} of=${history} skeleton=${html`<${FiguresWaiting} />`}>
         ${(found) => html`
           <${Figures} figure=${(isCached && aggregate.data) || found.total} change=${found.change} complete=${found} />
           <${Chart} tool=${tool} history=${found} range=${shown} chosen=${chosen} choose=${choose} zoom=${zoom} />

@@ -14,6 +14,7 @@ from services.ports import Query, Store, Where, pages, readable
 from services.store.containers import FEEDS
 
 _PAGE = 500
+_ADDED = ("host", "name_key", "words")
 
 
 async def run(store: Store, now: datetime) -> None:
@@ -21,6 +22,6 @@ async def run(store: Store, now: datetime) -> None:
     async for page in pages(store, FEEDS.name, Query((Where("entity_type", "eq", "Feed"),), limit=_PAGE)):
         for document in page.items:
             feed = readable(document, Feed.from_document)
-            if feed is not None and any(name not in document for name in Feed.COMPUTED):
+            if feed is not None and any(name not in document for name in _ADDED):
                 with suppress(ChangedMeanwhile):
                     await store.replace(FEEDS.name, feed.to_document(), document["_etag"])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from models.errors import ChangedMeanwhile, InvalidInput, NotFound
+from models.resources.runs import RunResource
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
 from services.runs import rules
@@ -453,7 +454,7 @@ async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(e
     found = await engine.get("r")
     attempts = await engine.attempts("r")
     assert [(each.subject, each.attempt_no) for each in attempts] == [("a", 1), ("b", 1), ("b", 2)]
-    fields = found.shown()
+    fields = RunResource.of(found).shown()
     assert (fields["batch_id"], fields["completed_at"]) == ("r", "2026-02-21T20:00:02Z")
     assert fields["metrics"]["collision_rate"] == 0.2
 

@@ -200,7 +200,7 @@ class FeedsSection:
         if not found:
             return []
         since = await counted_since(self.store)
-        if since is not None and feed.created_at <= since and counted < feed.total_articles_fetched:
+        if since is not None and feed.created_at < since and counted < feed.total_articles_fetched:
             return []
         # The observations of a feed that was removed, and added again, do not count for the new one.
         query = Query(where, order="by_attempt", limit=_PAGE)

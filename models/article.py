@@ -146,19 +146,34 @@ class SourceAttribution(Value):
     the same article; older documents lack these fields.
     """
 
-    article_id: Text
-    url: WebUrl
-    crawl_timestamp: Time
-    original_headline: Text
-    source_name: Text | None = None
-    publisher_url: WebUrl | None = None
-    source_priority: Count | None = None
-    published_at: Time | None = None
-    scraped_at: Time | None = None
-    revision: Text | None = None
-    language: Language | None = None
-    added_by_run: IdPart | None = None
-    joined_by: JoinRule | None = None
+    article_id: Text = Field(description="The source's own id for the entry; the URL if the source gives none.")
+    url: WebUrl = Field(description="The link of the entry.")
+    crawl_timestamp: Time = Field(description="When the article was first seen at this source.")
+    original_headline: Text = Field(description="The source's headline when the article was first seen there.")
+    source_name: Text | None = Field(
+        default=None, description="The publisher, if the source names another one than itself."
+    )
+    publisher_url: WebUrl | None = Field(
+        default=None,
+        description="The address that the source gives for that publisher; null if it is on the host of `url`.",
+    )
+    source_priority: Count | None = Field(default=None, description="The source's priority.")
+    published_at: Time | None = Field(default=None, description="The publication time that the source gives.")
+    scraped_at: Time | None = Field(default=None, description="When the source's present version was first seen.")
+    revision: Text | None = Field(default=None, description="Hash of headline, text and tags of that version.")
+    language: Language | None = Field(
+        default=None, description="The language of that version; null in articles of earlier versions."
+    )
+    added_by_run: IdPart | None = Field(default=None, description="The run that added the source to the article.")
+    joined_by: JoinRule | None = Field(
+        default=None,
+        description="The rule by which the source is in the article: `first` brought it; or it has in common "
+        "with it `own_id` (the source's own id for the entry), `url` (the link of an entry of "
+        "another source), `headline_and_day` (normalized headline and day of publication), or "
+        "`url_in_key` (these and the link: the headline is too short, or the source had another "
+        "article with it). `person`: a person made the source an article of its own. Null in "
+        "articles of earlier versions.",
+    )
 
 
 class FullText(Value):
@@ -180,18 +195,27 @@ class CanonicalReading(Value):
     `article_id` is the source's id for the article; older documents lack it.
     """
 
-    source: SourceKey
-    source_priority: Count = LOWEST_PRIORITY
-    observation_id: IdPart
-    article_id: Text | None = None
-    headline: Text
-    url: WebUrl
-    published_at: Time
-    scraped_at: Time
-    revision: Text
-    publisher: Text | None = None
-    publisher_url: WebUrl | None = None
-    language: Language | None = None
+    source: SourceKey = Field(
+        description="The source with the lowest `source_priority`, of equal ones the one with the latest `scraped_at`."
+    )
+    source_priority: Count = Field(default=LOWEST_PRIORITY, description="Its priority.")
+    observation_id: IdPart = Field(description="The observation with the text.")
+    article_id: Text | None = Field(
+        default=None, description="The source's own id for the entry; null in articles of earlier versions."
+    )
+    headline: Text = Field(description="As the source wrote it.")
+    url: WebUrl = Field(description="The link of the entry.")
+    published_at: Time = Field(description="The publication time that the source gives.")
+    scraped_at: Time = Field(description="When this version was first seen.")
+    revision: Text = Field(description="Hash of headline, text and tags.")
+    publisher: Text | None = Field(
+        default=None, description="The publisher that the source names; null if it is the source itself."
+    )
+    publisher_url: WebUrl | None = Field(
+        default=None,
+        description="The address that the source gives for the publisher; null if it is on the host of `url`.",
+    )
+    language: Language | None = Field(default=None, description="Its language; null in articles of earlier versions.")
 
 
 class Article(ScoredDocument):

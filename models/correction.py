@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from models.stored import StoredDocument
 from models.tool import ToolId, normalize_name
@@ -43,39 +43,57 @@ def phrase_correction(phrase: str) -> str:
 class AnalyzerJudgement(Value):
     """What an analyzer said of a mention: the fields of a SentimentScore under the same names."""
 
-    sentiment: Sentiment | None = None
-    score: Share | None = None
-    polarity: Polarity | None = None
-    unscored_reason: UnscoredReason | None = None
+    sentiment: Sentiment | None = Field(
+        default=None,
+        description="`positive`, `negative` or `neutral`: the most probable of the three; null if the words "
+        "could not be scored.",
+    )
+    score: Share | None = Field(
+        default=None, description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
+    )
+    polarity: Polarity | None = Field(
+        default=None, description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = Field(
+        default=None,
+        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language; null if "
+        "there is one.",
+    )
 
 
 class VersionedJudgement(AnalyzerJudgement):
-    analyzer: Text
-    analyzer_version: Text
+    analyzer: Text = Field(description="The analyzer that judged it.")
+    analyzer_version: Text = Field(description="The version of that analyzer.")
 
 
 class JudgedPassage(Value):
     """A headline or sentence. `names` are the places that name the tool, `other_names` those that name other tools:
     their start and end in `text`."""
 
-    text: Text
-    names: tuple[tuple[Count, Count], ...] = ()
-    other_names: tuple[tuple[Count, Count], ...] = ()
+    text: Text = Field(description="The headline or sentence.")
+    names: tuple[tuple[Count, Count], ...] = Field(
+        default=(), description="Start and end of each name of the tool in `text`, in characters."
+    )
+    other_names: tuple[tuple[Count, Count], ...] = Field(
+        default=(), description="Start and end of each name of another tool in `text`."
+    )
 
 
 class PastVerdict(Value):
     """An earlier verdict on the same subject. `tool_id` is set if it was made on a tool that was merged since."""
 
-    verdict: Verdict
-    label: Sentiment | None = None
-    reason: Text | None = None
-    author: Text
-    made_at: Time
-    made_by_run: IdPart
-    tool_id: ToolId | None = None
-    undone_at: Time | None = None
-    undone_by: Text | None = None
-    undone_reason: Text | None = None
+    verdict: Verdict = Field(description="What the person said.")
+    label: Sentiment | None = Field(
+        default=None, description="The sentiment that the person gave, or confirmed by `right`; otherwise null."
+    )
+    reason: Text | None = Field(default=None, description="Why, in the person's words.")
+    author: Text = Field(description="Who said so.")
+    made_at: Time = Field(description="When the verdict was asked for.")
+    made_by_run: IdPart = Field(description="The run that made it.")
+    tool_id: ToolId | None = Field(default=None, description="Set if the verdict was on a tool that was merged since.")
+    undone_at: Time | None = Field(default=None, description="When it was undone; null if it was replaced.")
+    undone_by: Text | None = Field(default=None, description="Who undid it.")
+    undone_reason: Text | None = Field(default=None, description="Why it was undone.")
 
 
 class Correction(StoredDocument):

@@ -21,10 +21,15 @@ class FetchHours(Value):
     fetch was made; null in feeds that an earlier version stored, which are taken to have made all that were expected.
     """
 
-    last: Hour
-    expected: Bits
-    succeeded: Bits
-    attempted: Bits | None = None
+    last: Hour = Field(description="The UTC hour of the last fetch.")
+    expected: Bits = Field(
+        description="As bits, the lowest for `last`: the hours in which a fetch was made, or was due and not made."
+    )
+    succeeded: Bits = Field(description="As bits: the hours in which a fetch succeeded.")
+    attempted: Bits | None = Field(
+        default=None,
+        description="As bits: the hours in which a fetch was made; null in feeds that an earlier version stored.",
+    )
 
 
 def _with_attempted(bits: Any) -> Any:

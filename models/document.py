@@ -57,17 +57,19 @@ def eligibility_of(validation: ValidationStatus, acquisition: AcquisitionStatus)
 class Locator(Value):
     """An address of the text."""
 
-    kind: Literal["URL", "ARCHIVE", "OTHER"]
-    value: Text
-    role: Literal["PRIMARY", "MIRROR"] = "PRIMARY"
+    kind: Literal["URL", "ARCHIVE", "OTHER"] = Field(description="What kind of address it is.")
+    value: Text = Field(description="The address.")
+    role: Literal["PRIMARY", "MIRROR"] = Field(
+        default="PRIMARY", description="`PRIMARY`: the address of the page. `MIRROR`: another one of the same text."
+    )
 
 
 class OpenAttempt(Value):
     """The try that a worker has begun: it becomes an Attempt of this run."""
 
-    run_id: IdPart
-    attempt_no: Count
-    started_at: Time
+    run_id: IdPart = Field(description="The run.")
+    attempt_no: Count = Field(description="The number of the try.")
+    started_at: Time = Field(description="When it began.")
 
 
 class _OfArticle(StoredDocument):
@@ -178,8 +180,8 @@ class DocumentProduct(_OfArticle):
 class CreatedBy(Value):
     """The workflow and the run that made a file."""
 
-    workflow: Text
-    job_run_id: IdPart
+    workflow: Text = Field(description="The workflow.")
+    job_run_id: IdPart = Field(description="The run.")
 
 
 class FileObject(_OfArticle):

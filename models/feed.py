@@ -185,12 +185,19 @@ class FeedAttempt(Value):
     added are in the feed's total already; None until an interrupted attempt was counted. `alone`: while the attempt was
     under way, its worker worked on no other feed of the message, and nothing shows that the worker outlived it."""
 
-    run_id: IdPart
-    attempt_no: Annotated[int, Field(strict=True, ge=1)]
-    task_name: IdPart
-    started_at: Time
-    counted: Count | None = None
-    alone: Flag = False
+    run_id: IdPart = Field(description="The run.")
+    attempt_no: Annotated[int, Field(strict=True, ge=1)] = Field(description="The number of the try.")
+    task_name: IdPart = Field(description="The task, as in an attempt.")
+    started_at: Time = Field(description="When the attempt began.")
+    counted: Count | None = Field(
+        default=None,
+        description="How many articles of this attempt `total_articles_fetched` contains; null: not counted yet.",
+    )
+    alone: Flag = Field(
+        default=False,
+        description="The worker worked on no other feed of its message, and nothing shows that the worker "
+        "outlived the attempt: three such attempts in a row disable the feed.",
+    )
 
 
 class Feed(StoredDocument):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from models.correction import AnalyzerJudgement, Verdict
 from models.scored import ScoredDocument, WordsJudgement
@@ -22,10 +22,15 @@ class Match(Value):
     that was scored (the article's `scored_text`). Older mentions lack them, and tags have none.
     """
 
-    name: Text
-    kind: MatchKind
-    where: MatchPart
-    positions: tuple[tuple[Count, Count], ...] = ()
+    name: Text = Field(description="The name as it is written in the article.")
+    kind: MatchKind = Field(description="`NAME`, `ALIAS`, `KEYWORD`, `TICKER` or `SOURCE_TAG`.")
+    where: MatchPart = Field(description="`HEADLINE`, `TEXT` or `TAGS`.")
+    positions: tuple[tuple[Count, Count], ...] = Field(
+        default=(),
+        description="The first ten places of the name: start and end, in characters (Unicode code points), in "
+        "the mention's `headline` or in the text that was scored (`scored_text` of the article). "
+        "Empty for tags, and in mentions of earlier versions.",
+    )
 
 
 def scored_by(analyzer: str, version: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from models.stored import StoredDocument
 from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agreeing_polarity
@@ -14,10 +14,22 @@ from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agr
 class WordsJudgement(Value):
     """The sentiment of words that some source wrote: the fields of a ScoredDocument under the same names."""
 
-    sentiment: Sentiment | None = None
-    score: Share | None = None
-    polarity: Polarity | None = None
-    unscored_reason: UnscoredReason | None = None
+    sentiment: Sentiment | None = Field(
+        default=None,
+        description="`positive`, `negative` or `neutral`: the most probable of the three; null if the words "
+        "could not be scored.",
+    )
+    score: Share | None = Field(
+        default=None, description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
+    )
+    polarity: Polarity | None = Field(
+        default=None, description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = Field(
+        default=None,
+        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language; null if "
+        "there is one.",
+    )
 
 
 class ScoredDocument(StoredDocument):

@@ -25,9 +25,13 @@ class Side(Value):
     """Articles that mention the tool, with their publishers (null if they are not known) and their average sentiment:
     null if none was scored."""
 
-    articles: Count = 0
-    publishers: Count | None = None
-    average_sentiment: Polarity | None = None
+    articles: Count = Field(default=0, description="How many articles mention the tool.")
+    publishers: Count | None = Field(
+        default=None, description="How many publishers these are of; null if that is not known."
+    )
+    average_sentiment: Polarity | None = Field(
+        default=None, description="Mean `polarity` of their scored mentions; null if none was scored."
+    )
 
 
 NOBODY = Side(articles=0, publishers=0)

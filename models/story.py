@@ -52,11 +52,13 @@ class Reason(Value):
     compared, by name; `with_article` is the article that it was compared with.
     """
 
-    rule: Text
-    score: Share | None = None
-    fields: dict[Text, float | str | None] = Field(default_factory=dict)
-    with_article: IdPart | None = None
-    correction_id: IdPart | None = None
+    rule: Text = Field(description="The rule that put them together; `person`: a person did.")
+    score: Share | None = Field(
+        default=None, description="How alike they are by this rule, 0 to 1; null if the rule has no such figure."
+    )
+    fields: dict[Text, float | str | None] = Field(default_factory=dict, description="What the rule compared, by name.")
+    with_article: IdPart | None = Field(default=None, description="The article that it was compared with.")
+    correction_id: IdPart | None = Field(default=None, description="The correction, if a person said so.")
 
 
 class _OfStories(StoredDocument):

@@ -49,8 +49,10 @@ def is_tool_id(text: str) -> bool:
 class NameRule(Value):
     """When a name counts: only in the same case, and only near one of the words in `context`, if there are any."""
 
-    case_sensitive: Flag = False
-    context: tuple[Text, ...] = ()
+    case_sensitive: Flag = Field(default=False, description="Whether the name counts only in this case.")
+    context: tuple[Text, ...] = Field(
+        default=(), description="The name counts only near one of these words; empty: everywhere."
+    )
 
 
 class Reviews(Value):

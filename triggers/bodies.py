@@ -83,14 +83,16 @@ _TAGS: Schema = {
     "type": "array",
     "maxItems": MOST_TAGS,
     "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"},
-    "description": "Tags. A slash separates levels, as in News/World. A change replaces all.",
+    "description": "Tags, none of them with a comma. A slash separates levels, as in News/World. A change "
+    "replaces all.",
 }
 _URL: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": LONGEST_URL,
     "format": "web-url",
-    "description": "The URL of a feed, or of a web page that links to its feed. Only its form is checked at once.",
+    "description": "The URL of a feed, or of a web page that links to its feed: `http` or `https`, without user or "
+    "password. `feed:https://…` and `feed://…` mean `https://…` and `http://…`. Only its form is checked at once.",
 }
 _OF_A_FEED: dict[str, Schema] = {
     "url": _URL,
@@ -123,20 +125,21 @@ _OF_A_FEED: dict[str, Schema] = {
         "type": "string",
         "pattern": "^FEED_CREDENTIAL_[A-Z0-9_]+$",
         "description": "The name of a setting with the value `basic USER:PASSWORD` or `header NAME: VALUE`. "
-        "400 if the app has no such setting.",
+        "400 if the app has no such setting: add the setting first. Null in a change removes it.",
     },
     "daily_limit": {
         "type": "integer",
         "minimum": 1,
         "maximum": HIGHEST_LIMIT,
         "description": "The new articles that the feed may bring in a day. If absent, the limit follows from its "
-        "history.",
+        "history. Null in a change removes it.",
     },
     "full_text": {
         "type": "string",
         "enum": list(get_args(FullTextChoice)),
-        "description": "Whether the text of the page behind an entry is acquired and scored: `never` (if absent), "
-        "`short` (if the entry has fewer than 600 characters of text), or `always`.",
+        "description": "Whether the text of the page behind an entry is acquired and scored: `never` (if "
+        "absent), `short` (if the entry has fewer than 600 characters of text), or `always`. It holds for "
+        "entries that are new or edited from then on.",
     },
     "tags": _TAGS,
 }
@@ -154,7 +157,13 @@ NEW_FEED = Body(
     "NewFeed",
     {
         **{name: _or_null(schema) for name, schema in _OF_A_FEED.items()},
-        "feed_id": _or_null({**FEED_ID, "description": "It never changes. If absent, it follows from the URL."}),
+        "feed_id": _or_null(
+            {
+                **FEED_ID,
+                "description": "It never changes. If absent, it is 16 characters that follow from the URL. Not "
+                "`tiingo`, `finnhub`, `apply`, `import`, `export`, `bulk` or `preview`.",
+            }
+        ),
         "preset": _or_null(
             {"type": "string", "format": "preset", "description": "Instead of `url`: a preset by name."}
         ),
@@ -196,12 +205,28 @@ BULK = Body(
             "minProperties": 1,
             "additionalProperties": False,
             "properties": {
-                "verdict": {"type": "string", "enum": list(VERDICTS)},
-                "tag": {"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"},
-                "host": {"type": "string", "format": "host"},
-                "enabled": {"type": "boolean"},
-                "text": {"type": "string", "format": "words"},
-                "ids": {"type": "array", "items": FEED_ID, "minItems": 1, "maxItems": MOST_IDS},
+                "verdict": {"type": "string", "enum": list(VERDICTS), "description": "The verdict on the feed."},
+                "tag": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": LONGEST_TAG,
+                    "format": "tag",
+                    "description": "A tag of the feed.",
+                },
+                "host": {"type": "string", "format": "host", "description": "The host that the feed is fetched from."},
+                "enabled": {"type": "boolean", "description": "Whether the feed is fetched."},
+                "text": {
+                    "type": "string",
+                    "format": "words",
+                    "description": "1 to 10 whole words, which all occur in `source_name` or `title`, in any case.",
+                },
+                "ids": {
+                    "type": "array",
+                    "items": FEED_ID,
+                    "minItems": 1,
+                    "maxItems": MOST_IDS,
+                    "description": "These feeds.",
+                },
             },
             "description": "Which feeds: all of these conditions hold.",
         },
@@ -250,7 +275,10 @@ _OF_A_TOOL: dict[str, Schema] = {
         "requested from news APIs.",
     },
     "keywords": _names("Words that mean the tool too; several tools may share a keyword."),
-    "excluded": _names("Phrases that rule the tool out. In a phrase with a name of the tool, the name does not count."),
+    "excluded": _names(
+        "Phrases that rule the tool out. In a phrase with a name of the tool, the name does not count; any "
+        "other phrase rules the tool out of every article that contains it."
+    ),
     "muted_sources": {
         "type": "array",
         "items": FEED_ID,
@@ -265,7 +293,7 @@ _OF_A_TOOL: dict[str, Schema] = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "case_sensitive": {"type": "boolean"},
+                "case_sensitive": {"type": "boolean", "description": "Whether the name counts only in this case."},
                 "context": _names("The name counts only near one of these words."),
             },
         },
@@ -316,8 +344,9 @@ REANALYSIS = Body(
             {
                 "type": "string",
                 "format": "analyzer",
-                "description": "With `apply: false`: `embedded`, `azure-language` or `candidate`; the present analyzer "
-                "if absent.",
+                "description": "With `apply: false`: `embedded`, the shipped table; `azure-language`, which "
+                "sends every passage to that service; or `candidate`, the table in `SENTIMENT_CANDIDATE_FILE`. "
+                "The present analyzer if absent.",
             }
         ),
     },
@@ -355,7 +384,9 @@ CORRECTION = Body(
             {
                 "type": "string",
                 "enum": [*MENTION_VERDICTS, "mute", "exclude"],
-                "description": "With `article`, required. With `source`: `mute`. With `phrase`: `exclude`.",
+                "description": "With `article`, required: `not_this_tool` removes the mention; `positive`, "
+                "`negative` and `neutral` are its sentiment; `right` confirms it. With `source`: `mute`. With "
+                "`phrase`: `exclude`.",
             }
         ),
         **_SIGNED,
@@ -377,7 +408,8 @@ PAIR = Body(
         "as": {
             "type": "string",
             "enum": list(LEVELS),
-            "description": "Near-duplicates (if absent), or articles of one story.",
+            "description": "`near_duplicate` (if absent): they repeat each other in almost the same words. "
+            "`story`: they are of one story.",
         },
         **_SIGNED,
     },
@@ -411,7 +443,9 @@ REVIEW = Body(
         "decision": {
             "type": "string",
             "enum": ["same_articles_new_ids", "new_articles", "drop", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"],
-            "description": "What becomes of it: the item lists what can be decided.",
+            "description": "Of a flood: `same_articles_new_ids` adds the ids to the articles that the entries "
+            "are, and ingests the others. Of any batch: `new_articles` ingests all entries, `drop` none. Of a "
+            "full text: `CLEARED_RETRY_APPROVED` tries it again, `CLEARED_TERMINAL` gives it up.",
         },
         "author": _AUTHOR,
         "reason": _REASON,

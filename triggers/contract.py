@@ -62,7 +62,7 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "description": "An error, as of RFC 9457.",
     "properties": {
-        "type": {"type": "string", "const": "about:blank"},
+        "type": {"type": "string", "const": "about:blank", "description": "The status says what kind of error it is."},
         "title": {"type": "string", "description": "The kind of error."},
         "status": {"type": "integer", "description": "The status of the response."},
         "detail": {"type": "string", "description": "What is wrong, in words."},
@@ -189,7 +189,7 @@ def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
 def _file(media_type: str, example: str) -> dict[str, Any]:
     if media_type != "multipart/form-data":
         return {"schema": {"type": "string"}, "example": example}
-    file = {"type": "string", "format": "binary"}
+    file = {"type": "string", "format": "binary", "description": "The file."}
     return {"schema": {"type": "object", "properties": {"file": file}, "required": ["file"]}}
 
 

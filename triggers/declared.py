@@ -128,7 +128,7 @@ def a_list(title: str, item: Shape, **more: Any) -> Schema:
         "title": title,
         "type": "object",
         "properties": {
-            "items": {"type": "array", "items": item},
+            "items": {"type": "array", "items": item, "description": "The items of this page."},
             "next": {"type": ["string", "null"], "description": "The `cursor` of the next page; null on the last one."},
             "unreadable": UNREADABLE,
             **more,

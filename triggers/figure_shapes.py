@@ -67,11 +67,14 @@ POINT["properties"].update(
 )
 _COMPARED_VALUE = an_object(
     "ComparedFigure",
-    {
+    description="One figure of two times, and how they differ. Null: not known.",
+    properties={
         "present": maybe("Of the time that was asked for.", "number"),
         "previous": maybe("Of the same length before it.", "number"),
         "absolute": maybe("The difference.", "number"),
-        "relative": maybe("The difference as a share of `previous`; null for an average.", "number"),
+        "relative": maybe(
+            "The difference as a share of `previous`; null for an average, and if `previous` is 0.", "number"
+        ),
     },
 )
 _COMPARED = (*_COUNTS, "stories", "publishers")
@@ -91,8 +94,16 @@ SPAN_FACTS: Mapping[str, Schema] = {
     **PENDING,
 }
 WINDOW_FACTS: Mapping[str, Schema] = {
-    "total": or_null(_TOTAL, "The figures of the whole time; a story counts once. Null if an unknown day is in it."),
-    "change": or_null(_CHANGE, "Compares the time with the same length before it. Null if that is not known."),
+    "total": or_null(
+        _TOTAL,
+        "The figures of the whole time. A story that goes over midnight counts once; so does a publisher. Null "
+        "if an unknown day is in it.",
+    ),
+    "change": or_null(
+        _CHANGE,
+        "Compares the time with the same length before it. A step that is not over is compared with the same "
+        "part of the earlier one. Null if nothing can be compared.",
+    ),
     "reanalysis_offered": a_flag("Whether another analyzer or version than the present one judged some mentions."),
 }
 HISTORY_OF_TOOL: Schema = an_object(

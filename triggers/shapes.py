@@ -49,7 +49,10 @@ HEALTH: Schema = an_object(
             "description": "By what was checked. docs/operations.md says what to do about each.",
             "additionalProperties": {
                 "type": "object",
-                "properties": {"status": {"type": "string"}, "detail": {"type": "string"}},
+                "properties": {
+                    "status": a_text("Whether this part of the app is well."),
+                    "detail": a_text("What was found, in words."),
+                },
                 "required": ["status", "detail"],
             },
         },
@@ -127,7 +130,7 @@ BULK_RESULT: Schema = an_object(
     {
         "feed_id": a_text("The feed."),
         "outcome": a_text(
-            "`unchanged`: the feed is so already, or `run_id` is about to fetch it.",
+            "`changed`; `unchanged`: the feed is so already, or `run_id` is about to fetch it.",
             enum=["changed", "unchanged", "refused"],
         ),
         "reason": maybe("Why it was refused."),
@@ -178,7 +181,7 @@ TOOL_PREVIEW: Shape = an_object(
         "taken_by": {
             "type": "object",
             "additionalProperties": {"type": "string"},
-            "description": "By name, the tools that own it already.",
+            "description": "By name of the change, the tool that owns it already.",
         },
         "added": many(_SAMPLE, "Up to ten of them."),
         "removed": many(_SAMPLE, "Up to ten of them."),
@@ -191,7 +194,10 @@ _TOOL_EFFECT = an_object(
         "tool": a_text("Its name."),
         "mentions_added": a_count("Mentions that it would get."),
         "mentions_removed": a_count("Mentions that it would lose."),
-        "figures": {"type": "object", "description": "By period, each figure `before` and `after`."},
+        "figures": {
+            "type": "object",
+            "description": "By period, the counts, the unscored mentions and the average, each `before` and `after`.",
+        },
     },
 )
 _EFFECT = an_object(
@@ -215,7 +221,9 @@ QUARANTINE_PREVIEW: Shape = an_object(
         "entries_looked_at": a_count("Those that the preview looked at, at most 1,000."),
         "complete": {"type": "boolean", "description": "Whether these are all."},
         "effects": {"type": "object", "additionalProperties": _EFFECT, "description": "By decision: what it would do."},
-        "ambiguous": many({"type": "object"}, "Up to 20 entries that may be several articles: `article_ids`."),
+        "ambiguous": many(
+            {"type": "object"}, "Up to 20 entries that may be several articles: `url`, `headline`, and `article_ids`."
+        ),
     },
 )
 LEDGER_ENTRY: Shape = an_object(
@@ -223,9 +231,22 @@ LEDGER_ENTRY: Shape = an_object(
     {
         "source_id": a_text("The article."),
         "headline": a_text("Its headline."),
-        "sources": many({"type": "object"}, "For each source: the `rule` by which it joined, and when."),
-        "near_duplicate": {"type": ["object", "null"], "description": "The article that it repeats, and why."},
-        "story": {"type": ["object", "null"], "description": "Its story, and why it is in it."},
+        "sources": many(
+            {"type": "object"},
+            "For each source: `source`, the `rule` by which it is in the article (`joined_by` of its "
+            "attribution; null: not known), `fields` (what it had in common with the article), `joined_at` and "
+            "`run_id`.",
+        ),
+        "near_duplicate": {
+            "type": ["object", "null"],
+            "description": "The article that it repeats in almost the same words, with the reason; null if it "
+            "repeats none.",
+        },
+        "story": {
+            "type": ["object", "null"],
+            "description": "`event_id` of its story, and the reason; the article that begins a story has none. "
+            "Null until the article is grouped.",
+        },
         "corrections": many({"type": "object"}, "The corrections that name the article, without their authors."),
     },
 )

@@ -15,40 +15,35 @@ class AggregateResource(Resource):
     """The sentiment of one tool over one period."""
 
     id: str = Field(description="`tool_id` and `period`.")
-    tool: str = Field(description="The tool's primary name and id.")
-    tool_id: IdPart = Field(description="The tool's primary name and id.")
+    tool: str = Field(description="The tool's name.")
+    tool_id: IdPart = Field(description="The tool's id.")
     period: Period = Field(description="`HOUR_1`, `HOUR_24`, `DAY_7` or `DAY_30`.")
     period_start_ts: UnixSeconds = Field(
-        description="The window: mentions published from the first up to, but without, the second. Both are whole "
-        "minutes; the window ends at the end of the minute in which the entry was computed."
+        description="Where the window begins: it counts mentions that were published from here up to, but "
+        "without, `period_end_ts`. A whole minute, in Unix seconds."
     )
     period_end_ts: UnixSeconds = Field(
-        description="The window: mentions published from the first up to, but without, the second. Both are whole "
-        "minutes; the window ends at the end of the minute in which the entry was computed."
+        description="Where the window ends: at the end of the minute in which the entry was computed, in Unix seconds."
     )
     total_mentions: Count = Field(
         description="Number of scored mentions in the window. An article counts once for a tool, however many "
         "sources published it."
     )
-    positive_count: Count = Field(description="The mentions by sentiment; they add up to `total_mentions`.")
-    negative_count: Count = Field(description="The mentions by sentiment; they add up to `total_mentions`.")
-    neutral_count: Count = Field(description="The mentions by sentiment; they add up to `total_mentions`.")
+    positive_count: Count = Field(
+        description="The scored mentions that are positive. The three counts add up to `total_mentions`."
+    )
+    negative_count: Count = Field(description="The scored mentions that are negative.")
+    neutral_count: Count = Field(description="The scored mentions that are neutral.")
     unscored_mentions: Count = Field(
         description="Number of mentions in the window that could not be scored, such as those in a language that "
         "the analyzer cannot judge. No other count, no percentage and no average contains them."
     )
     positive_percentage: Percentage = Field(
-        description="The same as percentages with one decimal. They add up to exactly 100.0; without mentions all "
-        "are 0.0."
+        description="The positive mentions as a percentage with one decimal. The three add up to exactly "
+        "100.0; without mentions all are 0.0."
     )
-    negative_percentage: Percentage = Field(
-        description="The same as percentages with one decimal. They add up to exactly 100.0; without mentions all "
-        "are 0.0."
-    )
-    neutral_percentage: Percentage = Field(
-        description="The same as percentages with one decimal. They add up to exactly 100.0; without mentions all "
-        "are 0.0."
-    )
+    negative_percentage: Percentage = Field(description="The negative mentions as a percentage with one decimal.")
+    neutral_percentage: Percentage = Field(description="The neutral mentions as a percentage with one decimal.")
     average_sentiment: Polarity = Field(
         description="Mean `polarity` of the scored mentions, -1 (negative) to 1 (positive), four decimals. Only "
         "positive mentions raise it, and only negative ones lower it: a neutral mention counts as "
@@ -64,7 +59,7 @@ class AggregateResource(Resource):
         "`ONE_STORY`: `effective_sample_size` is below 2, so that one story has most of them. "
         "`TOO_FEW`: it is below 5. Else `OK`."
     )
-    verdict_text: Text | None = Field(description="The same in words.")
+    verdict_text: Text | None = Field(description="The verdict in words.")
     analyzers: tuple[Text, ...] = Field(
         description="The analyzers that judged the mentions of the window, scored or unscored, each with its "
         "version, such as `embedded/3:ab12`. Exact for every window, also after a reanalysis: an "
@@ -84,15 +79,20 @@ class AggregateResource(Resource):
         description="How many scored mentions have no story yet. New articles are grouped within minutes."
     )
     largest_publisher: Text | None = Field(
-        description="The publisher with the most scored mentions, of equal ones the first by name, and its share "
-        "of them, 0 to 1, four decimals; null without mentions."
+        description="The publisher with the most scored mentions, of equal ones the first by name; null "
+        "without mentions."
     )
     largest_publisher_share: Share | None = Field(
-        description="The publisher with the most scored mentions, of equal ones the first by name, and its share "
-        "of them, 0 to 1, four decimals; null without mentions."
+        description="The share of the scored mentions that the largest publisher has, 0 to 1, four decimals; "
+        "null without mentions."
     )
-    largest_source: Text | None = Field(description="The same for sources.")
-    largest_source_share: Share | None = Field(description="The same for sources.")
+    largest_source: Text | None = Field(
+        description="The source with the most scored mentions, of equal ones the first by name; null without mentions."
+    )
+    largest_source_share: Share | None = Field(
+        description="The share of the scored mentions that the largest source has, 0 to 1, four decimals; "
+        "null without mentions."
+    )
     average_sentiment_by_story: Polarity | None = Field(
         description="The mean of the stories' means: each story counts once, however many articles repeat it. "
         "Four decimals; 0 without mentions."
@@ -107,7 +107,7 @@ class AggregateResource(Resource):
         "value, with the mentions of a story taken as dependent. Null with fewer than two stories, or "
         "if all stories have the same mean."
     )
-    last_updated_ts: UnixSeconds = Field(description="When the entry was computed.")
+    last_updated_ts: UnixSeconds = Field(description="When the entry was computed, in Unix seconds.")
     coverage: Share | None = Field(
         description="Of the fetches that were expected in the clock hours of the window, the share that "
         "succeeded, 0 to 1, four decimals. It counts the tool's relevant feeds, each once in an hour. "
@@ -135,10 +135,10 @@ class AggregateResource(Resource):
         "read computes the aggregate again: `HOUR_1` is the last hour. An aggregate of another period "
         "counts up to 30 minutes too long."
     )
-    is_stale: bool = Field(description="Whether that is more than 30 minutes ago.")
+    is_stale: bool = Field(description="Whether the entry was computed more than 30 minutes ago.")
     reanalysis_offered: bool = Field(
-        description="Whether one of these is not the present analyzer and version. `POST tools/{tool}/reanalyze` "
-        "then brings all mentions of the figure to one version."
+        description="Whether one of `analyzers` is not the present analyzer and version. `POST "
+        "tools/{tool}/reanalyze` then brings all mentions of the figure to one version."
     )
     pending_articles: int | None = Field(
         description="Articles that are ingested and not analysed, or were edited since. The number is that of the "
@@ -146,12 +146,15 @@ class AggregateResource(Resource):
         "could not be counted within a second."
     )
     failed_articles: int | None = Field(
-        description="Articles of the whole app whose analysis was given up (`status` is `error`). Null as above."
+        description="Articles of the whole app whose analysis was given up (`status` is `error`). An article "
+        "whose edit could not be analysed keeps the figures of the version before, and is not "
+        "counted. Null if it could not be counted within a second."
     )
     complete: bool = Field(
-        description="Whether the figures count every article that is ingested (see below for how soon). False if "
-        "`pending_articles` or `failed_articles` is not 0, or if mentions of the tool were added, "
-        "changed or removed that the figures do not count yet."
+        description="Whether the figures count every article that is ingested. False if `pending_articles` or "
+        "`failed_articles` is not 0, or if mentions of the tool were added, changed or removed "
+        "that the figures do not count yet. It is as of the request; on Cosmos DB, one that is "
+        "true is as of a moment at most two seconds and `CACHE_MEMORY_SECONDS` ago."
     )
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")

@@ -37,55 +37,77 @@ from models.values import (
 class SaidOfTool(Shape):
     """What the words of one source say of a tool."""
 
-    tool_id: IdPart
-    tool: Text | None
-    sentiment: Sentiment | None
-    score: Share | None
-    polarity: Polarity | None
-    unscored_reason: UnscoredReason | None
+    tool_id: IdPart = Field(description="The tool.")
+    tool: Text | None = Field(description="Its name.")
+    sentiment: Sentiment | None = Field(
+        description="`positive`, `negative` or `neutral`: the most probable of the three; null if the words "
+        "could not be scored."
+    )
+    score: Share | None = Field(
+        description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
+    )
+    polarity: Polarity | None = Field(
+        description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = Field(
+        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language; null if "
+        "there is one."
+    )
 
 
 class ObservationResource(Resource):
     """What one source published of an article, as it was on one UTC day."""
 
     source_id: IdPart = Field(description="The article.")
-    source: SourceKey = Field(
-        description="The source and its priority at that time. A later change of priority is applied to the "
-        "latest observation of each source after the first 20 of an article."
-    )
+    source: SourceKey = Field(description="The source.")
     source_priority: Count = Field(
-        description="The source and its priority at that time. A later change of priority is applied to the "
-        "latest observation of each source after the first 20 of an article."
+        description="The source's priority at that time. A later change of priority is applied to the latest "
+        "observation of each source after the first 20 of an article."
     )
-    observed_day: Day = Field(description="The day, such as `2026-02-21`.")
+    observed_day: Day = Field(
+        description="The UTC day, such as `2026-02-21`. A later edit of the same day replaces the observation."
+    )
     scraped_at: Time = Field(description="When this version was first seen.")
     article_id: Text = Field(description="The source's own id for the entry.")
-    url: WebUrl = Field(description="What the source published, as plain text.")
-    headline: Text = Field(description="What the source published, as plain text.")
-    text: str | None = Field(description="What the source published, as plain text.")
+    url: WebUrl = Field(description="The link of the entry.")
+    headline: Text = Field(description="The headline that the source published, as plain text.")
+    text: str | None = Field(description="The text that the source published, as plain text.")
     language: Language | None = Field(
         description="Its language, `und` if it is unknown; null in articles of earlier versions."
     )
-    publisher: Text | None = Field(description="What the source published, as plain text.")
+    publisher: Text | None = Field(description="The publisher that the source names.")
     publisher_url: WebUrl | None = Field(
         description="The address that the source gives for the publisher; null if it is on the host of `url`."
     )
-    published_at: Time = Field(description="Publication time, and why it is not the source's date, as in an article.")
+    published_at: Time = Field(
+        description="When it was published, as the source says; if that date cannot be used, when it was first seen."
+    )
     published_flag: PublishedFlag | None = Field(
-        description="Publication time, and why it is not the source's date, as in an article."
+        description="Why the source's date cannot be used: `missing`, `unparsable` or `future`; null if it was used."
     )
-    tags: tuple[Text, ...] = Field(description="What the source published, as plain text.")
-    tickers: tuple[Text, ...] = Field(description="What the source published, as plain text.")
+    tags: tuple[Text, ...] = Field(description="The tags of the source.")
+    tickers: tuple[Text, ...] = Field(description="The tickers that the source gives.")
     raw_value: str | None = Field(description="The date as the source wrote it, if it could not be used.")
-    parse_warnings: tuple[Text, ...] = Field(description="Repairs of this entry.")
-    created_article: Flag | None = Field(description="Whether that attempt also created the article.")
-    joined_by: JoinRule | None = Field(
-        description="On the same observation: the rule by which the source is in the article."
+    parse_warnings: tuple[Text, ...] = Field(description="Repairs of this entry, by kind.")
+    created_article: Flag | None = Field(
+        description="Whether the attempt that added the source also created the article."
     )
-    sentiment: Sentiment | None = Field(description="What these words say in general; null if they were not judged.")
-    score: Share | None = Field(description="Confidence in `sentiment`.")
-    polarity: Polarity | None = Field(description="-1 (negative) to 1 (positive).")
-    unscored_reason: UnscoredReason | None = Field(description="Why the words could not be scored.")
+    joined_by: JoinRule | None = Field(
+        description="On the first observation of a source: the rule by which the source is in the article, as "
+        "in its attribution."
+    )
+    sentiment: Sentiment | None = Field(
+        description="What these words say in general; null if they were not judged: in an earlier version of "
+        "what a source has changed since, and of a source after the first 20 of an article, "
+        "unless one of these has the same words."
+    )
+    score: Share | None = Field(description="Confidence in `sentiment`, 0 to 1; null without a sentiment.")
+    polarity: Polarity | None = Field(
+        description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = Field(
+        description="Why the words could not be scored: `LANGUAGE` if the analyzer cannot judge the language."
+    )
     tools: list[SaidOfTool] | None = Field(
         description="What these words say of each tool that they name; null if they were not judged."
     )
@@ -149,13 +171,13 @@ class ArticleResource(Resource):
         description="Hash of normalized headline and day, with the URL if the headline alone identifies no article."
     )
     normalized_headline: str = Field(
-        description="That headline in lower case, without punctuation and without the publisher's name."
+        description="The headline in lower case, without punctuation and without the publisher's name."
     )
     sources: tuple[SourceKey, ...] = Field(
         description="The ids of the sources that published the article, in the order in which they were fetched. "
         "A list of articles and an export have the first 20 of each article."
     )
-    source_count: Count = Field(description="The number of all its sources.")
+    source_count: Count = Field(description="The number of all its sources, also those that `sources` leaves out.")
     source_attribution: dict[str, SourceAttribution] = Field(description="By source, what that source published.")
     canonical: CanonicalReading = Field(description="The canonical reading: the version that is shown and analysed.")
     publisher_id: Text | None = Field(
@@ -175,10 +197,16 @@ class ArticleResource(Resource):
         description="Sentiment of the whole article: `positive`, `negative` or `neutral`; null if it is not "
         "analysed or could not be scored."
     )
-    score: Share | None = Field(description="Confidence in `sentiment`, 0 to 1; null without a sentiment.")
-    polarity: Polarity | None = Field(description="-1 (negative) to 1 (positive); null without a sentiment.")
+    score: Share | None = Field(
+        description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
+    )
+    polarity: Polarity | None = Field(
+        description="-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if "
+        "`negative`, exactly 0 if `neutral`; null without a sentiment."
+    )
     unscored_reason: UnscoredReason | None = Field(
-        description="Why the article could not be scored; null if it has a sentiment."
+        description="Why the article could not be scored: `LANGUAGE` if the analyzer cannot judge its "
+        "language; null if it has a sentiment."
     )
     scored_headline: Text | None = Field(
         description="The headline that sentiment, score and polarity belong to. It differs from that of "
@@ -191,7 +219,7 @@ class ArticleResource(Resource):
         "page was read again."
     )
     analyzer: Text | None = Field(description="The analyzer that judged the article.")
-    analyzer_version: Text | None = Field(description="The analyzer that judged the article.")
+    analyzer_version: Text | None = Field(description="The version of that analyzer.")
     analyzed_at: Time | None = Field(description="When the result of the analysis last changed.")
     matched_tickers: tuple[Text, ...] = Field(
         description="Tickers of the article: those that sources gave, then those found in the text."
@@ -203,7 +231,9 @@ class ArticleResource(Resource):
         description="Plain text of the canonical reading, at most 4,000 characters; blocks of code are between "
         "fences (three backticks)."
     )
-    full_text: FullTextPart | None = Field(description="The text of the page, if there is one.")
+    full_text: FullTextPart | None = Field(
+        description="The text of the page that was acquired behind the entry; null if there is none."
+    )
     event_id: IdPart | None = Field(description="The story of the article; null until the article is grouped.")
     near_duplicate_of: IdPart | None = Field(
         description="The first of the articles that this one repeats in almost the same words; null if it repeats none."
@@ -229,12 +259,8 @@ class ArticleResource(Resource):
     analysis_due_since: Time | None = internal("Since when an analysis is due; null if none is.")
     analysis_attempts: Count | None = internal("Failed analyses since the last success.")
     last_error_fingerprint: Text | None = internal("A short name of the last failure.")
-    resent_at: Time | None = internal(
-        "When an article in error was last sent to the analysis again; how often an earlier version sent it again."
-    )
-    resends: Count | None = internal(
-        "When an article in error was last sent to the analysis again; how often an earlier version sent it again."
-    )
+    resent_at: Time | None = internal("When an article in error was last sent to the analysis again.")
+    resends: Count | None = internal("How often an earlier version sent the article in error to the analysis again.")
     grouping_due_since: Time | None = internal(
         "Since when the article waits to be grouped into stories; null if it does not."
     )

@@ -27,21 +27,21 @@ from models.values import Count, IdPart, Sha256, SourceKey, Text, Time, UnixSeco
 class FileResource(Resource):
     """One file in the archive, without its place there, which nobody outside can use."""
 
-    source_id: IdPart = Field(description="As in the document.")
-    product_type: ProductType = Field(description="As in the document.")
+    source_id: IdPart = Field(description="The article.")
+    product_type: ProductType = Field(description="`DOCUMENT`, as in the document.")
     role: FileRole = Field(
         description="`RAW`: the page. `NORMALIZED`: its text. `QUARANTINE_CONTEXT`: what was found on a page that "
         "waits for a person."
     )
     name: IdPart = Field(description="The revision that the file belongs to.")
-    content_type: Text = Field(description="Of the object in the archive.")
-    byte_length: Count = Field(description="Of the object in the archive.")
+    content_type: Text = Field(description="The media type of the object in the archive.")
+    byte_length: Count = Field(description="The size of the object in the archive, in bytes.")
     created_by: CreatedBy = Field(description="The workflow and the run that made the file.")
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the article, and the run that made the file.")
-    etag: Text | None = internal("Of the object in the archive.")
-    sha256: Sha256 | None = internal("Of the object in the archive.")
+    etag: Text | None = internal("The ETag of the object in the archive.")
+    sha256: Sha256 | None = internal("The hash of the object in the archive.")
     entity_type: str | None = internal("The kind of stored document.")
     schema_version: str | None = internal("The version of its stored form.")
     ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
@@ -55,8 +55,8 @@ class FileResource(Resource):
 class DocumentResource(Resource):
     """The state of the full text behind an article."""
 
-    source_id: IdPart = Field(description="The article; the document's own id, a UUID that follows from it.")
-    data_product_id: str = Field(description="The article; the document's own id, a UUID that follows from it.")
+    source_id: IdPart = Field(description="The article.")
+    data_product_id: str = Field(description="The document's own id, a UUID that follows from the article.")
     product_type: ProductType = Field(description="`DOCUMENT`.")
     provider: SourceKey = Field(description="The feed that brought the article.")
     locators: tuple[Locator, ...] = Field(
@@ -72,8 +72,8 @@ class DocumentResource(Resource):
         description="`UNVALIDATED`, `VALID`, `QUARANTINED`, or `TERMINAL_INVALID`: given up after six tries, or "
         "dropped by a review."
     )
-    attempt_count: Count = Field(description="How many tries were begun; when the last one was.")
-    last_attempt_at: Time | None = Field(description="How many tries were begun; when the last one was.")
+    attempt_count: Count = Field(description="How many tries were begun.")
+    last_attempt_at: Time | None = Field(description="When the last try was begun.")
     next_eligible_attempt_at: Time | None = Field(
         description="No try before: 15 minutes after the first failure, then 1, 4, 16 and 24 hours, or as long as "
         "the server asks."
@@ -85,19 +85,15 @@ class DocumentResource(Resource):
         "the feed's)."
     )
     duplicate_of: IdPart | None = Field(description="The article whose document has the page.")
-    byte_length: Count | None = Field(description="Of the page as it was fetched.")
+    byte_length: Count | None = Field(description="The size of the page as it was fetched, in bytes.")
     extraction_profile_id: Text | None = Field(
         description="The profile and its version that found the text, such as `general@1`."
     )
     normalization_notes: tuple[Text, ...] = Field(description="What was changed in the text.")
     characters: Count | None = Field(description="Length of the text.")
-    quarantine_id: IdPart | None = Field(
-        description="The item in quarantine. `UNKNOWN_PROFILE`: the page could not be read. "
-        "`MISSING_CRITICAL_METADATA`: no headline of the article, or too little text. "
-        "`CHECKSUM_MISMATCH`: the archive returned other bytes."
-    )
+    quarantine_id: IdPart | None = Field(description="The item in quarantine; null if there is none.")
     quarantine_reason_code: QuarantineReason | None = Field(
-        description="The item in quarantine. `UNKNOWN_PROFILE`: the page could not be read. "
+        description="Why it is in quarantine. `UNKNOWN_PROFILE`: the page could not be read. "
         "`MISSING_CRITICAL_METADATA`: no headline of the article, or too little text. "
         "`CHECKSUM_MISMATCH`: the archive returned other bytes."
     )
@@ -109,7 +105,7 @@ class DocumentResource(Resource):
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the document itself, the article, the feed.")
     files: list[FileResource] | None = added("The files in the archive.")
-    attempts: list[AttemptResource] | None = added("The latest tries.")
+    attempts: list[AttemptResource] | None = added("The last 50 tries.")
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )
@@ -119,8 +115,8 @@ class DocumentResource(Resource):
     revision: Text | None = internal("The revision of the article that the text belongs to.")
     last_error_fingerprint: Text | None = internal("A short name of the last failure, or of what was found.")
     open_attempt: OpenAttempt | None = internal("The try that is under way, or whose worker died.")
-    etag: Text | None = internal("Of the page as it was fetched.")
-    sha256: Sha256 | None = internal("Of the page as it was fetched.")
+    etag: Text | None = internal("The ETag of the page as it was fetched.")
+    sha256: Sha256 | None = internal("The hash of the page as it was fetched.")
     header_signature_hash: Text | None = internal("Hash of what pages of one site have in common.")
     profile_selection_inputs: dict[str, JsonValue] | None = internal("What the profile was chosen by.")
     hints: dict[str, JsonValue] | None = internal("Not used; null.")

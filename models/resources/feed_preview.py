@@ -23,9 +23,13 @@ class FeedPreview(Shape):
     fetched_url: Text = Field(description="The URL that answered: of a redirect, or of the feed that a page names.")
     is_feed: Flag = Field(description="Whether a feed was found and read.")
     is_page: Flag = Field(description="Whether `url` is a web page, which names the feed.")
-    feed_id: str | None = Field(default=None, description="The feed that has one of these URLs already.")
-    error_type: str | None = Field(default=None, description="The kind of failure, as of an attempt.")
-    error: str | None = Field(default=None, description="Why there is no feed.")
+    feed_id: str | None = Field(
+        default=None, description="The feed that is registered at one of these URLs already; null if none is."
+    )
+    error_type: str | None = Field(
+        default=None, description="The kind of failure, as of an attempt; null if there is a feed."
+    )
+    error: str | None = Field(default=None, description="Why there is no feed, in words; null if there is one.")
     status_code: Count | None = Field(default=None, description="HTTP status of the last response.")
     duration_ms: Count = Field(default=0, description="How long the servers took.")
     format: str | None = Field(default=None, description="The format: `rss20`, `atom10`, `json1` and the like.")
@@ -34,6 +38,10 @@ class FeedPreview(Shape):
     entries: Count = Field(default=0, description="Entries that could be read.")
     entries_skipped: Count = Field(default=0, description="Entries that could not be read.")
     parse_warnings: Count = Field(default=0, description="Values that were repaired.")
-    oldest_entry_at: Time | None = Field(default=None, description="Of the entries with a date in the past.")
-    newest_entry_at: Time | None = Field(default=None, description="Of the entries with a date in the past.")
+    oldest_entry_at: Time | None = Field(
+        default=None, description="The date of the oldest entry, of those with a date in the past."
+    )
+    newest_entry_at: Time | None = Field(
+        default=None, description="The date of the newest entry, of those with a date in the past."
+    )
     samples: tuple[PreviewedEntry, ...] = Field(default=(), description="The 5 newest entries.")

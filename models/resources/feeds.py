@@ -20,9 +20,12 @@ class WebSub(Shape):
     """The subscription of a feed at its hub."""
 
     state: WebSubState = Field(
-        description="`named`: the hub was not asked. `requested`: it was asked, and has not verified yet. `active`: it "
-        "has verified. `refused`: it said no. `unanswered`: it does not answer or verify; it is asked again. "
-        "`leaving`: the subscription is not wanted any more."
+        description="`named`: the hub was not asked: without `PUBLIC_URL` it never is, else within five "
+        "minutes. `requested`: it was asked, and has not verified yet. `active`: it has verified, "
+        "until `lease_ends`; the app renews after four fifths of that time. `refused`: it said "
+        "no; it is asked again after a day. `unanswered`: it does not answer or verify; it is "
+        "asked again after up to a day. `leaving`: the feed was disabled, or names another hub or "
+        "none: the hub is told."
     )
     hub: WebUrl = Field(description="The hub that the feed names.")
     topic: WebUrl = Field(description="The URL under which the hub knows the feed: the one that it names as its own.")
@@ -43,13 +46,15 @@ class FeedResource(Resource):
     kind: SourceKey = Field(
         description="`feed` for an RSS, Atom or JSON feed; otherwise the name of the news API, which is the id too."
     )
-    url: WebUrl = Field(description="The URL that was registered.")
-    host: str = Field(description="The host that the feed is fetched from.")
+    url: WebUrl = Field(description="The URL that was registered: of a feed, or of a web page that names its feed.")
+    host: str = Field(
+        description="The host that the feed is fetched from, with its port, if that is not the usual one."
+    )
     redirect_url: WebUrl | None = Field(
-        description="The URL that is fetched instead of `feed_url`: the target of permanent redirects, the feed "
-        "that the registered web page names, or the new URL that the feed document names, once there "
-        "is a feed. After three errors in a row, and after the feed was enabled or its `url` was "
-        "posted again, `feed_url` is tried first. Null: none."
+        description="The URL that is fetched instead of `url`: the target of permanent redirects, the feed "
+        "that the registered web page names, or the new URL that the feed document names, once "
+        "there is a feed. After three errors in a row, and after the feed was enabled or its "
+        "`url` was posted again, `url` is tried first. Null: none."
     )
     moved_at: Time | None = Field(
         description="When the feed moved to `redirect_url`; null if it did not, or if a web page named that URL."
@@ -66,43 +71,34 @@ class FeedResource(Resource):
     priority: float = Field(description="Of the feeds that are due, those with the highest priority are claimed first.")
     enabled: Flag = Field(description="Whether the feed is fetched.")
     verdict: Verdict | None = Field(
-        description="The feed's condition in one word (verdicts), why, and what to do next. Null in a document of "
-        "an earlier version, until its next fetch."
+        description="The feed's condition in one word; docs/operations.md lists the verdicts. Null in a "
+        "document of an earlier version, until its next fetch."
     )
-    verdict_reason: Text | None = Field(
-        description="The feed's condition in one word (verdicts), why, and what to do next. Null in a document of "
-        "an earlier version, until its next fetch."
-    )
-    verdict_advice: str | None = Field(
-        description="The feed's condition in one word (verdicts), why, and what to do next. Null in a document of "
-        "an earlier version, until its next fetch."
-    )
+    verdict_reason: Text | None = Field(description="Why the feed has this verdict.")
+    verdict_advice: str | None = Field(description="What to do next.")
     verdict_since: Time | None = Field(
-        description="When that condition began; null if an earlier version did not record it."
+        description="When the condition in `verdict` began; null if an earlier version did not record it."
     )
-    disabled_reason: Text | None = Field(description="Why and since when the feed is disabled.")
-    disabled_at: Time | None = Field(description="Why and since when the feed is disabled.")
+    disabled_reason: Text | None = Field(description="Why the feed is disabled, in words.")
+    disabled_at: Time | None = Field(description="Since when the feed is disabled.")
     disabled_by: DisabledBy | None = Field(description="`person` or `app`; null if the feed is enabled.")
     disabled_cause: DisabledCause | None = Field(
         description="Why the app disabled it: `gone` (410), `not_found` (404), `duplicate` (its address leads to "
         "another registered feed), `errors` (ten in a row), `worker_died`."
     )
-    probe_at: Time | None = Field(
-        description="When a feed that the app disabled is tried again, and how often that failed. Null: never."
-    )
-    probes: Count = Field(
-        description="When a feed that the app disabled is tried again, and how often that failed. Null: never."
-    )
+    probe_at: Time | None = Field(description="When a feed that the app disabled is tried again; null: never.")
+    probes: Count = Field(description="How often trying it again has failed.")
     credential: Text | None = Field(
         description="The name of the setting with the feed's credential, never the credential."
     )
     full_text: FullTextChoice = Field(
-        description="For which entries the text of the page is acquired: `never`, `short` or `always`."
+        description="For which entries the text of the page is acquired: `never`, `short` (those with fewer "
+        "than 600 characters of text) or `always`."
     )
-    tags: tuple[Text, ...] = Field(description="As they were posted, sorted, each once.")
+    tags: tuple[Text, ...] = Field(description="Tags, sorted, each once. A slash separates levels, as in `News/World`.")
     daily_limit: Count | None = Field(
-        description="As it was posted; null: ten times the usual day, at least 1,000 and at most 20,000, and in "
-        "the first three days 20,000 in all."
+        description="The new articles that the feed may bring in a day; null: ten times the usual day, at "
+        "least 1,000 and at most 20,000, and in the first three days 20,000 in all."
     )
     next_fetch_time: Time = Field(description="When the feed is due.")
     last_fetch_time: Time | None = Field(description="When an attempt at the feed last ended, successful or not.")
@@ -125,11 +121,9 @@ class FeedResource(Resource):
         description="Minutes between fetches that the document asks for: RSS `ttl`, or `sy:updatePeriod` and "
         "`sy:updateFrequency`."
     )
-    skip_hours: tuple[int, ...] = Field(
-        description="UTC hours (0 to 23) and days (`monday` …) in which the document asks not to be fetched."
-    )
+    skip_hours: tuple[int, ...] = Field(description="UTC hours (0 to 23) in which the document asks not to be fetched.")
     skip_days: tuple[Weekday, ...] = Field(
-        description="UTC hours (0 to 23) and days (`monday` …) in which the document asks not to be fetched."
+        description="Days (`monday` …) in UTC on which the document asks not to be fetched."
     )
     articles_per_hour: Amount = Field(description="New articles per hour, a running average of about 24 hours.")
     articles_per_day: Amount | None = Field(
@@ -150,22 +144,24 @@ class FeedResource(Resource):
         "count for less."
     )
     consecutive_errors: Count = Field(description="Failed fetches since the last success; at 10 the feed is disabled.")
-    failing_since: Time | None = Field(description="When the first of these failed.")
+    failing_since: Time | None = Field(description="When the first of the failures in a row was.")
     blocked_since: Time | None = Field(
-        description="When the first of these was refused by 403 or by a page that keeps programs out."
+        description="When the first failure in a row was refused by 403 or by a page that keeps programs out."
     )
     last_status_code: Count | None = Field(description="HTTP status of the last response; null if there was none.")
     last_error: Text | None = Field(description="The reason why the last fetch failed; null after a success.")
     last_duration_ms: Count | None = Field(
         description="How long the servers took in the last fetch, without waiting for a slot or between tries."
     )
-    average_duration_ms: Count | None = Field(description="The average of that over about ten successful fetches.")
+    average_duration_ms: Count | None = Field(
+        description="The average of `last_duration_ms` over about ten successful fetches."
+    )
     parse_warnings: dict[str, Count] = Field(
         description="Repairs in the last document that was parsed: number by kind, such as `date_missing`, `text_cut`."
     )
     entries_skipped: dict[str, Count] = Field(
-        description="Entries of that document that were left out: number by reason. `over_budget`: the next polls "
-        "ingest them; `awaits_review`: a batch of the feed must be reviewed first."
+        description="Entries of the last document that were left out: number by reason. `over_budget`: the "
+        "next polls ingest them; `awaits_review`: a batch of the feed must be reviewed first."
     )
     quarantine_id: IdPart | None = Field(
         description="The feed's last batch in quarantine; null once that batch was reviewed and ingested or dropped."
@@ -178,7 +174,7 @@ class FeedResource(Resource):
     links: dict[str, str] = Field(description="Paths: the feed itself, its history, its articles, its runs.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
     claim_id: IdPart | None = internal("The run whose attempt stores articles of the feed now; null if none does.")
-    claimed_until: Time | None = internal("When the lease of that attempt ends.")
+    claimed_until: Time | None = internal("When the lease of `current_attempt` ends.")
     current_attempt: FeedAttempt | None = internal("The attempt that stores articles of the feed now.")
     interrupted_attempts: tuple[FeedAttempt, ...] | None = internal(
         "Attempts that began and did not save the feed, for example because the worker died: those of the last "
@@ -198,8 +194,8 @@ class FeedResource(Resource):
     traffic: dict[CompactDay, CountersOfHosts] | None = internal(
         "What requests of the last two days have cost, by UTC day and host; `GET hosts` adds it up."
     )
-    etag: Text | None = internal("Validators of the last response, sent with the next request.")
-    last_modified: Text | None = internal("Validators of the last response, sent with the next request.")
+    etag: Text | None = internal("The `ETag` of the last response, sent with the next request.")
+    last_modified: Text | None = internal("The `Last-Modified` of the last response, sent with the next request.")
     body_hash: Sha256 | None = internal("SHA-256 of the last body; a body with the same hash is not parsed again.")
     validators_trusted: Flag | None = internal(
         "False once the server called a changed body unmodified; from then on requests send no validators."
@@ -210,18 +206,15 @@ class FeedResource(Resource):
     )
     fetches_per_hour: Amount | None = internal("Successful fetches per hour, a running average of about 24 hours.")
     gap_articles: tuple[Amount, ...] | None = internal(
-        "12 numbers each, by the time since the newest article (up to 15 minutes, … over 26 hours): articles that "
-        "came after such a gap, and hours that passed in it."
+        "12 numbers, by the time since the newest article (up to 15 minutes, … over 26 hours): "
+        "articles that came after such a gap."
     )
-    gap_hours: tuple[Amount, ...] | None = internal(
-        "12 numbers each, by the time since the newest article (up to 15 minutes, … over 26 hours): articles that "
-        "came after such a gap, and hours that passed in it."
-    )
+    gap_hours: tuple[Amount, ...] | None = internal("12 numbers, by the same times: hours that passed in such a gap.")
     silent_hours: Amount | None = internal("Hours between the newest article and the last successful fetch.")
     longest_gaps: tuple[Amount, ...] | None = internal(
         "Hours: the longest gap between articles on each of the last 33 days with one."
     )
-    last_error_fingerprint: Text | None = internal("A short name of that error, the same for the same kind of error.")
+    last_error_fingerprint: Text | None = internal("A short name of `last_error`, the same for the same kind of error.")
     entity_type: str | None = internal("The kind of stored document.")
     schema_version: str | None = internal("The version of its stored form.")
     ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")

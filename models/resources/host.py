@@ -19,7 +19,11 @@ class RobotsDecisions(Shape):
 class DiscoveryDelay(Shape):
     """First seen minus published. The quantiles are within 10 percent."""
 
-    articles: Count = Field(default=0, description="Articles that were published after the first fetch of their feed.")
+    articles: Count = Field(
+        default=0,
+        description="Articles that were published after the first fetch of their feed, and whose date is "
+        "neither missing nor in the future; not of batches that were released from quarantine.",
+    )
     p50_seconds: Amount | None = Field(default=None, description="The median; null without articles.")
     p95_seconds: Amount | None = Field(default=None, description="The 95th percentile; null without articles.")
 
@@ -34,14 +38,23 @@ class HostFailure(Shape):
 
 
 class _HostCounts(Resource):
-    requests: Count = Field(description="Requests that were sent, with every try, redirect and check.")
+    requests: Count = Field(
+        description="Requests that were sent, with every try, redirect and check. A feed's requests are "
+        "counted when its attempt is saved: those of a worker that died are not."
+    )
     bytes: Count = Field(description="The bytes of bodies, as they were sent (compressed).")
     not_modified: Count = Field(description="Responses 304.")
-    not_modified_share: Share | None = Field(description="Their share of the requests; null without requests.")
+    not_modified_share: Share | None = Field(
+        description="The share of the requests that were answered 304; null without requests."
+    )
     rate_limited: Count = Field(description="Responses 429.")
     failed: Count = Field(description="Requests without a usable response, or with a status of 400 or more.")
-    robots: RobotsDecisions = Field(description="What robots.txt said about pages of full texts.")
-    discovery_delay: DiscoveryDelay = Field(description="First seen minus published.")
+    robots: RobotsDecisions = Field(
+        description="What robots.txt said about pages of full texts. Feeds are fetched without asking."
+    )
+    discovery_delay: DiscoveryDelay = Field(
+        description="First seen minus published. The quantiles are within 10 percent."
+    )
 
 
 class HostOfDay(_HostCounts):

@@ -29,17 +29,18 @@ from models.values import (
 class MentionResource(Resource):
     """What one article says of one tool."""
 
-    tool_id: IdPart = Field(description="The tool and the article.")
-    source_id: IdPart = Field(description="The tool and the article.")
-    headline: Text | None = Field(description="Of the canonical reading.")
-    url: WebUrl | None = Field(description="Of the canonical reading.")
+    tool_id: IdPart = Field(description="The tool.")
+    source_id: IdPart = Field(description="The article.")
+    headline: Text | None = Field(description="The headline of the canonical reading.")
+    url: WebUrl | None = Field(description="The link of the canonical reading.")
     published_at: Time = Field(
         description="When the article was published or first seen, whichever is earlier. It decides which windows "
         "count the mention. It is fixed when the mention is first analysed."
     )
     sentiment: Sentiment | None = Field(
-        description="`positive`, `negative` or `neutral`: the most probable of the three. Null if the mention "
-        "could not be scored."
+        description="`positive`, `negative` or `neutral`: the most probable of the three, on the sentences "
+        "that name the tool, and the headline if it names the tool; on the headline alone if only "
+        "tags or tickers do. Null if the mention could not be scored."
     )
     score: Share | None = Field(
         description="Confidence in `sentiment`, 0 to 1: its probability. Null without a sentiment."
@@ -58,13 +59,15 @@ class MentionResource(Resource):
         "the tool. `TIMELINE_SOURCE`: all others."
     )
     matches: tuple[Match, ...] = Field(description="Why the article counts: the names that were found.")
-    source: SourceKey | None = Field(description="Of the canonical reading.")
-    publisher: Text | None = Field(description="Of the canonical reading.")
-    publisher_id: Text | None = Field(description="Of the canonical reading.")
+    source: SourceKey | None = Field(description="The source of the canonical reading.")
+    publisher: Text | None = Field(description="The publisher that the canonical reading names.")
+    publisher_id: Text | None = Field(
+        description="The publisher of the canonical reading: the same for all outlets of one owner."
+    )
     event_id: IdPart | None = Field(description="The story of the article; null until the article is grouped.")
     analyzer: Text = Field(description="The analyzer that judged the mention, or could not.")
-    analyzer_version: Text = Field(description="The analyzer that judged the mention, or could not.")
-    verdict: Verdict | None = Field(description="What a person said of the mention, while it applies: see corrections.")
+    analyzer_version: Text = Field(description="The version of that analyzer.")
+    verdict: Verdict | None = Field(description="What a person said of the mention, while it applies: a correction.")
     corrected: Flag | None = Field(
         description="True: `sentiment` is that of a person, with the `score` 1 and the `polarity` 1, -1 or 0; "
         "otherwise null."

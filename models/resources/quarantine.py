@@ -23,10 +23,7 @@ class QuarantineResource(Resource):
         description="Why the item is here. Of a batch `FLOOD` or `VOLUME`; of a full text `UNKNOWN_PROFILE`, "
         "`MISSING_CRITICAL_METADATA`, `CHECKSUM_MISMATCH` or `OTHER`."
     )
-    reason: Text = Field(
-        description="Why the item is here. Of a batch `FLOOD` or `VOLUME`; of a full text `UNKNOWN_PROFILE`, "
-        "`MISSING_CRITICAL_METADATA`, `CHECKSUM_MISMATCH` or `OTHER`."
-    )
+    reason: Text = Field(description="Why the item is here, in words.")
     item_count: Count = Field(description="Number of entries.")
     payload: JsonValue = Field(description="`samples`: URL and headline of up to 20 entries.")
     released_at: Time | None = Field(
@@ -35,21 +32,12 @@ class QuarantineResource(Resource):
     left_out: Count = Field(description="Ambiguous entries that were not ingested.")
     manual_review_status: ReviewStatus = Field(description="`PENDING`, `CLEARED_RETRY_APPROVED` or `CLEARED_TERMINAL`.")
     decision: Decision | None = Field(
-        description="The decision, who made it, when, and why. Null before the review, and in items that an "
-        "earlier version reviewed. A reviewed item is deleted after 30 days."
+        description="The decision of the review. Null before it, and in items that an earlier version "
+        "reviewed. A reviewed item is deleted after 30 days."
     )
-    reviewed_by: Text | None = Field(
-        description="The decision, who made it, when, and why. Null before the review, and in items that an "
-        "earlier version reviewed. A reviewed item is deleted after 30 days."
-    )
-    reviewed_at: Time | None = Field(
-        description="The decision, who made it, when, and why. Null before the review, and in items that an "
-        "earlier version reviewed. A reviewed item is deleted after 30 days."
-    )
-    review_note: Text | None = Field(
-        description="The decision, who made it, when, and why. Null before the review, and in items that an "
-        "earlier version reviewed. A reviewed item is deleted after 30 days."
-    )
+    reviewed_by: Text | None = Field(description="Who decided; null before the review.")
+    reviewed_at: Time | None = Field(description="When it was decided; null before the review.")
+    review_note: Text | None = Field(description="Why it was decided so; null before the review.")
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the preview of a batch; the feed, or the article.")

@@ -90,22 +90,43 @@ class RunResource(Resource):
     """One execution of a workflow."""
 
     run_id: IdPart = Field(description="The id.")
-    workflow_name: IdPart = Field(description="The kind of work.")
+    workflow_name: IdPart = Field(
+        description="The kind of work: `ingest_feeds`, `refresh_cache`, `acquire_documents`, "
+        "`backfill_tools`, `reanalyze_tool`, `compare_analyzers`, `merge_tool`, `unmerge_tool`, "
+        "`apply_source_priority`, `delete_article`, `correct_grouping` or `correct_mention`."
+    )
     status: RunStatus = Field(
         description="`QUEUED`, `RUNNING`, `SUCCEEDED`, `PARTIAL` (some of the work failed) or `FAILED`."
     )
-    subject: IdPart | None = Field(description="The feed, tool or article of the run.")
+    subject: IdPart | None = Field(
+        description="The feed, tool or article of the run; `sentiment_cache` of a refresh; null if it has none."
+    )
     started_at: Time = Field(description="When the run was accepted.")
     running_since: Time | None = Field(description="When a worker last began it.")
     ended_at: Time | None = Field(description="When it ended; null before.")
-    began_ms: Count | None = Field(description="`running_since` and `ended_at` in Unix milliseconds.")
-    ended_ms: Count | None = Field(description="`running_since` and `ended_at` in Unix milliseconds.")
+    began_ms: Count | None = Field(description="`running_since` in Unix milliseconds.")
+    ended_ms: Count | None = Field(description="`ended_at` in Unix milliseconds.")
     progress: Count = Field(description="Number of feeds, tools, articles or mentions that the run went through.")
     batches: Count | None = Field(description="Number of batches of a refresh; otherwise null.")
-    parameters: dict[str, JsonValue] = Field(description="The input of the run.")
-    metrics: Any = Field(description="The counts of the run.")
+    parameters: dict[str, JsonValue] = Field(
+        description="The input of the run, by workflow: `feeds` or `held` (the released batch); `tools`; "
+        "`analyzer` and `analyzer_version`; `into`, or `target` and `merge`; `article`, `verdict` "
+        "and `follows`."
+    )
+    metrics: Any = Field(
+        description="The counts of the run, by workflow. Of an ingestion: `invocation_id`, `timestamp` (when "
+        "it began), `articles_fetched` (entries that were read, by source), `articles_stored` "
+        "(articles that it created), `collisions_detected` (entries that joined an article of "
+        "another source), `collision_rate` (their share of the entries) and `duration_ms`. Of the "
+        "others, such as `mentions`, `removed` and `failed`: articles that could not be read or "
+        "judged stay as they were."
+    )
     report: dict[str, JsonValue] | None = Field(
-        description="What a `compare_analyzers` run has found so far; null for other runs."
+        description="What a `compare_analyzers` run has found so far; null for other runs. `analyzer`, "
+        "`analyzer_version`; `compared`, `changed` and `share_changed` (mentions); `before` and "
+        "`after` (their figures with the stored and the new scores); `labels` (mentions by stored "
+        "label, then by new one); `not_compared` (by reason); `scored_by`; and `samples`, the 20 "
+        "mentions whose polarity changes most, of those that get another label."
     )
     errors: tuple[Text, ...] = Field(description="At most 50 failures, each with the feed, tool or article.")
     is_quiet: bool | None = Field(description="Of an ingestion: whether it succeeded and nothing new came; else null.")

@@ -19,45 +19,49 @@ StoryState = Literal["open", "closed"]
 class StoryPublisher(Shape):
     """A publisher of a story, with the number of its articles there."""
 
-    publisher_id: Text
-    publisher_name: Text | None
-    articles: Count
+    publisher_id: Text = Field(
+        description="The publisher; where it is not known, `source:` and the id of the first source."
+    )
+    publisher_name: Text | None = Field(description="Its name; null if it is not known.")
+    articles: Count = Field(description="How many of the articles are its.")
 
 
 class StoryTool(Shape):
     """What the articles of a story say of one tool."""
 
-    tool_id: IdPart
+    tool_id: IdPart = Field(description="The tool.")
     tool: Text | None = Field(description="The name of the tool; null for one that cannot be read.")
     articles: Count = Field(description="How many of the articles mention the tool.")
     total_mentions: Count = Field(description="How many of these have a sentiment.")
-    positive_count: Count
-    negative_count: Count
-    neutral_count: Count
-    unscored_mentions: Count
-    average_sentiment: Polarity | None = Field(description="Null if no mention could be scored.")
+    positive_count: Count = Field(description="The positive ones.")
+    negative_count: Count = Field(description="The negative ones.")
+    neutral_count: Count = Field(description="The neutral ones.")
+    unscored_mentions: Count = Field(description="Mentions that could not be scored.")
+    average_sentiment: Polarity | None = Field(
+        description="Mean `polarity` of the scored mentions; null if none was scored."
+    )
 
 
 class StoryMemberResource(Resource):
     """The article of a member, and why it is in the story."""
 
-    source_id: str = Field(description="Of the article.")
-    headline: str = Field(description="Of the article.")
-    url: str = Field(description="Of the article.")
-    published_at: Time = Field(description="Of the article, as it was grouped.")
-    language: str | None = Field(description="Of the article, as it was grouped.")
-    publisher_id: str | None = Field(description="Of the article, as it was grouped.")
-    publisher_name: str | None = Field(description="Of the article, as it was grouped.")
-    sources: tuple[str, ...] = Field(description="Of the article.")
+    source_id: str = Field(description="The article.")
+    headline: str = Field(description="The headline of its canonical reading.")
+    url: str = Field(description="The link of its canonical reading.")
+    published_at: Time = Field(description="When it was published, as it was grouped.")
+    language: str | None = Field(description="Its language, as it was grouped.")
+    publisher_id: str | None = Field(description="Its publisher, as it was grouped.")
+    publisher_name: str | None = Field(description="The name of its publisher.")
+    sources: tuple[str, ...] = Field(description="The sources of the article.")
     tool_ids: tuple[str, ...] = Field(description="The tools that it mentions.")
-    sentiment: Sentiment | None = Field(description="Of the article.")
+    sentiment: Sentiment | None = Field(description="The sentiment of the whole article; null if there is none.")
     reason: Reason | None = Field(
         description="Why it is in the story, as in the merge ledger; null for the article that begins the story."
     )
-    near_duplicate_of: str | None = Field(description="The article that it repeats, and why; null if it repeats none.")
-    near_duplicate_reason: Reason | None = Field(
-        description="The article that it repeats, and why; null if it repeats none."
+    near_duplicate_of: str | None = Field(
+        description="The article that it repeats in almost the same words; null if it repeats none."
     )
+    near_duplicate_reason: Reason | None = Field(description="Why these are near-duplicates; null if it repeats none.")
     links: dict[str, str] = Field(description="Paths: the article.")
 
     @classmethod
@@ -84,10 +88,10 @@ class StoryResource(Resource):
         description="The id. It names the article that begins the story: if this article leaves the story, or an "
         "earlier one joins it, the story gets another id."
     )
-    headline: Text = Field(description="That of its first article.")
+    headline: Text = Field(description="The headline of its first article.")
     day: Day = Field(description="The day on which its first article was published.")
-    published_at: Time = Field(description="When its first and its last article were published.")
-    timestamp: Time = Field(description="When its first and its last article were published.")
+    published_at: Time = Field(description="When its first article was published.")
+    timestamp: Time = Field(description="When its last article was published.")
     state: Literal["open", "closed"] = Field(
         description="`open` until 72 hours after its last article, then `closed`. A late article that was "
         "published earlier can still join it."
@@ -97,12 +101,11 @@ class StoryResource(Resource):
     article_count: Count = Field(description="The number of its articles.")
     near_duplicate_count: Count = Field(description="How many of them repeat another article.")
     publisher_ids: tuple[Text, ...] = Field(
-        description="Its publishers, at most 100, and their number; where the publisher of an article is not "
-        "known, its first source stands for it (`source:` and the source's id)."
+        description="Its publishers, at most 100; where the publisher of an article is not known, its first "
+        "source stands for it (`source:` and the source's id)."
     )
     publisher_count: Count = Field(
-        description="Its publishers, at most 100, and their number; where the publisher of an article is not "
-        "known, its first source stands for it (`source:` and the source's id)."
+        description="The number of its publishers, also those that `publisher_ids` leaves out."
     )
     tool_ids: tuple[IdPart, ...] = Field(description="The tools that its articles mention, at most 100.")
     sources: tuple[SourceKey, ...] = Field(description="The sources of its articles, at most 100.")
@@ -113,10 +116,10 @@ class StoryResource(Resource):
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the story itself, its ledger, its first article.")
     publishers: list[StoryPublisher] | None = added(
-        "The publishers with the number of their articles, those with most first."
+        "The publishers with the number of their articles, those with most first; named as in `publisher_ids`."
     )
-    tools: list[StoryTool] | None = added("What the articles say of each tool.")
-    members: list[StoryMemberResource] | None = added("The articles, in the order of their publication.")
+    tools: list[StoryTool] | None = added("What the first 500 articles say of each tool.")
+    members: list[StoryMemberResource] | None = added("The first 500 articles, in the order of their publication.")
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )
@@ -141,40 +144,30 @@ class SignalResource(Resource):
     """What one story suggests for one tool."""
 
     signal_id: str = Field(description="The id, which follows from kind, topic and story.")
-    kind: Kind = Field(description="The kind, and a sentence that says why.")
-    reason: Text = Field(description="The kind, and a sentence that says why.")
-    tool_id: IdPart = Field(description="The tool and its name.")
-    tool: str | None = Field(description="The tool and its name.")
-    event_id: IdPart = Field(
-        description="The story and its headline; the headline is null if the story is gone, or has one article left."
+    kind: Kind = Field(
+        description="`NEW`, `GROWING`, `REVERSED` or `FIRST_OF_ITS_KIND`; docs/api.md says when each is made."
     )
+    reason: Text = Field(description="A sentence that says why.")
+    tool_id: IdPart = Field(description="The tool.")
+    tool: str | None = Field(description="The tool's name.")
+    event_id: IdPart = Field(description="The story.")
     headline: str | None = Field(
-        description="The story and its headline; the headline is null if the story is gone, or has one article left."
+        description="The headline of the story; null if the story is gone, or has one article left."
     )
     timestamp: Time = Field(description="When it happened: the publication time of the article that made it so.")
     story_published_at: Time = Field(description="When the first article of the story was published.")
-    before: Side = Field(
-        description="What is compared: of each side the number of `articles` that mention the tool and of their "
-        "`publishers` (null if that is not known), and their `average_sentiment`, null if none was "
-        "scored."
-    )
-    after: Side = Field(
-        description="What is compared: of each side the number of `articles` that mention the tool and of their "
-        "`publishers` (null if that is not known), and their `average_sentiment`, null if none was "
-        "scored."
-    )
+    before: Side = Field(description="What `after` is compared with.")
+    after: Side = Field(description="The articles that made it so.")
     compared_with: Literal["STORY", "WEEK"] | None = Field(
         description="Of a reversal, what is before: `STORY` (earlier articles of the story) or `WEEK` (the scored "
         "mentions of the seven days before the story); else null."
     )
-    topic: Topic | None = Field(
-        description="Of the first story of its kind, the topic, and the days before it that were looked at; else null."
-    )
+    topic: Topic | None = Field(description="Of the first story of its kind, the topic; else null.")
     days: Count | None = Field(
-        description="Of the first story of its kind, the topic, and the days before it that were looked at; else null."
+        description="Of the first story of its kind, the days before it that were looked at; else null."
     )
-    publishers: tuple[Text, ...] = Field(description="The first 20 articles, and publishers, that made it so.")
-    articles: tuple[IdPart, ...] = Field(description="The first 20 articles, and publishers, that made it so.")
+    publishers: tuple[Text, ...] = Field(description="The first 20 publishers that made it so.")
+    articles: tuple[IdPart, ...] = Field(description="The first 20 articles that made it so.")
     withdrawn_at: Time | None = Field(description="Since when it does not hold any more; null while it holds.")
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")

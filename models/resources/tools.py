@@ -20,20 +20,24 @@ class PrecisionFigures(Shape):
 
     reviewed: Count = Field(description="Mentions with a verdict.")
     about_tool: Count = Field(description="Those whose verdict is not `not_this_tool`.")
-    precision: Share | None = Field(description="`about_tool` / `reviewed`; null while nothing is reviewed.")
+    precision: Share | None = Field(description="`about_tool` / `reviewed`, 0 to 1; null while nothing is reviewed.")
     scored: Count = Field(
         description="Mentions about the tool to which the analyzer had given a sentiment, and the person too."
     )
     sentiment_right: Count = Field(description="Those for which both are the same.")
-    sentiment_accuracy: Share | None = Field(description="`sentiment_right` / `scored`; null while there is none.")
+    sentiment_accuracy: Share | None = Field(
+        description="`sentiment_right` / `scored`, 0 to 1; null while there is none."
+    )
 
 
 _NO_REVIEWS = Reviews()
 
 
 class Precision(PrecisionFigures):
+    """How often the analyzer was right about mentions that people have reviewed, in all and by analyzer."""
+
     by_analyzer: dict[str, PrecisionFigures] = Field(
-        description="The same figures for each analyzer and version that had scored the mentions."
+        description="The same figures for each analyzer and version that had scored the mentions, such as `embedded/4`."
     )
 
     @classmethod
@@ -52,22 +56,25 @@ class ToolResource(Resource):
     STORED_AS: ClassVar[Mapping[str, str]] = {"name": "primary_name"}
 
     tool_id: ToolId = Field(description="The id, a UUID.")
-    name: Text = Field(description="The name by which people know the tool.")
+    name: Text = Field(description="The name by which people know the tool. It belongs to this tool only.")
     status: ToolStatus = Field(description="`ACTIVE`, `DEPRECATED` or `MERGED`.")
-    aliases: tuple[Text, ...] = Field(description="As it was posted.")
-    tickers: tuple[Text, ...] = Field(description="As it was posted.")
-    keywords: tuple[Text, ...] = Field(description="As it was posted.")
-    excluded: tuple[Text, ...] = Field(description="As it was posted.")
-    muted_sources: tuple[SourceKey, ...] = Field(description="As it was posted.")
-    name_rules: dict[str, NameRule] = Field(description="As it was posted.")
+    aliases: tuple[Text, ...] = Field(description="Other names of the tool.")
+    tickers: tuple[Text, ...] = Field(
+        description="Its tickers: found as `$MSFT`, as `NASDAQ: MSFT`, or among the tags and tickers of the source."
+    )
+    keywords: tuple[Text, ...] = Field(description="Words that mean the tool too; several tools may share a keyword.")
+    excluded: tuple[Text, ...] = Field(description="Phrases that rule the tool out.")
+    muted_sources: tuple[SourceKey, ...] = Field(
+        description="Feeds whose articles do not mention the tool unless another source published them too."
+    )
+    name_rules: dict[str, NameRule] = Field(
+        description="By name, when it counts: only in this case, and only near one of these words."
+    )
     discovery_date: Day | None = Field(
-        description="Day and id of the first article that named the tool; not of one that is not about it, by the "
-        "verdict of a person."
+        description="The day of the first article that named the tool; not of one that is not about it, by "
+        "the verdict of a person."
     )
-    discovery_reference: IdPart | None = Field(
-        description="Day and id of the first article that named the tool; not of one that is not about it, by the "
-        "verdict of a person."
-    )
+    discovery_reference: IdPart | None = Field(description="The id of that first article.")
     scored_by: Text | None = Field(
         description="Analyzer and version that scored the mentions; after the analyzer changed, the old one until "
         "a reanalysis."
@@ -76,7 +83,10 @@ class ToolResource(Resource):
         description="Since when a backfill has searched the articles for the tool, if that is before the tool was "
         "created; else null."
     )
-    precision: Precision = Field(description="The measured precision of the tool's mentions.")
+    precision: Precision = Field(
+        description="The measured precision of the tool's mentions. Reviewed mentions are no random sample: "
+        "people look at those that seem wrong."
+    )
     merged_into: ToolId | None = Field(description="The tool that replaces it, if the status is `MERGED`.")
     merging_into: ToolId | None = Field(description="The tool of a merge that is under way.")
     unmerged_from: ToolId | None = Field(description="The tool that replaced it until the merge was undone.")
@@ -87,7 +97,8 @@ class ToolResource(Resource):
         "stories, signals, corrections, merges."
     )
     reanalysis_offered: bool | None = added(
-        "Whether an earlier analyzer or version judged some of the mentions of the tool's history."
+        "Whether another analyzer or version than the present one judged some of its mentions of "
+        "the last 30 days, as of the last recount."
     )
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
     merged_by_run: IdPart | None = internal("The run of its latest merge.")
@@ -155,35 +166,21 @@ class MergeResource(Resource):
 
     state: Literal["active", "undone"] = Field(description="`active` or `undone`.")
     tool_id: ToolId = Field(description="The tool that got the names and mentions.")
-    merged_tool_id: ToolId = Field(description="The tool that was merged, and its name.")
-    merged_name: Text = Field(description="The tool that was merged, and its name.")
-    names: tuple[Text, ...] = Field(description="What the other tool got.")
-    tickers: tuple[Text, ...] = Field(description="What the other tool got.")
-    keywords: tuple[Text, ...] = Field(description="What the other tool got.")
-    excluded: tuple[Text, ...] = Field(description="What the other tool got.")
-    muted_sources: tuple[SourceKey, ...] = Field(description="What the other tool got.")
-    author: Text | None = Field(
-        description="Who merged them, why, when, and the run. `author` is null if nobody was named."
-    )
-    reason: Text | None = Field(
-        description="Who merged them, why, when, and the run. `author` is null if nobody was named."
-    )
-    made_at: Time = Field(description="Who merged them, why, when, and the run. `author` is null if nobody was named.")
-    made_by_run: IdPart = Field(
-        description="Who merged them, why, when, and the run. `author` is null if nobody was named."
-    )
-    undone_at: Time | None = Field(
-        description="When the merge was undone, by whom, why, and the run; null while it holds."
-    )
-    undone_by: Text | None = Field(
-        description="When the merge was undone, by whom, why, and the run; null while it holds."
-    )
-    undone_reason: Text | None = Field(
-        description="When the merge was undone, by whom, why, and the run; null while it holds."
-    )
-    undone_by_run: IdPart | None = Field(
-        description="When the merge was undone, by whom, why, and the run; null while it holds."
-    )
+    merged_tool_id: ToolId = Field(description="The tool that was merged.")
+    merged_name: Text = Field(description="The name of the tool that was merged.")
+    names: tuple[Text, ...] = Field(description="The names that the other tool got.")
+    tickers: tuple[Text, ...] = Field(description="The tickers that the other tool got.")
+    keywords: tuple[Text, ...] = Field(description="The keywords that the other tool got.")
+    excluded: tuple[Text, ...] = Field(description="The excluded phrases that the other tool got.")
+    muted_sources: tuple[SourceKey, ...] = Field(description="The muted sources that the other tool got.")
+    author: Text | None = Field(description="Who merged them; null if nobody was named.")
+    reason: Text | None = Field(description="Why they were merged; null if nobody said.")
+    made_at: Time = Field(description="When they were merged.")
+    made_by_run: IdPart = Field(description="The run of the merge.")
+    undone_at: Time | None = Field(description="When the merge was undone; null while it holds.")
+    undone_by: Text | None = Field(description="Who undid the merge; null while it holds.")
+    undone_reason: Text | None = Field(description="Why it was undone; null while it holds.")
+    undone_by_run: IdPart | None = Field(description="The run that undid it; null while it holds.")
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: both tools, and the run.")
@@ -194,11 +191,9 @@ class MergeResource(Resource):
     target_was_deprecated: Flag | None = internal(
         "True if the other tool was made `DEPRECATED` while the merge was under way: it is since the end of the merge."
     )
-    target_discovery_date: Day | None = internal("Whether it also got the first article, and which it had before.")
-    target_discovery_reference: IdPart | None = internal(
-        "Whether it also got the first article, and which it had before."
-    )
-    took_discovery: Flag | None = internal("Whether it also got the first article, and which it had before.")
+    target_discovery_date: Day | None = internal("The day of the first article that the other tool had before.")
+    target_discovery_reference: IdPart | None = internal("The first article that the other tool had before.")
+    took_discovery: Flag | None = internal("Whether the other tool also got the first article.")
     entity_type: str | None = internal("The kind of stored document.")
     schema_version: str | None = internal("The version of its stored form.")
     ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")

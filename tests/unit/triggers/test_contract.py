@@ -11,6 +11,8 @@ import pytest
 from openapi_spec_validator import validate
 
 import function_app
+from models.resources.feeds import FeedResource
+from models.resources.tools import ToolResource
 from triggers.contract import PROBLEMS, TAGS, contract
 from triggers.declared import Answer, Declared, a_list, of_app, ok
 from triggers.http_contract import contract_file, get_docs, get_openapi, is_browser, start
@@ -107,11 +109,68 @@ def test_every_problem_has_one_shape() -> None:
         assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
-def test_every_field_of_an_answer_that_is_listed_is_described() -> None:
-    """Of the resources; parts of them may say in one place what all of their fields are."""
-    for name in ("Tool", "Feed", "Article", "Mention", "Aggregate", "Story", "Signal", "Run", "Attempt"):
-        fields = DOCUMENT["components"]["schemas"][name]["properties"]
-        assert [field for field, schema in fields.items() if not schema.get("description")] == [], name
+CONDITIONS = ("allOf", "anyOf", "oneOf", "if", "then", "else")
+"""Keywords of JSON Schema whose schemas restrict properties that the object beside them describes."""
+
+
+def objects(schema: Any, at: str, around: frozenset[str] = frozenset()) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """The properties of each object within a schema, with where it is; and whether they only restrict known ones."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from objects(each, at, around)
+    if not isinstance(schema, dict):
+        return
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        yield at, properties, bool(around) and around.issuperset(properties)
+        for name, each in properties.items():
+            yield from objects(each, f"{at}.{name}")
+    for keyword, value in schema.items():
+        if keyword not in ("properties", "example", "examples", "enum", "const", "default"):
+            yield from objects(
+                value, at, frozenset(properties or ()) | around if keyword in CONDITIONS else frozenset()
+            )
+
+
+def is_described(schema: Mapping[str, Any], document: Mapping[str, Any] = DOCUMENT) -> bool:
+    """By itself, or by the schema to which it refers."""
+    named = document["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], {})
+    return bool(schema.get("description") or named.get("description"))
+
+
+def undescribed(document: Mapping[str, Any]) -> list[str]:
+    found = [*objects(document["components"]["schemas"], ""), *objects(document["paths"], "paths")]
+    return [
+        f"{at}.{name}: {', '.join(properties)}"
+        for at, properties, only_restricts in found
+        for name, schema in properties.items()
+        if not only_restricts and not is_described(schema, document)
+    ]
+
+
+def test_every_field_of_every_request_and_answer_is_described() -> None:
+    assert undescribed(DOCUMENT) == []
+    assert sum(len(properties) for _, properties, _ in objects(DOCUMENT["components"], "")) > 1000
+
+
+def test_a_field_without_a_description_is_found_wherever_it_is() -> None:
+    said, silent = {"type": "string", "description": "A word."}, {"type": "string"}
+    within = {"type": "array", "description": "Several.", "items": {"properties": {"b": silent}}}
+    conditions = {"properties": {"c": said}, "oneOf": [{"properties": {"c": silent}}, {"properties": {"d": silent}}]}
+    schemas = {"Said": {"description": "Said."}, "A": {"properties": {"a": within}}, "B": conditions}
+    document = {"components": {"schemas": {**schemas, "C": {"properties": {"e": {"$ref": "#/Said"}}}}}, "paths": {}}
+    assert undescribed(document) == [".a.b: b", ".d: d"]
+
+
+def test_every_parameter_is_described() -> None:
+    for path, _, operation in operations():
+        assert all(each["description"] for each in operation.get("parameters", ())), path
+
+
+def test_no_description_speaks_of_a_name_that_only_stored_documents_have() -> None:
+    stored = {stored for kind in (FeedResource, ToolResource) for stored in kind.STORED_AS.values()}
+    assert stored == {"feed_url", "priority_score", "primary_name"}
+    assert [name for name in stored if name in json.dumps(DOCUMENT)] == []
 
 
 def test_links_lead_to_operations_with_what_they_need() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
+from models.resources.runs import RunResource
 from models.run import WORKFLOWS, Attempt, IngestionBatch
 from models.values import format_time
 from services.documents import life_cycle
@@ -70,7 +71,7 @@ def test_a_run_is_quiet_if_it_succeeded_and_nothing_new_came(status: str, counts
     found = batch(1, status, **counts)
     assert found.is_quiet is is_quiet
     assert found.to_document().get("is_quiet") == (True if is_quiet else None)
-    assert found.shown()["is_quiet"] is is_quiet
+    assert RunResource.of(found).shown()["is_quiet"] is is_quiet
     assert IngestionBatch.from_document(found.to_document()) == found
 
 

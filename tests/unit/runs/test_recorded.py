@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from models.resources.runs import RunResource
 from models.run import Attempt
 from services.ports import Listed
 from services.runs.recorded import in_run, with_attempts, with_documents
@@ -25,7 +26,7 @@ def test_attempts_are_added_once_and_listed_in_the_order_of_their_start() -> Non
     recorded = with_attempts(with_attempts(ingestion_batch(run_id="r"), [late, early]), [fetched("b", found=2)])
     assert [(each.id, each.articles_found) for each in in_run(recorded).items] == [(early.id, 2), (late.id, 0)]
     assert [each.id for each in in_run(recorded, "a").items] == [late.id]
-    assert recorded.shown()["batch_id"] == "r"
+    assert RunResource.of(recorded).shown()["batch_id"] == "r"
 
 
 def test_the_feeds_of_a_run_are_those_with_an_attempt() -> None:

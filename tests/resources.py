@@ -57,7 +57,7 @@ EACH: dict[str, tuple[StoredDocument, Callable[[View], Resource]]] = {
     "DataProduct": (documents.document(), lambda view: DocumentResource.of(documents.document(), view)),
     "FileObject": (documents.file_object(), lambda view: FileResource.of(documents.file_object(), view)),
 }
-"""By the title of its table in docs/api.md: the document, and the resource in a view."""
+"""By the kind of the stored document: the document, and the resource in a view."""
 
 
 def reference() -> ReferenceResource:

@@ -28,7 +28,11 @@ _COUNTS: Mapping[str, Schema] = {
 _FIGURES: Mapping[str, Schema] = {
     **_COUNTS,
     "analyzers": or_null(many({"type": "string"}, ""), "The analyzers that judged the mentions, with their versions."),
-    "coverage": maybe("Of the fetches that were expected, the share that succeeded, as in an aggregate.", "number"),
+    "coverage": maybe(
+        "Of the fetches that were expected, the share that succeeded, as in an aggregate. Null for hours and days over "
+        "32 days ago, unless the daily close has kept it.",
+        "number",
+    ),
     "stories": maybe("How many stories the scored mentions are of.", "integer"),
     "publishers": maybe("How many publishers they are of.", "integer"),
     "ungrouped_mentions": maybe("How many of them have no story yet.", "integer"),
@@ -186,7 +190,9 @@ CACHE_HEALTH: Schema = an_object(
         "detail": a_text("The reasons in words."),
         "id": a_text("The id of the document.", const="metadata"),
         "tool_id": a_text("Its partition.", const="metadata"),
-        "last_refresh_ts": maybe("When the last successful refresh of all tools ended.", "integer"),
+        "last_refresh_ts": maybe(
+            "When the last successful refresh of all tools ended: one that refreshed every tool.", "integer"
+        ),
         "last_refresh_duration_ms": maybe("From its start to the end of its last batch.", "integer"),
         "last_refresh_run_id": maybe("Its run."),
         "tools_refreshed": or_null(many({"type": "string"}, ""), "The tools that it refreshed, at most 1,000 ids."),
@@ -196,12 +202,16 @@ CACHE_HEALTH: Schema = an_object(
         ),
         "mostly_unscored_tools": or_null(
             many({"type": "string"}, ""),
-            "Tools with more unscored than scored mentions in these 7 days, and at least 10; at most 100 ids.",
+            "Tools with more unscored than scored mentions in these 7 days, and at least 10; at most 100 ids. Their "
+            "figures say little: the analyzer does not know the languages of their articles.",
         ),
         "mostly_unscored_count": maybe("Their number.", "integer"),
         "last_run_id": maybe("The run of the last refresh of all tools, successful or not."),
         "last_run_ended_ts": maybe("When it ended.", "integer"),
-        "last_run_status": maybe("`PARTIAL`: some tools were not refreshed, or some batches did not end in time."),
+        "last_run_status": maybe(
+            "`SUCCEEDED`; `PARTIAL`: some tools were not refreshed, or some batches did not end in time; `FAILED`: no "
+            "tool was refreshed."
+        ),
         "last_run_errors": many({}, "How many of its batches did not end in time, and why their last tries failed."),
         "failed_tools": by_name({"type": "string"}, "Why tools were not refreshed by that run, by id; at most 100."),
         "failed_tools_count": a_count("Their number."),
@@ -212,9 +222,12 @@ CACHE_HEALTH: Schema = an_object(
         "cache_misses_24h": a_count("Reads of the last 24 hours that were computed."),
         "cache_hit_rate": a_number("hits / (hits + misses), three decimals; 0.0 without reads.", minimum=0, maximum=1),
         "reads_by_hour": many(_READS, "The same reads by UTC clock hour, the oldest first."),
-        "error_count_24h": a_count("Reads that failed, and failed attempts to refresh a tool."),
+        "error_count_24h": a_count(
+            "Reads of aggregates that ended in a 5xx response, tools that could not be read for a list, and failed "
+            "attempts to refresh a tool, in the last 24 hours."
+        ),
         "stale_count": a_count("Entries that are stale."),
         "missing_count": a_count("Entries of active tools that are missing now."),
-        "lacking": many(_LACK, "Up to 100 of these."),
+        "lacking": many(_LACK, "Up to 100 of these. Missing ones are searched among the first 1,000 tools by name."),
     },
 )

@@ -57,7 +57,7 @@ FILTERS = (
     time("until", "Articles with a `timestamp` before this time.", "2027-02-01T00:00:00Z"),
     text(
         "text",
-        "Articles with all these words, up to 10; between quotation marks, words that follow each other.",
+        "Articles with all these words, up to 20; between quotation marks, words that follow each other.",
         longest=LONGEST_SEARCH,
         form="words",
         example="release",

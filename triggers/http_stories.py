@@ -38,7 +38,7 @@ AS_ARTICLES = (
     time("until", "Stories whose last article is of before this time.", "2027-02-01T00:00:00Z"),
     text(
         "text",
-        "Words, up to 10, that headlines of the articles have; without quotation marks.",
+        "Words, up to 20, that headlines of the articles have; without quotation marks.",
         longest=LONGEST_SEARCH,
         form="words",
         example="release",

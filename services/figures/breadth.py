@@ -111,7 +111,7 @@ def of_ungrouped(mentions: int, polarity: int, squares: int) -> Sums:
 
 
 class Breadth(NamedTuple):
-    """What aggregates and points of a history show beside the counts. docs/api.md defines the fields."""
+    """What aggregates and points of a history show beside the counts. The contract describes the fields."""
 
     stories: int = 0
     publishers: int = 0

@@ -22,8 +22,8 @@ from services.store.containers import CATALOG
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """The fields of every aggregate; docs/api.md defines them. `pending_articles` and `failed_articles` are null if
-    they could not be counted."""
+    """The fields of every aggregate; models/resources/aggregates.py describes them. `pending_articles` and
+    `failed_articles` are null if they could not be counted."""
 
     pending_articles: int | None
     failed_articles: int | None

@@ -1,51 +1,50 @@
-"""docs/api.md lists every endpoint and every field that the API serves."""
+"""docs/api.md, the guide, names only what the contract has; and the contract says what the app asks for and serves."""
 
 import inspect
 import json
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import azure.functions as func
 import pytest
 
-from models.article import CanonicalReading, SourceAttribution
-from models.feed import FeedAttempt
-from models.mention import Match
-from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
-from models.resources.base import Resource
-from models.resources.feed_preview import FeedPreview
-from models.resources.host import HostWithDays
-from models.resources.stories import StoryMemberResource
-from models.resources.tools import Precision, ReferenceResource
-from models.run import CollisionMetrics
+import function_app
+from models.resources.base import VIEWS
+from models.resources.tools import Precision
+from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
 from services import container
-from services.articles.backlog import Backlog, BacklogReader
+from services.articles.backlog import BacklogReader
+from services.articles.words import MOST_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.counters import Counters
 from services.mentions.corrections import labelled
 from services.operations.cache_health import CacheHealth
-from services.operations.metrics import (
-    PREFIX,
-    gauge,
-    of_analysis,
-    of_audit,
-    of_cache,
-    of_feeds,
-    of_hosts,
-    of_ingestion,
-    of_reviews,
-    of_store,
-)
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from tests import documents, resources
+from triggers.contract import contract
+from triggers.declared import of_app
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-COMMON = StoredDocument.model_fields.keys()
+DOCUMENT: dict[str, Any] = contract(of_app(), reads_are_open=False)
+SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
+EVERY = StoredDocument.model_fields.keys()
+
+ENDPOINTS = {
+    f"{method.upper()} {path.removeprefix('/api/v1').removeprefix('/')}".strip(): operation
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+COMMANDS = [
+    line for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE) for line in block.splitlines()
+]
+REQUESTS = [line for line in COMMANDS if "$API/" in line]
 
 
 def names(table: str) -> list[str]:
@@ -53,66 +52,126 @@ def names(table: str) -> list[str]:
     return [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.partition("|")[2].split("|")[0])]
 
 
-def table_of(title: str) -> str:
-    (found,) = re.findall(rf"<!-- fields: {title} -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
-    return str(found)
+def words_of_contract(part: Any) -> Iterator[str]:
+    """Names of properties, parameters, headers and schemas, the values that are allowed, and what descriptions mark."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield key
+            yield from words_of_contract(value)
+    elif isinstance(part, list):
+        for each in part:
+            yield from words_of_contract(each)
+    elif isinstance(part, str):
+        yield part
+        yield from re.findall(r"`(\w+)`", part)
 
 
-def listed_fields(title: str) -> list[str]:
-    return sorted(names(table_of(title)))
+@lru_cache
+def words() -> frozenset[str]:
+    return frozenset(words_of_contract(DOCUMENT))
 
 
-def listed_fields_by_view(title: str) -> tuple[list[str], list[str]]:
-    """The fields of the default view, and those that the page marks as shown with view=full only."""
-    rows = table_of(title).splitlines()
-    internal = [row for row in rows if "○" in row.split("|")[1]]
-    return sorted(names("\n".join(row for row in rows if row not in internal))), sorted(names("\n".join(internal)))
+def endpoint_of(path: str, method: str) -> dict[str, Any] | None:
+    """The operation with this path, in which a part of the route may stand for any value."""
+    for name, operation in ENDPOINTS.items():
+        its_method, _, route = name.partition(" ")
+        if its_method == method and re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route)), path):
+            return dict(operation)
+    return None
 
 
-def without_common(fields: Iterable[str]) -> list[str]:
-    return sorted(set(fields) - COMMON)
+def schema_of(reference: dict[str, Any]) -> dict[str, Any]:
+    """The schema, or that to which it refers."""
+    found: dict[str, Any] = SCHEMAS.get(reference.get("$ref", "").rpartition("/")[2], reference)
+    return found
 
 
-SERVED: dict[str, dict[str, Any]] = {
-    "precision": Precision.of({}).shown(),
-    "labels": labelled(documents.correction()) or {},
-    "FeedPreview": dict.fromkeys(FeedPreview.model_fields),
-    "HostWithDays": dict.fromkeys(HostWithDays.model_fields),
-    **{
-        kind.__name__: dict.fromkeys(kind.model_fields)
-        for kind in (SourceAttribution, CanonicalReading, FeedAttempt, Match, CollisionMetrics)
-    },
-}
+def test_there_is_an_app() -> None:
+    assert function_app.app is not None
+    assert len(ENDPOINTS) > 50
 
 
-RESOURCES: dict[str, type[Resource]] = {
-    **{title: type(make("full")) for title, (_, make) in resources.EACH.items() if title != "IngestionBatch"},
-    "Reference": ReferenceResource,
-    "member": StoryMemberResource,
-}
-IN_EVERY = {*COMMON, "links"}
+@pytest.mark.parametrize("command", REQUESTS)
+def test_each_command_of_the_guide_is_a_request_that_the_contract_has(command: str) -> None:
+    (path, query), *others = re.findall(r"\$API/([^?\" $]+(?:\$\w+[^?\" $]*)*)\??([^\"]*)", command)
+    assert others == []
+    (method,) = re.findall(r"-X (\w+)", command) or ["GET"]
+    operation = endpoint_of(path, method)
+    assert operation is not None, f"{method} {path}"
+    given = {name for name, _ in parse_qsl(re.sub(r"\$\{.*\}", "", query), strict_parsing=bool(query))}
+    if " -G " in command:
+        given |= set(re.findall(r"-d (\w+)=", command))
+    assert given <= {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+    for sent in re.findall(r"-d '(\{.*\})'", command):
+        schema = schema_of(operation["requestBody"]["content"]["application/json"]["schema"])
+        body = json.loads(sent)
+        assert body.keys() <= schema["properties"].keys()
+        assert set(schema.get("required", ())) <= body.keys()
+        for name, value in body.items():
+            assert value in schema["properties"][name].get("enum", [value]), name
 
 
-def test_the_fields_of_every_resource_are_listed_once() -> None:
-    default, internal = listed_fields_by_view("every resource")
-    assert (default, internal) == (["created_at", "links", "updated_at"], sorted(COMMON - {"created_at", "updated_at"}))
+def test_the_guide_has_commands_for_all_kinds_of_requests() -> None:
+    methods = {method for command in REQUESTS for method in re.findall(r"-X (\w+)", command) or ["GET"]}
+    assert methods == {"GET", "POST", "PATCH"}
+    assert len(REQUESTS) > 40
 
 
-@pytest.mark.parametrize("title", RESOURCES)
-def test_the_page_lists_the_fields_of_each_resource_and_marks_those_of_the_full_view(title: str) -> None:
-    shape = RESOURCES[title]
-    default, internal = listed_fields_by_view(title)
-    assert default == sorted(set(shape.fields_of("default")) - IN_EVERY)
-    assert internal == sorted(set(shape.internal_names()) - IN_EVERY)
-    assert [name for name in shape.added_names() if f"`{name}`" not in PAGE] == []
+def test_each_endpoint_that_the_guide_names_is_one_of_the_contract() -> None:
+    named = re.findall(r"`(GET|POST|PATCH|DELETE) (/?[^`?]+)(?:\?[^`]*)?`", PAGE)
+    assert len(named) > 50
+    outside = {("GET", "/api"), ("GET", "/api/v1")}
+    unknown = {each for each in named if each not in outside and " ".join(each) not in ENDPOINTS}
+    assert unknown == set()
 
 
-@pytest.mark.parametrize("title", SERVED)
-def test_the_page_lists_the_fields_of_each_served_document(title: str) -> None:
-    assert listed_fields(title) == sorted(SERVED[title])
+def test_each_name_in_code_marks_is_one_of_the_contract() -> None:
+    """Names with an underscore: fields, parameters, values, workflows, and what descriptions name."""
+    prose = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL).replace(re.search(LABELS, PAGE)[0], "")  # type: ignore[index]
+    named = set(re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+)+)`", prose))
+    assert len(named) > 50
+    assert named - words() - set(WORKFLOWS) - set(RUN_COUNTS) - {"clean_up"} == set()
 
 
-async def test_the_page_lists_the_fields_of_cache_health(tmp_path: Path) -> None:
+RUN_COUNTS = (
+    *("entries_written", "tools_failed", "mentions", "removed", "failed", "rescored", "compared", "changed"),
+    *("not_compared", "corrections", "articles", "analyzed"),
+)
+"""What runs count: `metrics` is open in the contract."""
+LABELS = r"(?s)<!-- fields: labels -->\n.*?<!-- end -->"
+
+
+def test_the_guide_lists_every_workflow_once() -> None:
+    table = PAGE.partition("| `workflow_name` |")[2].partition("\n\n")[0].partition("\n")[2]
+    assert sorted(names(table)) == sorted(WORKFLOWS)
+
+
+def test_the_guide_lists_every_status_of_a_problem() -> None:
+    table = PAGE.partition("## Errors")[2].partition("\n## ")[0]
+    listed = {status for row in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE) for status in row.split(", ")}
+    assert listed == {name.removeprefix("Problem") for name in DOCUMENT["components"]["responses"]}
+
+
+def test_the_guide_lists_the_fields_of_labelled_data() -> None:
+    """They are lines of text, for which the contract has no schema."""
+    (table,) = re.findall(LABELS, PAGE)
+    assert sorted(names(table)) == sorted(labelled(documents.correction()) or {})
+
+
+@pytest.mark.parametrize("kind", resources.EACH)
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_contract_has_the_fields_of_each_resource_and_marks_those_of_the_full_view(kind: str, view: Any) -> None:
+    shape = type(resources.EACH[kind][1](view))
+    properties = SCHEMAS[shape.__name__.removesuffix("Resource")]["properties"]
+    marked = {name for name, schema in properties.items() if schema.get("x-view") == "full"}
+    added = {name for name, schema in properties.items() if schema.get("x-added")}
+    shown = shape.fields_of(view)
+    assert set(shown) == set(properties) - added - (marked if view == "default" else set())
+    assert marked >= EVERY - {"created_at", "updated_at"}
+    assert {"created_at", "updated_at", "links"} <= set(shown)
+
+
+async def test_the_contract_has_the_fields_of_cache_health(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "store.db", lambda: documents.NOW)
     await store.ensure_containers()
     try:
@@ -123,32 +182,33 @@ async def test_the_page_lists_the_fields_of_cache_health(tmp_path: Path) -> None
         report = await health.report()
     finally:
         await store.close()
-    assert listed_fields("cache_health") == without_common(report)
+    assert sorted(SCHEMAS["CacheHealth"]["properties"].keys() - EVERY) == sorted(report.keys() - EVERY)
 
 
-def test_the_page_lists_every_metric_with_its_kind() -> None:
-    (table,) = re.findall(r"<!-- metrics -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
-    documented = {name: row.split("|")[2].strip() for row in table.splitlines() for name in names(row)}
-    lines = [
-        *of_ingestion(IngestionTotals.at(documents.NOW)),
-        *of_feeds(0, [], 0, {}),
-        *of_hosts({}),
-        *of_analysis(AnalysisTotals.at(documents.NOW), Backlog(0, 0), documents.NOW),
-        *of_cache(CacheTotals.at(documents.NOW), None),
-        *of_store(StoreTotals.at(documents.NOW)),
-        *of_reviews({}, documents.NOW),
-        *of_audit(None),
-        *gauge("database_connection_pool_size", "", []),
-        *gauge("memory_usage_bytes", "", []),
-    ]
-    served = dict(line.removeprefix(f"# TYPE {PREFIX}").split(" ") for line in lines if line.startswith("# TYPE "))
-    assert f"`{PREFIX}`" in PAGE
-    assert documented == served
+def test_the_contract_has_the_fields_of_the_measured_precision() -> None:
+    assert sorted(SCHEMAS["Precision"]["properties"]) == sorted(Precision.of({}).shown())
 
 
-def test_the_page_lists_every_kind_of_failed_fetch() -> None:
-    (row,) = re.findall(r"^\| `error_type` \|.*", PAGE, re.MULTILINE)
-    assert {str(status) for status in FetchStatus if status not in READABLE} <= set(re.findall(r"`(\w+)`", row))
+def test_the_metrics_of_a_run_name_all_counts_of_an_ingestion() -> None:
+    named = re.findall(r"`(\w+)`", SCHEMAS["Run"]["properties"]["metrics"]["description"])
+    assert CollisionMetrics.model_fields.keys() <= set(named)
+
+
+def test_a_run_names_every_workflow() -> None:
+    description = SCHEMAS["Run"]["properties"]["workflow_name"]["description"]
+    assert sorted(re.findall(r"`(\w+)`", description)) == sorted(WORKFLOWS)
+
+
+def test_an_attempt_names_every_kind_of_failed_fetch() -> None:
+    description = SCHEMAS["Attempt"]["properties"]["error_type"]["description"]
+    kinds = {str(status) for status in FetchStatus if status not in READABLE}
+    assert kinds <= set(re.findall(r"`(\w+)`", description))
+
+
+@pytest.mark.parametrize("endpoint", ["GET articles", "GET stories"])
+def test_a_search_says_how_many_words_it_takes(endpoint: str) -> None:
+    (text,) = [each["description"] for each in ENDPOINTS[endpoint]["parameters"] if each["name"] == "text"]
+    assert f"up to {MOST_WORDS}" in text
 
 
 @pytest.fixture
@@ -165,8 +225,6 @@ async def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     }.items():
         monkeypatch.setenv(name, value)
 
-    import function_app
-
     function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
     found: dict[str, list[dict[str, Any]]] = {}
     for function in function_app.app.get_functions():
@@ -181,25 +239,25 @@ async def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
             func.HttpRequest(method.value, "/?unknown=1", params={"unknown": "1"}, headers=headers, body=b"")
             for headers in ({}, {"X-Management-Key": "sesame"})
         ]
-        path = "/api/v1" if trigger.route == "v1" else trigger.route.removeprefix("v1/")
-        name = f"{method.value} {path}"
+        name = f"{method.value} {trigger.route.removeprefix('v1').removeprefix('/')}".strip()
         found[name] = [json.loads((await handler(**{**given, "req": each})).get_body()) for each in requests]
     yield found
     await container.close()
 
 
-async def test_the_page_lists_every_endpoint_and_marks_those_that_need_the_management_key(
+async def test_the_contract_wants_the_management_key_where_the_app_does(
     answers: dict[str, list[dict[str, Any]]],
 ) -> None:
-    documented = re.findall(r"^\| `((?:GET|POST|PATCH|DELETE) \S+)`( ●)? \|", PAGE, re.MULTILINE)
-    served = [(name, " ●" if without_key["status"] == 401 else "") for name, (without_key, _) in answers.items()]
-    assert sorted(documented) == sorted([*served, ("GET health", "")])
+    wanted = {
+        name: any("managementKey" in each for each in operation["security"]) for name, operation in ENDPOINTS.items()
+    }
+    served = {name: without_key["status"] == 401 for name, (without_key, _) in answers.items()}
+    assert wanted == {**served, "GET health": False}
 
 
-async def test_the_page_names_every_query_parameter(answers: dict[str, list[dict[str, Any]]]) -> None:
-    undocumented: set[str] = set()
-    for _, with_key in answers.values():
+async def test_the_contract_has_every_query_parameter_and_no_other(answers: dict[str, list[dict[str, Any]]]) -> None:
+    for name, (_, with_key) in answers.items():
         assert with_key["field"] == "unknown"
-        parameters = re.findall(r"\w+", with_key["allowed"].partition("there are ")[2])
-        undocumented.update(name for name in parameters if f"`{name}`" not in PAGE and f"?{name}=" not in PAGE)
-    assert undocumented == set()
+        taken = re.findall(r"\w+", with_key["allowed"].partition("there are ")[2])
+        described = [each["name"] for each in ENDPOINTS[name].get("parameters", ()) if each["in"] == "query"]
+        assert sorted(taken) == sorted(described), name

@@ -107,7 +107,7 @@ NOT_IN_GET_METRICS = {
 
 
 def test_a_figure_that_get_metrics_has_too_has_the_same_name_there() -> None:
-    page = (ROOT / "docs" / "api.md").read_text()
+    page = (ROOT / "docs" / "operations.md").read_text()
     table = page.partition("<!-- metrics -->")[2].partition("<!-- end -->")[0]
     there = {f"toolpulse_{name}" for name in re.findall(r"`(\w+)`", table)}
     assert {metric.exposed for metric in METRICS} - there == NOT_IN_GET_METRICS

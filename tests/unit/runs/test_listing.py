@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,6 @@ from services.runs.engine import RunEngine
 from services.runs.listing import ATTEMPT_FILTERS, RUN_FILTERS, attempt_filter, run_filter
 from services.store.containers import RUNS
 from tests.documents import NOW, attempt, ingestion_batch, metrics, run
-
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
 
 
 def at(minutes: int) -> str:

@@ -231,12 +231,13 @@ async def test_tools_are_tried_changed_compared_merged_and_unmerged(cli: Cli, to
 
 
 async def test_runs_are_listed_with_names_and_waited_for(cli: Cli, tools: list[str]) -> None:
-    listed = await cli.run("runs", "list", "--workflow", "backfill_tools", "--subject", tools[0])
+    await cli.run("tools", "reanalyze", tools[0])
+    listed = await cli.run("runs", "list", "--workflow", "reanalyze_tool", "--subject", tools[0])
     assert tools[0] in listed
     run_id = listed.splitlines()[2].split()[-1]
     assert (await cli.json("runs", "show", run_id[:8]))["run_id"] == run_id
     shown = await cli.run("runs", "show", run_id)
-    assert "backfill_tools" in shown
+    assert "reanalyze_tool" in shown
     await cli.run("runs", "wait", "last")
     await cli.run("tools", "reanalyze", tools[0], "--no-wait")
     assert "does the work: `toolpulse runs wait " in cli.said

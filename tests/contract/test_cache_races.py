@@ -26,6 +26,8 @@ from tests.contract.conftest import SettableClock
 from tests.functional.figures.slow import far
 from tests.functional.figures.world import Judgement, Process, Said, a_tool, check_entry, check_tables
 
+pytestmark = pytest.mark.once
+
 PARTS = 8
 WORLDS = {"sqlite": 80, "cosmos": 32}
 SCHEDULES = 4

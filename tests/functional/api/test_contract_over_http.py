@@ -13,6 +13,8 @@ import pytest
 from tests.functional.api.test_demo import listed, until
 from tests.hosting import ROOT, RunningHost, host_environment, running_host
 
+pytestmark = pytest.mark.once
+
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 HOOKS = "tests.functional.api.schemathesis_hooks"
 KEYS = {"x-functions-key": "a-function-key-of-this-test", "X-Management-Key": "sesame-sesame-sesame-sesame"}

@@ -14,6 +14,7 @@ GROWTH_MB = 220
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.once,
     pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc"),
 ]
 

@@ -32,6 +32,8 @@ from tests.functional.stories.world import (
     World,
 )
 
+pytestmark = pytest.mark.once
+
 
 async def some(world: World) -> list[str]:
     """Four articles about an outage, of which the last repeats the first, and two about other events."""

@@ -175,7 +175,9 @@ class Threads:
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
-            await asyncio.to_thread(self._close)
+            # Here, in the thread that uses it: closing it under a statement of that thread crashes the process.
+            inline, self._inline = self._inline, None
+            await asyncio.to_thread(self._close, inline)
 
     def _noted(self, error: sqlite3.Error) -> Unavailable:
         if _code(error) in _DAMAGED:
@@ -247,13 +249,13 @@ class Threads:
                 raise Unavailable("the store is closed") from None  # closing removed the job from the queue
             raise
 
-    def _close(self) -> None:
+    def _close(self, inline: sqlite3.Connection | None = None) -> None:
         for pool in (self._writer, self._readers):
             pool.shutdown(cancel_futures=True)
         if self._housekeeper is not None:
             self._housekeeper.stop()
-        inline, self._inline = self._inline, None
-        for connection in (*self._of_all_threads, inline):
+        opened_late, self._inline = self._inline, None
+        for connection in (*self._of_all_threads, inline, opened_late):
             if connection is not None:
                 connection.close()
 

@@ -24,6 +24,7 @@ from services.store.sqlite import SqliteStore
 from services.store.sqlite_connection import connect, open_file, translated
 from services.store.sqlite_housekeeper import Housekeeper, purging_after
 from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
+from tests.builders import Watch
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
 
@@ -581,3 +582,21 @@ def test_the_housekeeper_ends_even_if_it_is_stopped_just_as_its_round_begins(pat
     keeper.note_write()
     keeper.join(5)
     assert not keeper.is_alive()
+
+
+async def test_a_store_that_is_closed_while_it_is_read_refuses_further_reads(tmp_path: Path) -> None:
+    """The process crashed here: the connection was closed in a thread, under a statement of the event loop."""
+    for number in range(30):
+        store = SqliteStore(tmp_path / f"{number}.db", Watch(NOW))
+        await store.read("feeds", "feed", "feed")
+
+        async def reads(store: SqliteStore = store) -> None:
+            while True:
+                await store.read("feeds", "feed", "feed")
+                await asyncio.sleep(0)
+
+        reading = asyncio.create_task(reads())
+        await asyncio.sleep(0)
+        await store.close()
+        with pytest.raises(Unavailable, match="the store is closed"):
+            await reading

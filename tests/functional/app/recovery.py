@@ -181,11 +181,12 @@ async def recover(
             await asyncio.sleep(0.5)
             mentions = await _figures(hosts)
         complete, cpu = time.monotonic(), hosts.cpu_seconds()
-        # A moment later, the figures are still the same: nothing is counted twice.
-        await asyncio.sleep(1)
-        # On a busy machine, an answer may not know for a moment whether its figures are complete.
-        while not (mentions := await _figures(hosts)) and time.monotonic() - complete < patience_seconds:
-            await asyncio.sleep(0.5)
+        # A moment later, the figures are still the same: nothing is counted twice. On a busy machine, an answer may not
+        # know for a moment whether its figures are complete.
+        mentions = {}
+        while not mentions and time.monotonic() - complete < patience_seconds:
+            await asyncio.sleep(1)
+            mentions = await _figures(hosts)
         return Recovery(mentions, await _statuses(hosts), complete - restarted, complete - ready, cpu, lives)
 
 

@@ -148,7 +148,7 @@ class GroupWriter:
         batch.before |= {name: await self._decision_of(batch, name) for name in decided if name not in batch.before}
         batch.decided |= decided
         left = set(replayed.remaining)
-        await self._make_due(batch, (decided.keys() | left) - batch.changes.keys())
+        left |= await self._make_due(batch, (decided.keys() | left) - batch.changes.keys())
         undecided = {name for name in left if _decision(batch.decided.get(name)) is None}
         for name in undecided:
             batch.decided.pop(name, None)
@@ -222,11 +222,12 @@ class GroupWriter:
     async def _decision_of(self, batch: _Batch, name: str) -> Decision | None:
         return _decision(_known(batch.stored.documents.get(name)))
 
-    async def _make_due(self, batch: _Batch, names: Collection[str]) -> None:
-        """Makes other articles due. They become part of the batch. Raises ChangedMeanwhile."""
+    async def _make_due(self, batch: _Batch, names: Collection[str]) -> set[str]:
+        """Makes other articles due. They become part of the batch. Returns those that stay due after it: they were
+        edited or deleted, and the batch decides by what is stored of them from before. Raises ChangedMeanwhile."""
         wanted = [name for name in names if name not in batch.documents]
         found = await self._store.read_many(ARTICLES.name, [(name, Article.ID) for name in wanted]) if wanted else []
-        time, due = format_time(batch.now), list[Document]()
+        time, due, stay_due = format_time(batch.now), list[Document](), set[str]()
         for document in found:
             article = readable(document, Article.from_document)
             if document is not None and article is not None:
@@ -234,12 +235,15 @@ class GroupWriter:
                 batch.articles[article.source_id] = article
                 if document.get("grouping_due_since") is None:
                     due.append({**document, "grouping_due_since": time, "updated_at": time})
+                if document.get("grouping_due_since") is not None or article.deleted_at is not None:
+                    stay_due.add(article.source_id)
         batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in due]
         outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
         for document, outcome in zip(due, outcomes, strict=True):
             if isinstance(outcome, Exception):
                 raise ChangedMeanwhile(f"article {document['source_id']} was changed meanwhile")
             batch.documents[document["source_id"]] = {**document, "_etag": outcome[0]}
+        return stay_due
 
     async def _write_keys(self, batch: _Batch) -> None:
         """Raises ChangedMeanwhile if another worker wrote one of the keys."""

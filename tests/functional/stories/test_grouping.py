@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from models.article import Article
 from models.errors import Unavailable
 from services.mentions.correction_form import Signed
 from services.mentions.dirty_hours import dirty_hours_of
@@ -178,6 +179,35 @@ async def test_while_another_worker_groups_a_deleted_article_loses_its_words_and
     member = (await world.members())[articles[1]]
     assert (member.removed_at, await world.due()) == (world.watch(), [articles[1]])
     await busy.release()
+    await world.group()
+    await world.is_right()
+
+
+@pytest.mark.parametrize("change", ["edited", "deleted", "deleted and not due"])
+async def test_an_article_that_changed_is_not_finished_by_the_grouping_of_another(world: World, change: str) -> None:
+    """The other decides it again by what is stored of it from before the change."""
+    articles = await some(world)
+    await world.group()
+    first, repeated = await world.read(articles[0]), articles[5]
+    if change == "edited":
+        await world.edit(repeated, OTHER)
+    else:
+        await world.worker.articles.delete(repeated)
+    await world.delivered([repeated])
+    if change == "deleted and not due":
+        tombstone = await world.read(repeated)
+        fields = tombstone.changed(world.watch(), grouping_due_since=None).to_document()
+        await world.store.replace(ARTICLES.name, fields, tombstone.stored_etag or "")
+    await world.edit(first.source_id, RELEASE)
+    await world.delivered([first.source_id])
+    lease = world.lease()
+    await lease.acquire()
+    document = await world.store.read(ARTICLES.name, first.source_id, Article.ID)
+    assert document is not None
+    outcome = await world.writer().group([document], lease)
+    await lease.release()
+    assert (first.source_id in outcome.finished, repeated in outcome.unfinished) == (True, True)
+    assert repeated in await world.due()
     await world.group()
     await world.is_right()
 

@@ -50,12 +50,14 @@ class World(MentionsWorld):
         """The lease of another worker."""
         return Lease(self.store, self.watch, lambda: f"another-{next(self._ids)}")
 
+    def writer(self) -> GroupWriter:
+        refreshes = RefreshAnnouncer(self.store, self.queues, self.watch)
+        return GroupWriter(self.store, self.worker.grouper.announcer, refreshes, self.watch)
+
     def grouping(self, seconds: Callable[[], float]) -> Grouping:
         """A worker with another clock for the time that passes."""
-        announcer = self.worker.grouper.announcer
-        refreshes = RefreshAnnouncer(self.store, self.queues, self.watch)
-        writer = GroupWriter(self.store, announcer, refreshes, self.watch)
-        return Grouping(self.store, writer, announcer, self.watch, lambda: f"another-{next(self._ids)}", seconds)
+        announcer, new_id = self.worker.grouper.announcer, lambda: f"another-{next(self._ids)}"
+        return Grouping(self.store, self.writer(), announcer, self.watch, new_id, seconds)
 
     async def group(self, worker: Worker | None = None) -> None:
         """Groups what is due, as the messages do until nothing is left."""

@@ -174,7 +174,9 @@ def agreeing_polarity(sentiment: Sentiment, polarity: float) -> float:
     exactly 0 for neutral."""
     if sentiment == "neutral":
         return 0.0
-    return max(polarity, LEAST_POLARITY) if sentiment == "positive" else min(polarity, -LEAST_POLARITY)
+    if sentiment == "positive":
+        return LEAST_POLARITY if polarity < LEAST_POLARITY else polarity
+    return -LEAST_POLARITY if polarity > -LEAST_POLARITY else polarity
 
 
 class Value(BaseModel):

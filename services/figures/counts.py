@@ -48,6 +48,8 @@ KEPT = timedelta(days=32)
 _BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
 """Leaves room for what a store adds to documents."""
 
+_OfHour = tuple[Table, MinutesOfAnalyzers, RowCount]
+
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
@@ -64,18 +66,23 @@ class MentionCount:
     rows: dict[str, RowCount] = field(default_factory=dict)
     tombstones: dict[str, list[Document]] = field(default_factory=dict)
     latest: Document | None = None
+    _hour: str = field(init=False, default="")
+    _of_hour: _OfHour = field(init=False, default_factory=lambda: ({}, {}, RowCount()))
 
     def add(self, mention: Document) -> None:
         """Raises ValueError for a document that is not a mention."""
         try:
             at: str = mention["published_at"]
-            hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
             if mention.get("removed_at") is not None:
                 if not mention.get("removal_counted"):
-                    self.tombstones.setdefault(hour, []).append(mention)
+                    self.tombstones.setdefault(_hour_of(at), []).append(mention)
                 return
-            minute = int(at[14:16])
-            numbers = self.minutes.setdefault(hour, {}).setdefault(at[14:16], ZEROS.copy())
+            minutes, analyzers, rows = self._of_hour if at[:13] == self._hour else self._begin(at)
+            name = at[14:16]
+            minute = int(name)
+            numbers = minutes.get(name)
+            if numbers is None:
+                numbers = minutes[name] = ZEROS.copy()
             if mention.get("unscored_reason") is not None:
                 numbers[4:] = [sum(numbers[4:]) + 1]
             else:
@@ -83,17 +90,31 @@ class MentionCount:
                 polarity = agreeing_polarity(sentiment, mention["polarity"])
                 numbers[_COLUMN[sentiment]] += 1
                 numbers[3] += round(polarity * MILLIONTHS)
-                if (rows := self.rows.get(hour)) is None:
-                    rows = self.rows[hour] = RowCount()
                 rows.add(mention, minute, round(polarity * TEN_THOUSANDTHS))
-            first_last = self.analyzers.setdefault(hour, {}).setdefault(
-                scored_by(mention["analyzer"], mention["analyzer_version"]), [minute, minute]
-            )
-            first_last[:] = min(first_last[0], minute), max(first_last[1], minute)
+            judge = scored_by(mention["analyzer"], mention["analyzer_version"])
+            first_last = analyzers.get(judge)
+            if first_last is None:
+                analyzers[judge] = [minute, minute]
+            elif minute > first_last[1]:
+                first_last[1] = minute
+            elif minute < first_last[0]:
+                first_last[0] = minute
         except (KeyError, TypeError) as error:
             raise ValueError(f"mention {mention.get('id')!r} cannot be counted: {error}") from error
         if self.latest is None or at >= self.latest["published_at"]:
             self.latest = mention
+
+    def _begin(self, at: str) -> _OfHour:
+        """What is counted of an hour. Mentions come in the order of publication, so that few of them need this."""
+        hour = _hour_of(at)
+        if hour not in self.minutes:
+            self.minutes[hour], self.analyzers[hour], self.rows[hour] = {}, {}, RowCount()
+        self._hour, self._of_hour = at[:13], (self.minutes[hour], self.analyzers[hour], self.rows[hour])
+        return self._of_hour
+
+
+def _hour_of(at: str) -> str:
+    return at[:4] + at[5:7] + at[8:10] + at[11:13]
 
 
 @dataclass(slots=True)

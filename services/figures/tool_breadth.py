@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import cast
+from operator import itemgetter
+from typing import Any, cast
 
 from models.timeline import (
     MOST_ROWS,
@@ -29,35 +30,48 @@ from services.figures.window_breadth import (
 from services.parse.publisher_id import counted_publisher
 from services.ports import Document, Operation, Upsert
 
+_place = itemgetter(0, 1)
+"""The minute and the story of a row."""
+
 
 @dataclass(slots=True)
 class RowCount:
-    """The scored mentions of one hour, as they are added: by publisher, source, minute and story, their number, the sum
-    of their polarities, and the sum of the squares of these."""
+    """The scored mentions of one hour, as they are added: by publisher and source, then by minute and story, a row of
+    an hour table: minute, story, their number, the sum of their polarities, and the sum of the squares of these."""
 
-    numbers: dict[tuple[str, str, int, str], list[int]] = field(default_factory=dict)
+    found: dict[str, dict[str, dict[tuple[int, str], list[Any]]]] = field(default_factory=dict)
+    count: int = 0
 
     def add(self, mention: Document, minute: int, polarity: int) -> None:
         """Adds a scored mention with this polarity in ten-thousandths."""
         event, source = mention.get("event_id"), mention.get("source") or UNKNOWN_SOURCE
-        publisher = counted_publisher(mention.get("publisher_id"), source)
-        key = (publisher, source, minute, story_key(event) if event else "")
-        numbers = self.numbers.get(key)
-        if numbers is None:
-            self.numbers[key] = [1, polarity, polarity * polarity]
+        publisher = mention.get("publisher_id") or counted_publisher(None, source)
+        by_source = self.found.get(publisher)
+        if by_source is None:
+            by_source = self.found[publisher] = {}
+        of_source = by_source.get(source)
+        if of_source is None:
+            of_source = by_source[source] = {}
+        story = story_key(event) if event else ""
+        row = of_source.get((minute, story))
+        if row is None:
+            of_source[minute, story] = [minute, story, 1, polarity, polarity * polarity]
+            self.count += 1
         else:
-            numbers[0] += 1
-            numbers[1] += polarity
-            numbers[2] += polarity * polarity
+            row[2] += 1
+            row[3] += polarity
+            row[4] += polarity * polarity
 
     def rows(self) -> HourRows | None:
         """As an hour table has them; None if there are too many."""
-        if len(self.numbers) > MOST_ROWS:
+        if self.count > MOST_ROWS:
             return None
-        rows: HourRows = {}
-        for (publisher, source, minute, story), numbers in sorted(self.numbers.items()):
-            rows.setdefault(publisher, {}).setdefault(source, []).append([minute, story, *numbers])
-        return rows
+        return {
+            publisher: {
+                source: sorted(of_source.values(), key=_place) for source, of_source in sorted(by_source.items())
+            }
+            for publisher, by_source in sorted(self.found.items())
+        }
 
 
 @dataclass(slots=True)

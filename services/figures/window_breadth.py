@@ -199,46 +199,61 @@ class _Delta:
     publishers: dict[str, list[int]] = field(default_factory=dict)
     sources: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, rows: HourRows, periods: Sequence[int], sign: int) -> None:
-        ungrouped = [0, 0, 0]
+    def add(self, changed: _Changed, periods: Sequence[int]) -> None:
+        for number in periods:
+            _add(self.ungrouped[number], changed.ungrouped)
+            for names, counts in ((self.publishers, changed.publishers), (self.sources, changed.sources)):
+                for name, mentions in counts.items():
+                    numbers = names.get(name)
+                    if numbers is None:
+                        numbers = names[name] = [0] * len(SUMMED)
+                    numbers[number] += mentions
+
+
+@dataclass(slots=True)
+class _Changed:
+    """The same of hours that are whole in the same periods."""
+
+    ungrouped: list[int] = field(default_factory=lambda: [0, 0, 0])
+    publishers: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, int] = field(default_factory=dict)
+
+    def add(self, rows: HourRows, sign: int) -> None:
+        publishers, sources = self.publishers, self.sources
+        ungrouped = polarity = squares = 0
         for publisher, by_source in rows.items():
+            before = publishers.get(publisher, 0)
             of_publisher = 0
             for source, of_source in by_source.items():
                 total = 0
-                for _, story, mentions, polarity, squares in of_source:
-                    total += mentions
-                    if not story:
-                        ungrouped[0] += mentions
-                        ungrouped[1] += polarity
-                        ungrouped[2] += squares
+                for row in of_source:
+                    total += row[2]
+                    if not row[1]:
+                        ungrouped += row[2]
+                        polarity += row[3]
+                        squares += row[4]
                 of_publisher += total
-                _count(self.sources, source, periods, sign * total)
-            _count(self.publishers, publisher, periods, sign * of_publisher)
-        if any(ungrouped):
-            for number in periods:
-                for at, each in enumerate(ungrouped):
-                    self.ungrouped[number][at] += sign * each
-
-
-def _count(names: dict[str, list[int]], name: str, periods: Sequence[int], mentions: int) -> None:
-    numbers = names.get(name)
-    if numbers is None:
-        numbers = names[name] = [0] * len(SUMMED)
-    for number in periods:
-        numbers[number] += mentions
+                sources[source] = sources.get(source, 0) + sign * total
+            publishers[publisher] = before + sign * of_publisher
+        _add(self.ungrouped, (sign * ungrouped, sign * polarity, sign * squares))
 
 
 def _delta(edges: tuple[Edges, Edges], changes: RowChanges) -> _Delta:
-    delta = _Delta()
+    changed: dict[tuple[int, ...], _Changed] = {}
     for hour in {*changes.before, *changes.after}:
         was, has = changes.before.get(hour), changes.after.get(hour)
         periods_before, periods_after = whole_in(edges[0], hour), whole_in(edges[1], hour)
         if was is has and periods_before == periods_after:
             continue
-        if was and periods_before:
-            delta.add(was, periods_before, -1)
-        if has and periods_after:
-            delta.add(has, periods_after, 1)
+        for rows, periods, sign in ((was, periods_before, -1), (has, periods_after, 1)):
+            if rows and periods:
+                of_periods = changed.get(periods)
+                if of_periods is None:
+                    of_periods = changed[periods] = _Changed()
+                of_periods.add(rows, sign)
+    delta = _Delta()
+    for periods, of_periods in changed.items():
+        delta.add(of_periods, periods)
     return delta
 
 

@@ -139,7 +139,8 @@ class ArticleDocument(StoredFields, total=False):
 
 class SourceAttribution(Value):
     """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site),
-    `publisher_url` its address, if the source gives one that is on another host than `url`.
+    `publisher_url` its address, if the source gives one that is on another host than `url`, or one that names the
+    account on a platform, which `url` does not.
 
     `crawl_timestamp` is when an attempt first found the article at the source, `scraped_at` when its present `revision`
     was first seen. `added_by_run` is the run that added the source to the article, `joined_by` the rule by which it is
@@ -155,7 +156,7 @@ class SourceAttribution(Value):
     )
     publisher_url: WebUrl | None = Field(
         default=None,
-        description="The address that the source gives for that publisher; null if it is on the host of `url`.",
+        description="The address that the source gives for that publisher; null if it tells nothing beside `url`.",
     )
     source_priority: Count | None = Field(default=None, description="The source's priority.")
     published_at: Time | None = Field(default=None, description="The publication time that the source gives.")
@@ -213,7 +214,7 @@ class CanonicalReading(Value):
     )
     publisher_url: WebUrl | None = Field(
         default=None,
-        description="The address that the source gives for the publisher; null if it is on the host of `url`.",
+        description="The address that the source gives for the publisher; null if it tells nothing beside `url`.",
     )
     language: Language | None = Field(default=None, description="Its language; null in articles of earlier versions.")
 

@@ -21,8 +21,9 @@ class RawItem(NamedTuple):
     `article_id` is the source's own id (guid, Atom id, API id), None without one and for an id that repeats within the
     document. `headline` is not empty, on one line, without markup or entities. `published` is aware UTC in whole
     seconds; if it is None, `published_flag` is the reason. `publisher` is the publisher that the source names: RSS
-    `<source>`, an API's `source`; `publisher_url` is its address, empty if that is on the host of `url`. `date_text` is
-    the entry's date as written, even if it is unreadable; `repairs` lists the other values that were cut or left out.
+    `<source>`, an API's `source`; `publisher_url` is its address, empty if that is on the host of `url`, or the page of
+    the account on a platform whose links name no account. `date_text` is the entry's date as written, even if it is
+    unreadable; `repairs` lists the other values that were cut or left out.
     `url_shared`: the entry has no id, and other entries have its URL under other headlines, so that the URL does not
     identify it. `language` is the primary subtag that the entry or else the feed declares, empty without a declaration.
     """

@@ -77,7 +77,7 @@ class ObservationResource(Resource):
     )
     publisher: Text | None = Field(description="The publisher that the source names.")
     publisher_url: WebUrl | None = Field(
-        description="The address that the source gives for the publisher; null if it is on the host of `url`."
+        description="The address that the source gives for the publisher; null if it tells nothing beside `url`."
     )
     published_at: Time = Field(
         description="When it was published, as the source says; if that date cannot be used, when it was first seen."

@@ -9,11 +9,12 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 
-from models.raw_item import Freshness, ParsedDocument
+from models.raw_item import Freshness, ParsedDocument, RawItem
 from models.values import is_web_url
 from services.parse.collected import Collected, Unreadable
 from services.parse.hubs import hub_in_document
 from services.parse.json_documents import read_json_feed
+from services.parse.publisher_id import lacks_account, names_account
 from services.parse.text import headline_text
 from services.parse.urls import resolved
 from services.parse.xml_elements import Unsupported
@@ -75,12 +76,28 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
     else:
         collected = _read_xml(body, base_url, content_type)
     head = _head(body)
+    document = collected.document(headline_text(collected.title, is_html=False)[:1_000])
+    site_url = _web_url(base_url, collected.link)
     return replace(
-        collected.document(headline_text(collected.title, is_html=False)[:1_000]),
-        site_url=_web_url(base_url, collected.link),
+        document,
+        items=_with_account(document.items, site_url),
+        site_url=site_url,
         moved_to=_new_url(head),
         hub=hub_in_document(head, base_url),
         freshness=_freshness(head.lower()),
+    )
+
+
+def _with_account(items: tuple[RawItem, ...], site_url: str | None) -> tuple[RawItem, ...]:
+    """On a platform whose links name no account, such as that of a video, the page of the feed stands for its
+    publisher."""
+    if site_url is None or not names_account(site_url):
+        return items
+    return tuple(
+        item._replace(publisher_url=site_url)
+        if not item.publisher and not item.publisher_url and lacks_account(item.url, site_url)
+        else item
+        for item in items
     )
 
 

@@ -3,7 +3,8 @@
     publisher_id(url, named, named_url, headline, text) -> "reuters.com"
 
 The id is a domain: that of the owner if publisher_owners.txt lists the outlet, else the registrable domain of the site.
-On platforms where everybody publishes, the id has the account: `someone.substack.com`, `github.com/someone`.
+On platforms where everybody publishes, the id has the account: `someone.substack.com`, `github.com/someone`. Where
+links name no account (a video), the page of the feed may name it: `names_account`, `lacks_account`.
 
 A publisher that the source names (RSS `<source>`, a news API) comes first: by the URL that the source gives for it, by
 a name that publisher_owners.txt lists, or by a name that is a domain. Then comes the site of the link. An aggregator or
@@ -26,11 +27,12 @@ from publicsuffixlist import PublicSuffixList
 from services.parse.text import publisher_key
 
 _BEFORE_ACCOUNT = re.compile(
-    "feeds?|rss|users?|u|c|channel|r|groups|pages|view|site|people|profile|s|company|in|authors"
+    "feeds?|rss|users?|u|c|channel|r|groups|g|pages|view|site|people|profile|s|company|in|authors|pub|projects?|show"
 )
 _NO_ACCOUNT = re.compile(
-    r"watch|shorts|embed|playlist|results|status|i|intent|hashtag|p|reel|posts?|story|stories|share|videos?|events|"
-    r"search|tags?|t|topics|articles?|home|inbox|notes|episode|show|.*\.(?:xml|rss|atom|php|html?)"
+    r"watch|shorts|embed|live|playlist|results|status|i|intent|hashtag|p|reel|posts?|story|stories|share|videos?|"
+    r"events|search|tags?|t|topics|articles?|home|inbox|notes|episode|comments|gallery|\d{5,}|"
+    r".*\.(?:xml|rss|atom|php|html?)"
 )
 _LINKED = frozenset({"url", "u", "q", "target", "link", "to", "redirect", "dest", "destination", "goto", "r", "href"})
 _LINK_IN_PATH = re.compile(r"/(https?:/{1,2}[^/].*)", re.IGNORECASE)
@@ -41,6 +43,9 @@ _DOMAIN = re.compile(r"(?:https?://)?((?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+)/?", re.I
 _TAIL = re.compile(r".+\s(?:[-\u2010-\u2015|\u00b7\u2022]|::)\s+(.{2,60})")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _BLOGSPOT = re.compile(r"(?:.*\.)?([a-z0-9-]+)\.blogspot\.[a-z.]{2,6}")
+_POST_OF_ACCOUNT = re.compile(r"https?://[^/]+/(@[\w.-]{1,60})/\d{6,}/?", re.IGNORECASE)
+"""A post at any server of the fediverse: `https://social.example/@someone/112233445566`."""
+_OTHER_SHAPE = re.compile(r"^(?:www|m|mobile|old|new|np)\.")
 _ACCOUNT = re.compile(r"[\w.@~+-]{1,80}")
 _REDIRECTING = frozenset({"google.com", "facebook.com", "youtube.com"})
 """Sites that are no aggregators, some of whose links redirect: `google.com/url?url=…`."""
@@ -112,10 +117,11 @@ def counted_publisher(publisher: str | None, source: str) -> str:
 
 class _Site(NamedTuple):
     """`publisher` has published all pages of the host; None if it is an aggregator. `platform`: its paths name
-    accounts."""
+    accounts. `is_listed`: publisher_owners.txt names the owner."""
 
     publisher: str | None
     platform: str | None = None
+    is_listed: bool = False
 
 
 def _of_site(host: str, url: str) -> str | None:
@@ -123,7 +129,24 @@ def _of_site(host: str, url: str) -> str | None:
     if not host:
         return None
     site = _site(host)
-    return site.publisher if site.platform is None else _of_account(site.platform, url)
+    if site.platform is not None:
+        return _of_account(site.platform, url)
+    if "/@" in url and site.publisher is not None and not site.is_listed:
+        post = _POST_OF_ACCOUNT.fullmatch(url)
+        return site.publisher if post is None else f"{host}/{post[1].lower()}"
+    return site.publisher
+
+
+def names_account(url: str) -> bool:
+    """Whether the address names an account on a platform whose paths name accounts."""
+    platform = _site(_host(url)).platform
+    return platform is not None and _of_account(platform, url) is not None
+
+
+def lacks_account(url: str, page: str) -> bool:
+    """Whether `url` names no account on the platform of this page."""
+    platform = _site(_host(url)).platform
+    return platform is not None and platform == _site(_host(page)).platform and _of_account(platform, url) is None
 
 
 @lru_cache(maxsize=4096)
@@ -131,10 +154,10 @@ def _site(host: str) -> _Site:
     known = _known()
     for each in _domains(host):
         if each in known.by_domain:
-            return _Site(known.by_domain[each])
+            return _Site(known.by_domain[each], is_listed=True)
         if each in known.sites[_AGGREGATORS]:
             return _Site(None)
-        is_main = host.removeprefix("www.").removeprefix("m.").removeprefix("mobile.") == each
+        is_main = _OTHER_SHAPE.sub("", host) == each
         if each in known.sites[_ACCOUNT_IN_HOST] and not is_main:
             account = host.removesuffix(f".{each}").rpartition(".")[2]
             return _Site(f"{account}.{each}")

@@ -43,6 +43,25 @@ def test_an_aggregator_names_the_publisher() -> None:
     assert [item.publisher for item in read("rss20_aggregator.xml").items] == ["Reuters"]
 
 
+def videos(page: str) -> bytes:
+    """A feed with this page, of two videos and an article elsewhere; a source is named for the second video."""
+    items = [
+        "<title>t0</title><link>https://www.youtube.com/watch?v=0</link>",
+        "<title>t1</title><link>https://www.youtube.com/watch?v=1</link><source url='https://b.example/'>B</source>",
+        "<title>t2</title><link>https://a.example/2</link>",
+    ]
+    entries = "".join(f"<item>{each}</item>" for each in items)
+    return f'<rss version="2.0"><channel><title>t</title><link>{page}</link>{entries}</channel></rss>'.encode()
+
+
+def test_the_page_of_a_channel_stands_for_the_publisher_of_its_videos() -> None:
+    page = "https://www.youtube.com/channel/UCqY"
+    urls = [item.publisher_url for item in parse(videos(page), BASE).items]
+    assert urls == [page, "https://b.example/", ""]
+    for other in ("https://www.youtube.com/playlist?list=1", "https://a.example/", ""):
+        assert [item.publisher_url for item in parse(videos(other), BASE).items] == ["", "https://b.example/", ""]
+
+
 def test_links_are_made_absolute_or_refused_and_counted() -> None:
     document = read("rss20_links.xml")
     assert [item.url for item in document.items] == [

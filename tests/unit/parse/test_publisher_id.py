@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.parse import publisher_id as module
-from services.parse.publisher_id import id_of_name, publisher_id, shown_name
+from services.parse.publisher_id import id_of_name, lacks_account, names_account, publisher_id, shown_name
 
 GOOGLE = "https://news.google.com/rss/articles/CBMiR2h0"
 WELL_KNOWN = Path(module.__file__).with_name("publishers.txt").read_text("utf-8").splitlines()
@@ -71,6 +71,20 @@ def test_the_site_of_the_link_is_the_publisher_and_its_owner_stands_for_it(url: 
         ("https://m.facebook.com/someone/posts/1", "facebook.com/someone"),
         ("https://sites.google.com/view/someone/a", "sites.google.com/someone"),
         ("https://dev.to/", None),
+        ("https://www.reddit.com/r/Programming/comments/1a/some_post/", "reddit.com/programming"),
+        ("https://old.reddit.com/r/programming/comments/1a/some_post/", "reddit.com/programming"),
+        ("https://www.reddit.com/comments/1a", None),
+        ("https://www.reddit.com/", None),
+        ("https://open.substack.com/pub/someone/p/a", "open.substack.com/someone"),
+        ("https://groups.google.com/g/some-group/c/abc", "groups.google.com/some-group"),
+        ("https://pypi.org/project/tool/1.0/", "pypi.org/tool"),
+        ("https://open.spotify.com/show/1aB", "open.spotify.com/1ab"),
+        ("https://vimeo.com/123456789", None),
+        ("https://www.youtube.com/live/abc", None),
+        ("https://mastodon.social/@Someone/112233445566778899", "mastodon.social/@someone"),
+        ("https://social.example.org/@Someone/112233445566778899", "social.example.org/@someone"),
+        ("https://social.example.org/@someone/some-text", "example.org"),
+        ("https://www.theverge.com/@someone/112233445566778899", "voxmedia.com"),
     ],
 )
 def test_on_a_platform_the_account_is_the_publisher(url: str, publisher: str | None) -> None:
@@ -82,7 +96,7 @@ def test_on_a_platform_the_account_is_the_publisher(url: str, publisher: str | N
     [
         GOOGLE,
         "https://news.ycombinator.com/item?id=1",
-        "https://www.reddit.com/r/programming/comments/1/a/",
+        "https://out.reddit.com/t3_1",
         "https://feeds.feedburner.com/~r/x/~3/y",
         "https://finnhub.io/api/news?id=1",
         "https://t.co/abc",
@@ -192,6 +206,28 @@ class TestAggregated:
         assert publisher_id("https://finance.yahoo.com/a", headline="Quorvia grows") == "yahoo.com"
         assert publisher_id("https://finance.yahoo.com/a", headline="Quorvia grows - Reuters") == "reuters.com"
         assert publisher_id("https://www.msn.com/a", "Reuters") == "reuters.com"
+        post = "https://www.reddit.com/r/programming/comments/1a/some_post/"
+        assert publisher_id(post, headline="Quorvia grows - Reuters") == "reuters.com"
+
+
+CHANNEL = "https://www.youtube.com/channel/UCqY"
+
+
+@pytest.mark.parametrize(
+    ("url", "named", "lacking"),
+    [
+        (CHANNEL, True, False),
+        ("https://www.youtube.com/watch?v=1", False, True),
+        ("https://m.youtube.com/shorts/1", False, True),
+        ("https://vimeo.com/123456789", False, False),
+        ("https://someone.example/", False, False),
+        ("https://someone.substack.com/", False, False),
+    ],
+)
+def test_the_page_of_a_channel_names_the_account_that_its_videos_lack(url: str, named: bool, lacking: bool) -> None:
+    assert names_account(url) is named
+    assert lacks_account(url, CHANNEL) is lacking
+    assert publisher_id("https://www.youtube.com/watch?v=1", None, CHANNEL) == "youtube.com/ucqy"
 
 
 def test_a_publisher_is_shown_by_its_name() -> None:
@@ -223,4 +259,4 @@ class TestTheTable:
         assert set(known.sites) == {"portals", "aggregators", "account in host", "account in path"}
         assert not known.sites["aggregators"] & known.by_domain.keys()
         assert not known.sites["aggregators"] & (known.sites["account in host"] | known.sites["account in path"])
-        assert known.sites["portals"] <= known.by_domain.keys()
+        assert known.sites["portals"] <= known.by_domain.keys() | known.sites["account in path"]

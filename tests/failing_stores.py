@@ -105,10 +105,11 @@ class Interrupted(_Around):
         self.has_acted = False
 
     async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        if not self._calls:
+        is_its_turn = not self._calls
+        self._calls -= 1  # first: other calls go on meanwhile
+        if is_its_turn:
             self.has_acted = True
             await self._act()
-        self._calls -= 1
         if self.has_acted and self._writes is not None and name in WRITES:
             if not self._writes:
                 raise Crash

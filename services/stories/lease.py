@@ -1,14 +1,14 @@
 """The right of one worker to group articles: a document in `catalog`, which expires if the worker dies.
 
-A worker that paused for longer than its lease may write once more. `renew` tells it so before it finishes articles:
-what it grouped stays due then, and is grouped again.
+A worker that paused for longer than its lease may write once more. `holds` and `renew` tell it so: what it has grouped
+becomes due then, and is grouped again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.story import LEASE, GroupingLease
@@ -27,6 +27,7 @@ class Lease:
         self._clock = clock
         self._holder = new_id()
         self._etag: str | None = None
+        self._renewed_at = clock()
 
     async def acquire(self) -> bool:
         """False if another worker has it."""
@@ -41,18 +42,25 @@ class Lease:
                 written = await self._store.replace(CATALOG.name, document, stored["_etag"])
         except (Conflict, ChangedMeanwhile):
             return False
-        self._etag = written["_etag"]
+        self._etag, self._renewed_at = written["_etag"], now
         return True
 
+    async def holds(self) -> bool:
+        """Whether the worker still has it, by its own clock. Renews a lease of which half is over. To be called before
+        each write."""
+        passed = self._clock() - self._renewed_at
+        return timedelta(0) <= passed < LEASE / 2 or await self.renew()
+
     async def renew(self) -> bool:
-        """False if another worker has it now."""
+        """False if another worker has had it since."""
         if self._etag is None:
             return False
+        now = self._clock()
         try:
-            written = await self._store.replace(CATALOG.name, self._document(self._clock()), self._etag)
+            written = await self._store.replace(CATALOG.name, self._document(now), self._etag)
         except ChangedMeanwhile:
             return False
-        self._etag = written["_etag"]
+        self._etag, self._renewed_at = written["_etag"], now
         return True
 
     async def release(self) -> None:

@@ -3,20 +3,20 @@
 The worker has the lease. The order of writes lets the next try repair a crash:
     1. every other article whose decision changes is made due, so that the next try decides it again in any case;
     2. keys, then members: from here on, later articles find these;
-    3. the lease is renewed. If another worker had it meanwhile, all of these articles stay due;
-    4. the marks that the signals of stories are due, then the stories, counted from their members;
-    5. mentions by their ETags; their hours are marked dirty, also of mentions that were right already, as long as
+    3. the marks that the signals of stories are due, then the stories, counted from their members;
+    4. mentions by their ETags; their hours are marked dirty, also of mentions that were right already, as long as
        their article is not; their tools are announced; then the stories that were updated;
+    5. the lease is renewed. If another worker had it meanwhile, no article is finished;
     6. articles by the ETags that they were read with: their story, and that they are no longer due.
 An article that another writer changed in between stays due, and so does one of whose documents another writer changed
-one.
+one. If another worker had the lease and has finished the article, it is due again: either may have written last.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -68,6 +68,7 @@ MOST_DECISIONS = 1000
 WRITES_AT_ONCE = 25
 """Members, or mentions, in one batch: so many are far below the limit of two megabytes."""
 STORIES_AT_ONCE = 8
+_TRIES = 8
 INLINE = 8
 """Up to so many articles are signed on the event loop, in a millisecond or two; more in a thread."""
 
@@ -138,6 +139,13 @@ class GroupWriter:
         """Groups these articles, which are due. Raises LeaseLost, ChangedMeanwhile and Unavailable: then all of them
         stay due."""
         batch = _Batch(StoredArticles(self._store), self._clock())
+        try:
+            return await self._grouped(batch, documents, lease)
+        except ChangedMeanwhile:
+            await self._repair(batch, batch.documents)
+            raise
+
+    async def _grouped(self, batch: _Batch, documents: Sequence[Document], lease: Lease) -> Outcome:
         unread = await self._read(batch, documents)
         await batch.stored.prefetch([each.after for each in batch.changes.values() if each.after])
         replayed = await replay(batch.changes.values(), batch.stored, MOST_DECISIONS)
@@ -152,14 +160,19 @@ class GroupWriter:
         undecided = {name for name in left if _decision(batch.decided.get(name)) is None}
         for name in undecided:
             batch.decided.pop(name, None)
+        await _checked(lease.holds())
         await self._write_keys(batch)
+        await _checked(lease.holds())
         await self._write_members(batch)
-        if not await lease.renew():
-            raise LeaseLost("another worker groups")
+        await _checked(lease.holds())
         events = await self._write_stories(batch)
+        await _checked(lease.holds())
         mentions = await self._write_mentions(batch)
         await self._announcer.updated(sorted(events))
-        finished = await self._finish(batch, [name for name in batch.wanted if name not in left])
+        await _checked(lease.renew())
+        wanted = [name for name in batch.wanted if name not in left]
+        finished = await self._finish(batch, wanted)
+        await self._repair(batch, set(wanted) - finished)
         unfinished = unread | batch.lost | left | (batch.documents.keys() - finished)
         return Outcome(finished, unfinished, len(events), mentions)
 
@@ -379,6 +392,23 @@ class GroupWriter:
         outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
         return {name for (name, _), outcome in zip(batches, outcomes, strict=True) if isinstance(outcome, list)}
 
+    async def _repair(self, batch: _Batch, names: Collection[str]) -> None:
+        """Makes those of these articles due that another worker has finished meanwhile, who had the lease: this one may
+        have written older decisions over its own. The stories are counted anew."""
+        overtaken = False
+        for _ in range(_TRIES if names else 0):
+            found = await self._store.read_many(ARTICLES.name, [(name, Article.ID) for name in names])
+            time = format_time(self._clock())
+            due = [each for each in found if each is not None and each.get("grouping_due_since") is None]
+            if not due:
+                break
+            overtaken = True
+            after = [{**each, "grouping_due_since": time, "updated_at": max(each["updated_at"], time)} for each in due]
+            batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in after]
+            await self._store.batch_many(ARTICLES.name, batches)
+        if overtaken:
+            await self._write_stories(batch)
+
     async def _in_batches(self, container: str, by_partition: Mapping[str, Sequence[_Named]]) -> set[str]:
         """Does the operations, each with a name. Returns the names of those that failed with their batch."""
         batches: list[tuple[str, list[Operation]]] = []
@@ -399,6 +429,11 @@ class GroupWriter:
 
 _OF_STORY = ("event_id", "near_duplicate_of")
 _STORED_ONLY = ("_etag", "_ts", "created_at", "updated_at")
+
+
+async def _checked(has_lease: Awaitable[bool]) -> None:
+    if not await has_lease:
+        raise LeaseLost("another worker groups")
 
 
 def _known(document: Document | None) -> Known | None:

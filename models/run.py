@@ -27,6 +27,11 @@ WORKFLOWS = (
 )
 """All workflows: lists of runs can be filtered by them."""
 
+CountName = Literal[
+    "articles", "analyzed", "mentions", "removed", "rescored", "corrections", "compared", "changed", "not_compared"
+]
+"""What the pages of workflows count. The contract names each of them."""
+
 FETCH_FEED = "fetch_feed"
 RELEASE_BATCH = "let_in_held_batch"
 """The tasks of ingestion: fetching a feed, and ingesting a batch that was released from quarantine."""

@@ -73,6 +73,7 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
         "key": {"type": "string", "description": "Its key."},
     },
     "required": ["type", "title", "status", "detail"],
+    "additionalProperties": False,
     "example": {
         "type": "about:blank",
         "title": "Invalid input",
@@ -190,7 +191,8 @@ def _file(media_type: str, example: str) -> dict[str, Any]:
     if media_type != "multipart/form-data":
         return {"schema": {"type": "string"}, "example": example}
     file = {"type": "string", "format": "binary", "description": "The file."}
-    return {"schema": {"type": "object", "properties": {"file": file}, "required": ["file"]}}
+    closed = {"required": ["file"], "additionalProperties": False}
+    return {"schema": {"type": "object", "properties": {"file": file}, **closed}}
 
 
 def _responses(endpoint: Declared, schemas: _Schemas, *, has_keys: bool) -> dict[str, Any]:

@@ -6,7 +6,19 @@ from collections.abc import Mapping
 
 from models.cache import PERIODS
 from triggers.declared import Schema
-from triggers.schemas import a_count, a_flag, a_number, a_text, a_time, an_object, by_name, many, maybe, or_null
+from triggers.schemas import (
+    a_count,
+    a_flag,
+    a_number,
+    a_text,
+    a_time,
+    an_object,
+    by_name,
+    many,
+    maybe,
+    or_null,
+    some_of,
+)
 
 PENDING: Mapping[str, Schema] = {
     "pending_articles": maybe(
@@ -126,7 +138,7 @@ _CLOSE = an_object(
         "tool_id": a_text("The tool."),
         "day": a_text("The UTC day."),
         "closed_at": a_time("When it was closed."),
-        "figures": {"type": "object", "description": "The fields of a point."},
+        "figures": some_of(_FIGURES, "The fields of a point."),
         "sha256": a_text(
             "The hash of the other five as JSON in UTF-8, with sorted keys and without spaces: "
             '`json.dumps(…, sort_keys=True, separators=(",", ":"), ensure_ascii=False)` in Python.'
@@ -142,10 +154,14 @@ CLOSED_DAY: Schema = an_object(
         "merged_into": maybe("The tool that it was merged into."),
         "day": a_text("The UTC day."),
         "closed": or_null(_CLOSE, "Null if the day is not closed yet, or the tool had no mentions then."),
-        "present": {
-            "type": "object",
-            "description": "The fields of a point as they are now, with `state`, and `frozen_at` once it is frozen.",
-        },
+        "present": some_of(
+            {
+                **_FIGURES,
+                "state": _STATE,
+                "frozen_at": or_null({"type": "string", "format": "date-time"}, "When it was frozen; null before."),
+            },
+            "The fields of a point as they are now.",
+        ),
         "differing": many({"type": "string"}, "The names of the figures in which `closed` and `present` differ."),
     },
 )
@@ -212,7 +228,9 @@ CACHE_HEALTH: Schema = an_object(
             "`SUCCEEDED`; `PARTIAL`: some tools were not refreshed, or some batches did not end in time; `FAILED`: no "
             "tool was refreshed."
         ),
-        "last_run_errors": many({}, "How many of its batches did not end in time, and why their last tries failed."),
+        "last_run_errors": many(
+            {"type": "string"}, "How many of its batches did not end in time, and why their last tries failed."
+        ),
         "failed_tools": by_name({"type": "string"}, "Why tools were not refreshed by that run, by id; at most 100."),
         "failed_tools_count": a_count("Their number."),
         "dirty_tools_count": a_count("Tools with mentions that their figures do not count yet."),

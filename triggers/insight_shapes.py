@@ -7,6 +7,7 @@ from typing import Any
 
 from triggers import shapes
 from triggers.declared import Schema
+from triggers.schemas import an_object
 
 TIME: Schema = {"type": "string", "format": "date-time"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -25,7 +26,7 @@ def _many(of: Schema, about: str) -> Schema:
 
 
 def _object(title: str, **fields: Schema) -> dict[str, Any]:
-    return {"title": title, "type": "object", "properties": fields, "required": list(fields)}
+    return an_object(title, fields)
 
 
 def _maybe(shape: Schema, about: str) -> Schema:

@@ -8,11 +8,20 @@ from typing import Any
 from triggers.declared import Schema
 
 
-def an_object(title: str, properties: Mapping[str, Schema] | None = None, **more: Any) -> dict[str, Any]:
-    """An object with all of these properties; without any, one that has more than is said."""
-    if properties is None:
-        return {"title": title, "type": "object", **more}
-    return {"title": title, "type": "object", "properties": dict(properties), "required": list(properties), **more}
+def an_object(title: str, properties: Mapping[str, Schema], **more: Any) -> dict[str, Any]:
+    """An object with all of these properties, and no others."""
+    return {"title": title, **a_part(properties, **more)}
+
+
+def a_part(properties: Mapping[str, Schema], **more: Any) -> dict[str, Any]:
+    """The same without a name of its own in the contract."""
+    closed = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": dict(properties), **closed, **more}
+
+
+def some_of(properties: Mapping[str, Schema], about: str) -> Schema:
+    """An object with some of these properties, and no others."""
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False, "description": about}
 
 
 def a_text(about: str, **more: Any) -> Schema:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
+from models.article import JoinRule
+from models.grouping_correction import Kind
 from models.resources.aggregates import AggregateResource
 from models.resources.articles import ArticleResource
 from models.resources.corrections import CorrectionResource, GroupingCorrectionResource
@@ -17,7 +19,7 @@ from models.resources.stories import SignalResource, StoryResource
 from models.resources.tools import MergeResource, Precision, ReferenceResource, ToolResource
 from services.feeds.bulk import ACTIONS
 from triggers.declared import Schema, Shape
-from triggers.schemas import a_count, a_text, an_object, many, maybe
+from triggers.schemas import a_count, a_number, a_part, a_text, a_time, an_object, by_name, many, maybe, or_null
 
 _RUN_ID = a_text("The run: `GET /api/v1/runs/{run_id}` shows its progress.")
 RUN_STARTED: Schema = an_object("RunStarted", {"run_id": _RUN_ID})
@@ -47,14 +49,12 @@ HEALTH: Schema = an_object(
         "checks": {
             "type": "object",
             "description": "By what was checked. docs/operations.md says what to do about each.",
-            "additionalProperties": {
-                "type": "object",
-                "properties": {
+            "additionalProperties": a_part(
+                {
                     "status": a_text("Whether this part of the app is well."),
                     "detail": a_text("What was found, in words."),
-                },
-                "required": ["status", "detail"],
-            },
+                }
+            ),
         },
     },
 )
@@ -187,6 +187,19 @@ TOOL_PREVIEW: Shape = an_object(
         "removed": many(_SAMPLE, "Up to ten of them."),
     },
 )
+
+
+def _figures(about: str) -> Schema:
+    counts = {
+        "total_mentions": a_count("Number of scored mentions."),
+        "positive_count": a_count("The positive ones."),
+        "negative_count": a_count("The negative ones."),
+        "neutral_count": a_count("The neutral ones."),
+        "unscored_mentions": a_count("Number of mentions that could not be scored."),
+    }
+    return a_part({**counts, "average_sentiment": a_number("Mean `polarity` of the scored ones.")}, description=about)
+
+
 _TOOL_EFFECT = an_object(
     "EffectOnTool",
     {
@@ -194,10 +207,10 @@ _TOOL_EFFECT = an_object(
         "tool": a_text("Its name."),
         "mentions_added": a_count("Mentions that it would get."),
         "mentions_removed": a_count("Mentions that it would lose."),
-        "figures": {
-            "type": "object",
-            "description": "By period, the counts, the unscored mentions and the average, each `before` and `after`.",
-        },
+        "figures": by_name(
+            an_object("FiguresChanged", {"before": _figures("As they are."), "after": _figures("As they would be.")}),
+            "By period: the figures that change.",
+        ),
     },
 )
 _EFFECT = an_object(
@@ -222,8 +235,57 @@ QUARANTINE_PREVIEW: Shape = an_object(
         "complete": {"type": "boolean", "description": "Whether these are all."},
         "effects": {"type": "object", "additionalProperties": _EFFECT, "description": "By decision: what it would do."},
         "ambiguous": many(
-            {"type": "object"}, "Up to 20 entries that may be several articles: `url`, `headline`, and `article_ids`."
+            an_object(
+                "AmbiguousEntry",
+                {
+                    "url": a_text("Its URL."),
+                    "headline": a_text("Its headline."),
+                    "article_ids": many({"type": "string"}, "The articles that it may be."),
+                },
+            ),
+            "Up to 20 entries that may be several articles.",
         ),
+    },
+)
+_COMPARED = by_name({"type": ["string", "number", "null"]}, "What was compared, by name.")
+_REASON: Mapping[str, Schema] = {
+    "rule": a_text("The rule that put them together; `person`: a person did."),
+    "score": maybe("How alike they are by this rule, 0 to 1; null if the rule has no such figure.", "number"),
+    "fields": _COMPARED,
+    "with_article": maybe("The article that it was compared with."),
+    "correction_id": maybe("The correction, if a person said so."),
+}
+_SOURCE_IN_ARTICLE = an_object(
+    "SourceInArticle",
+    {
+        "source": a_text("The feed."),
+        "rule": {
+            "enum": [*get_args(JoinRule), None],
+            "description": "The rule by which it is in the article: `joined_by` of its attribution; null: not known.",
+        },
+        "fields": by_name({"type": ["string", "null"]}, "What it had in common with the article, by name."),
+        "joined_at": a_time("When it joined the article."),
+        "run_id": maybe("The run that added it; null: not known."),
+    },
+)
+_NEAR_DUPLICATE = an_object("NearDuplicate", {"near_duplicate_of": maybe("The article that it repeats."), **_REASON})
+_PLACE_IN_STORY = an_object(
+    "PlaceInStory",
+    {
+        "event_id": a_text("The story."),
+        "reason": or_null(
+            an_object("ReasonOfStory", _REASON), "Why it is there; the article that begins a story has no reason."
+        ),
+    },
+)
+_CORRECTION_NAMED = an_object(
+    "CorrectionNamed",
+    {
+        "correction_id": a_text("The correction."),
+        "kind": a_text("What was said.", enum=list(get_args(Kind))),
+        "state": a_text("Whether it applies.", enum=["active", "undone"]),
+        "made_at": a_time("When it was made."),
+        "undone_at": or_null({"type": "string", "format": "date-time"}, "When it was undone; null while it applies."),
     },
 )
 LEDGER_ENTRY: Shape = an_object(
@@ -231,23 +293,12 @@ LEDGER_ENTRY: Shape = an_object(
     {
         "source_id": a_text("The article."),
         "headline": a_text("Its headline."),
-        "sources": many(
-            {"type": "object"},
-            "For each source: `source`, the `rule` by which it is in the article (`joined_by` of its "
-            "attribution; null: not known), `fields` (what it had in common with the article), `joined_at` and "
-            "`run_id`.",
+        "sources": many(_SOURCE_IN_ARTICLE, "Its sources, in the order in which they joined it."),
+        "near_duplicate": or_null(
+            _NEAR_DUPLICATE, "The article that it repeats in almost the same words, with the reason; null if none."
         ),
-        "near_duplicate": {
-            "type": ["object", "null"],
-            "description": "The article that it repeats in almost the same words, with the reason; null if it "
-            "repeats none.",
-        },
-        "story": {
-            "type": ["object", "null"],
-            "description": "`event_id` of its story, and the reason; the article that begins a story has none. "
-            "Null until the article is grouped.",
-        },
-        "corrections": many({"type": "object"}, "The corrections that name the article, without their authors."),
+        "story": or_null(_PLACE_IN_STORY, "Its story; null until the article is grouped."),
+        "corrections": many(_CORRECTION_NAMED, "The corrections that name the article, without their authors."),
     },
 )
 PRECISION: Mapping[str, Any] = {"precision": Precision, "precision_of_all_tools": Precision}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, JsonValue
 
 from models.resources.base import Resource, View, added, internal, links, path
+from models.resources.run_parts import ComparisonReport, Metrics, RunParameters, metrics_of
 from models.run import FETCH_FEED, Attempt, IngestionBatch, JobRun
 from models.states import AttemptStatus, RunStatus
 from models.values import Count, IdPart, Text, Time, UnixSeconds
@@ -108,25 +109,13 @@ class RunResource(Resource):
     ended_ms: Count | None = Field(description="`ended_at` in Unix milliseconds.")
     progress: Count = Field(description="Number of feeds, tools, articles or mentions that the run went through.")
     batches: Count | None = Field(description="Number of batches of a refresh; otherwise null.")
-    parameters: dict[str, JsonValue] = Field(
-        description="The input of the run, by workflow: `feeds` or `held` (the released batch); `tools`; "
-        "`analyzer` and `analyzer_version`; `into`, or `target` and `merge`; `article`, `verdict` "
-        "and `follows`."
+    parameters: RunParameters = Field(description="The input of the run, by workflow.")
+    metrics: Metrics | None = Field(
+        description="The counts of the run, by workflow: of an ingestion, how much its sources overlap; of the others, "
+        "what they went through, such as `mentions`, `removed` and `failed`. Null before there are any."
     )
-    metrics: Any = Field(
-        description="The counts of the run, by workflow. Of an ingestion: `invocation_id`, `timestamp` (when "
-        "it began), `articles_fetched` (entries that were read, by source), `articles_stored` "
-        "(articles that it created), `collisions_detected` (entries that joined an article of "
-        "another source), `collision_rate` (their share of the entries) and `duration_ms`. Of the "
-        "others, such as `mentions`, `removed` and `failed`: articles that could not be read or "
-        "judged stay as they were."
-    )
-    report: dict[str, JsonValue] | None = Field(
-        description="What a `compare_analyzers` run has found so far; null for other runs. `analyzer`, "
-        "`analyzer_version`; `compared`, `changed` and `share_changed` (mentions); `before` and "
-        "`after` (their figures with the stored and the new scores); `labels` (mentions by stored "
-        "label, then by new one); `not_compared` (by reason); `scored_by`; and `samples`, the 20 "
-        "mentions whose polarity changes most, of those that get another label."
+    report: ComparisonReport | None = Field(
+        description="What a `compare_analyzers` run has found so far; null for other runs."
     )
     errors: tuple[Text, ...] = Field(description="At most 50 failures, each with the feed, tool or article.")
     is_quiet: bool | None = Field(description="Of an ingestion: whether it succeeded and nothing new came; else null.")
@@ -161,15 +150,13 @@ class RunResource(Resource):
 
     @classmethod
     def of(cls, run: JobRun, view: View = "default") -> Self:
-        """Without the correction that the run makes or undoes: runs are shown to readers, and it names a person."""
         batch = run if isinstance(run, IngestionBatch) else None
-        parameters = {name: value for name, value in run.parameters.items() if name not in ("correction", "undo")}
-        if batch is not None and batch.claimed:
-            parameters = {"feeds": list(batch.claimed)}
         return cls.made(
             run,
             view,
-            parameters=parameters,
+            parameters=RunParameters.of(run),
+            metrics=metrics_of(run),
+            report=None if run.report is None else ComparisonReport.of_values(run.report),
             is_quiet=batch.is_quiet if batch else None,
             batch_id=run.run_id if batch else None,
             completed_at=run.ended_at if batch else None,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -25,6 +25,7 @@ from models.document import CreatedBy, DocumentProduct, FileObject
 from models.errors import ChangedMeanwhile, Conflict, Damaged, NotFound, Unavailable
 from models.locator import DocumentAlias, document_key
 from models.run import Attempt
+from models.states import AcquisitionStatus, ValidationStatus
 from services.archive.files import store_file
 from services.articles.announcing import Announce
 from services.documents import life_cycle
@@ -320,13 +321,22 @@ class Acquisition:
         return found is not None and found["locator_identity"] == identity
 
 
-_COUNTED = {"VALID": "acquired", "QUARANTINED": "quarantined", "TERMINAL_INVALID": "failed"}
+_COUNTED: Mapping[ValidationStatus, str] = {
+    "VALID": "acquired",
+    "QUARANTINED": "quarantined",
+    "TERMINAL_INVALID": "failed",
+}
+
+
+def counted_as(validation: ValidationStatus, acquisition: AcquisitionStatus) -> str:
+    """The count of the run that a try with this end adds to."""
+    return _COUNTED.get(validation, acquisition.partition("_")[0].lower())
 
 
 def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
     """The attempt as it ended. What a site does not give, and what waits for a person, is no failure of the try."""
     milliseconds = max(0, round((now - one.began).total_seconds() * 1000))
-    counts = {_COUNTED.get(after.validation_status, after.acquisition_status.partition("_")[0].lower()): 1}
+    counts = {counted_as(after.validation_status, after.acquisition_status): 1}
     figures: dict[str, Any] = {
         "counts": counts,
         "status_code": one.status_code,

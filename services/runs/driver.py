@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError, Unavailable
-from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
+from models.run import MOST_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
 from services.ports import Clock
@@ -42,6 +42,7 @@ TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as
 long again: a test checks that host.json's functionTimeout is longer than both."""
 _PAGE = "page:"
+Counted = Mapping[CountName, int]
 
 
 class RunImpossible(ToolpulseError):
@@ -59,7 +60,7 @@ class PageResult:
 
     checkpoint: Mapping[str, Any] | None
     progress: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Counted = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     changed_tools: tuple[str, ...] = ()
     report: Mapping[str, Any] | None = None

@@ -18,7 +18,7 @@ from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
 from services.ports import Document, Query, Store, Where
-from services.runs.driver import PageResult, page_after
+from services.runs.driver import Counted, PageResult, page_after
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
@@ -52,7 +52,7 @@ class Backfill:
         concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
         report = await self.writer.write(concerned, only=tools, invalidate=self.generations.raise_all)
         progress = len(articles.items)
-        counts = {"articles": progress, "mentions": report.written, "removed": report.removed}
+        counts: Counted = {"articles": progress, "mentions": report.written, "removed": report.removed}
         if articles.next is not None:
             return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
         await self._searched(tools, parse_time(str(checkpoint["since"])))

@@ -17,7 +17,7 @@ from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.judging import judge
 from services.mentions.understanding import ArticleAnalysis, understand
 from services.ports import Document, Query, Store
-from services.runs.driver import PageResult, RunImpossible, page_after
+from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
@@ -66,7 +66,7 @@ class Comparing:
         before = Comparison.model_validate((run.checkpoint or {}).get("comparison", {}))
         after = await self._compared(before, tool_id, mentions, analyzer)
         compared = after.compared - before.compared
-        counts = {
+        counts: Counted = {
             "compared": compared,
             "changed": after.changed - before.changed,
             "not_compared": len(mentions) - compared,

@@ -31,7 +31,7 @@ from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
 from services.ports import Clock, Operation, Query, Replace, Store, Upsert, listed_documents
-from services.runs.driver import PageResult, RunImpossible, page_after
+from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.merges import Merges
@@ -95,7 +95,7 @@ class Merging:
             return await self._carry_corrections(source_id, target)
         mentions = await self.store.query(MENTIONS.name, Query(partition=source_id, limit=PAGE, after=page_after(run)))
         failed = await self._move_mentions([each["source_id"] for each in mentions.items], source_id, target)
-        counts = {"mentions": len(mentions.items)}
+        counts: Counted = {"mentions": len(mentions.items)}
         if mentions.next is not None:
             return PageResult({"mentions": True, "after": mentions.next}, len(mentions.items), counts, failed)
         record = await self.merges.read(target.tool_id, source_id, run.run_id)

@@ -26,7 +26,7 @@ from services.figures.entries import Generations
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Operation, Page, Query, Replace, Store, Where
-from services.runs.driver import PageResult, page_after
+from services.runs.driver import Counted, PageResult, page_after
 from services.store.containers import ARTICLES, FEEDS
 
 PAGE = 200
@@ -66,7 +66,7 @@ class Priorities:
         # An earlier try may have rewritten articles and died before their analysis: these are found here too.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
         report = await self.writer.write(outdated, invalidate=self.generations.raise_all)
-        counts = {"articles": len(found), "analyzed": len(report.done)}
+        counts: Counted = {"articles": len(found), "analyzed": len(report.done)}
         is_last = is_further and page.next is None and await self._priority_of(feed_id) in (priority, None)
         following = {"priority": priority, "after": page.next, "of_further_source": is_further}
         return PageResult(None if is_last else following, len(found), counts, {**report.failed, **failed})

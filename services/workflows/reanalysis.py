@@ -12,7 +12,7 @@ from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Query, Store
-from services.runs.driver import PageResult, RunImpossible, page_after
+from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import MENTIONS
 from services.tools.catalog import Catalog
 
@@ -39,7 +39,7 @@ class Reanalysis:
         mentions = await self.store.query(MENTIONS.name, query)
         source_ids = [each["source_id"] for each in mentions.items]
         report = await self.writer.write(source_ids, only=frozenset({tool_id}), invalidate=self.generations.raise_all)
-        counts = {"rescored": report.written, "removed": report.removed}
+        counts: Counted = {"rescored": report.written, "removed": report.removed}
         if mentions.next is not None:
             return PageResult({"after": mentions.next}, len(source_ids), counts, report.failed)
         await self.catalog.note_scored(tool_id, self.writer.scored_by)

@@ -28,7 +28,7 @@ from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Operation, Query, Replace, Store, Upsert, listed_documents, readable
-from services.runs.driver import PageResult, RunImpossible, page_after
+from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Detector
@@ -179,7 +179,7 @@ class Unmerging:
         """The verdicts that were made on the target since the merge."""
         found = await self.carried.made_since(merge, page_after(run))
         failed = await self._divide(merge, [each.correction_id for each in found.items])
-        counts = {"corrections": len(found.items)}
+        counts: Counted = {"corrections": len(found.items)}
         if found.next is not None:
             return PageResult({"step": "verdicts", "after": found.next}, 0, counts, failed)
         return PageResult({"step": "mentions"}, 0, counts, failed)

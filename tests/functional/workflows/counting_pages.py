@@ -32,8 +32,8 @@ class CountingPages:
         self.done.append(number)
         failed = {f"article-{number}": "odd"}
         if number < self.pages:
-            return PageResult({"next": number + 1}, 10, {"looked_at": 10}, failed)
-        return PageResult(None, 10, {"looked_at": 10, "removed": 2}, failed, ("tool",))
+            return PageResult({"next": number + 1}, 10, {"articles": 10}, failed)
+        return PageResult(None, 10, {"articles": 10, "removed": 2}, failed, ("tool",))
 
 
 class TickingClock:

@@ -28,7 +28,7 @@ from tests.functional.workflows.carried_out import status
 from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, TickingClock, check_attempts
 
 DONE = WorkResult(changed_tools=("tool",))
-METRICS = {"looked_at": 30, "removed": 2, "failed": 3}
+METRICS = {"articles": 30, "removed": 2, "failed": 3}
 ERRORS = ("article-1: odd", "article-2: odd", "article-3: odd")
 
 
@@ -337,7 +337,7 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_keeps_what
         "parameters": {},
         "checkpoint": {"next": 2},
         "progress": 10,
-        "metrics": {"looked_at": 10, "failed": 1},
+        "metrics": {"articles": 10, "failed": 1},
         "errors": ["article-1: odd"],
     }
     await store.create(RUNS.name, before)

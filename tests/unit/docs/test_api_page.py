@@ -190,8 +190,14 @@ def test_the_contract_has_the_fields_of_the_measured_precision() -> None:
 
 
 def test_the_metrics_of_a_run_name_all_counts_of_an_ingestion() -> None:
-    named = re.findall(r"`(\w+)`", SCHEMAS["Run"]["properties"]["metrics"]["description"])
-    assert CollisionMetrics.model_fields.keys() <= set(named)
+    assert SCHEMAS["IngestionMetrics"]["required"] == list(CollisionMetrics.model_fields)
+
+
+def test_the_table_of_runs_names_the_counts_of_the_contract() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| .* \| ([^|]*) \|$", PAGE.partition("\n## Runs\n")[2], re.MULTILINE)
+    counts = {workflow: set(re.findall(r"`(\w+)`", cell)) for workflow, cell in rows if workflow in WORKFLOWS}
+    assert sorted(counts) == sorted(WORKFLOWS)
+    assert set().union(*counts.values()) == set(SCHEMAS["WorkflowMetrics"]["properties"])
 
 
 def test_a_run_names_every_workflow() -> None:

@@ -222,7 +222,7 @@ async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_que
         run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
         assert isinstance(run, IngestionBatch)
         assert (run.status, run.started_at, run.hosts) == ("QUEUED", NOW, message.hosts)
-        assert list(run.claimed) == named([message]) == RunResource.of(run).parameters["feeds"]
+        assert list(run.claimed) == named([message]) == RunResource.of(run).shown()["parameters"]["feeds"]
 
 
 async def test_claims_last_until_their_runs_are_over_and_for_ten_minutes(store: SqliteStore, watch: Watch) -> None:
@@ -328,7 +328,7 @@ async def test_one_feed_is_claimed_whether_it_is_due_or_not(store: SqliteStore, 
     message = await claims.claim("a", NOW)
     assert named([message]) == ["a"]
     run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
-    assert (run.subject, RunResource.of(run).parameters) == ("a", {"feeds": ["a"]})
+    assert (run.subject, RunResource.of(run).shown()["parameters"]) == ("a", {"feeds": ["a"]})
     assert await claims.claim("a", NOW) == IngestMessage(message.run_id), "the run that has the claim"
 
 

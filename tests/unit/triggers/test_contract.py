@@ -13,6 +13,7 @@ from openapi_spec_validator import validate
 import function_app
 from models.resources.feeds import FeedResource
 from models.resources.tools import ToolResource
+from models.values import Value
 from triggers.contract import PROBLEMS, TAGS, contract
 from triggers.declared import Answer, Declared, a_list, of_app, ok
 from triggers.http_contract import contract_file, get_docs, get_openapi, is_browser, start
@@ -107,6 +108,52 @@ def test_every_problem_has_one_shape() -> None:
     for status in PROBLEMS.keys() - {401}:
         content = DOCUMENT["components"]["responses"][f"Problem{status}"]["content"]
         assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+KEEP_UNKNOWN = {each.__name__ for each in subclasses(Value)}
+"""Parts of stored documents: in an upgrade of several instances, a later version may have added fields to them."""
+
+
+def open_objects(schema: Any, at: str) -> Iterator[str]:
+    """The objects within a schema of which the contract does not say all fields. Marked internals may be open."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from open_objects(each, at)
+    if not isinstance(schema, dict) or schema.get("x-view") == "full":
+        return
+    kind = schema.get("type", ())
+    is_object = kind == "object" or (isinstance(kind, list) and "object" in kind)
+    if is_object and "patternProperties" not in schema and schema.get("additionalProperties", True) is True:
+        yield at
+    for keyword, value in schema.items():
+        if keyword == "properties":
+            for name, each in value.items():
+                yield from open_objects(each, f"{at}.{name}")
+        elif keyword not in ("example", "examples", "enum", "const", "default", "oneOf", "if", "then", "else"):
+            yield from open_objects(value, at)  # those four restrict the object that they stand in
+
+
+def test_every_object_of_the_contract_has_no_other_fields_than_it_says() -> None:
+    found = {*open_objects(DOCUMENT["paths"], "paths")}
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        found |= {*open_objects(schema, name)}
+    assert {name for name in found if name not in KEEP_UNKNOWN} == set()
+    assert found, "parts of stored documents are open"
+
+
+def test_an_open_object_is_found_wherever_it_is() -> None:
+    closed = {"type": "object", "properties": {}, "additionalProperties": False}
+    within = {"type": "array", "items": {"anyOf": [{"type": ["object", "null"]}, closed]}}
+    by_name = {"type": "object", "additionalProperties": {"type": "object", "properties": {}}}
+    internal = {"type": "object", "x-view": "full"}
+    schema = {**closed, "properties": {"a": within, "b": by_name, "c": internal, "d": closed}}
+    assert sorted(open_objects(schema, "S")) == ["S.a", "S.b"]
 
 
 CONDITIONS = ("allOf", "anyOf", "oneOf", "if", "then", "else")

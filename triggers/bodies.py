@@ -396,10 +396,12 @@ CORRECTION = Body(
     about="Exactly one of `article`, `source` and `phrase`.",
     rules={"oneOf": [_correction(name, verdicts) for name, verdicts in _CORRECTED.items()]},
 )
+_OTHER_ARTICLE = "dedup:1b4e28ba2fa1421e8f1a0b8e9c1f2d3a"
 SPLIT_ARTICLE = Body(
     "ArticleSplit",
     {"source": {**FEED_ID, "description": "The source that becomes an article of its own."}, **_SIGNED},
     ("source", "author"),
+    {"a source": {"source": "python-insider", "author": "Ada", "reason": "another release"}},
 )
 PAIR = Body(
     "ArticlePair",
@@ -414,6 +416,7 @@ PAIR = Body(
         **_SIGNED,
     },
     ("article", "author"),
+    {"a story": {"article": _OTHER_ARTICLE, "as": "story", "author": "Ada"}},
 )
 SPLIT_STORY = Body(
     "StorySplit",
@@ -428,6 +431,7 @@ SPLIT_STORY = Body(
         **_SIGNED,
     },
     ("articles", "author"),
+    {"an article": {"articles": [_OTHER_ARTICLE], "author": "Ada", "reason": "another event"}},
 )
 OTHER_STORY = Body(
     "StoryPair",
@@ -436,6 +440,7 @@ OTHER_STORY = Body(
         **_SIGNED,
     },
     ("story", "author"),
+    {"another story": {"story": "story:20260222:7c9e6679f4f84a2b8d7e5f3a1b2c3d4e", "author": "Ada"}},
 )
 REVIEW = Body(
     "Review",
@@ -451,6 +456,7 @@ REVIEW = Body(
         "reason": _REASON,
     },
     ("decision", "author", "reason"),
+    {"drop": {"decision": "drop", "author": "Ada", "reason": "spam"}},
 )
 REDRIVE = Body(
     "Redrive",

@@ -192,7 +192,7 @@ def _file(media_type: str, example: str) -> dict[str, Any]:
         return {"schema": {"type": "string"}, "example": example}
     file = {"type": "string", "format": "binary", "description": "The file."}
     closed = {"required": ["file"], "additionalProperties": False}
-    return {"schema": {"type": "object", "properties": {"file": file}, **closed}}
+    return {"schema": {"type": "object", "properties": {"file": file}, **closed}, "example": {"file": example}}
 
 
 def _responses(endpoint: Declared, schemas: _Schemas, *, has_keys: bool) -> dict[str, Any]:

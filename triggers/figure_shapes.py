@@ -206,6 +206,8 @@ CACHE_HEALTH: Schema = an_object(
         "detail": a_text("The reasons in words."),
         "id": a_text("The id of the document.", const="metadata"),
         "tool_id": a_text("Its partition.", const="metadata"),
+        "created_at": or_null({"type": "string", "format": "date-time"}, "When it was first stored; null before."),
+        "updated_at": or_null({"type": "string", "format": "date-time"}, "When it last changed; null before."),
         "last_refresh_ts": maybe(
             "When the last successful refresh of all tools ended: one that refreshed every tool.", "integer"
         ),

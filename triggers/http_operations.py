@@ -21,6 +21,7 @@ from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers import bodies, shapes
 from triggers.bindings import OPEN, endpoint, with_container
 from triggers.declared import DECLARED, Answer, Declared, a_list, of_app, ok
+from triggers.health_shapes import HEALTH
 from triggers.http_codec import (
     json_response,
     left_out,
@@ -83,8 +84,8 @@ DECLARED.append(
         parameters=(),
         body=None,
         answers=[
-            ok(shapes.HEALTH, "The app is `healthy` or `degraded`."),
-            Answer(503, "The app is `unhealthy`.", shapes.HEALTH),
+            ok(HEALTH, "The app is `healthy` or `degraded`."),
+            Answer(503, "The app is `unhealthy`.", HEALTH),
         ],
         problems={},
         is_management=False,

@@ -40,24 +40,6 @@ SIGNAL: Shape = SignalResource
 STORY: Shape = StoryResource
 TOOL: Shape = ToolResource
 
-HEALTH: Schema = an_object(
-    "Health",
-    {
-        "status": a_text("Whether the app is well.", enum=["healthy", "degraded", "unhealthy"]),
-        "version": a_text("The version of the app."),
-        "timestamp": a_text("When this was found.", format="date-time"),
-        "checks": {
-            "type": "object",
-            "description": "By what was checked. docs/operations.md says what to do about each.",
-            "additionalProperties": a_part(
-                {
-                    "status": a_text("Whether this part of the app is well."),
-                    "detail": a_text("What was found, in words."),
-                }
-            ),
-        },
-    },
-)
 _VALUE = an_object(
     "PresetValue",
     {

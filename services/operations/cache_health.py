@@ -75,6 +75,9 @@ def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Documen
     return missing
 
 
+_INTERNAL = ("entity_type", "schema_version", "ttl_timestamp")
+
+
 class CacheHealth:
     """`started` is when this worker started."""
 
@@ -110,6 +113,7 @@ class CacheHealth:
         lacking += await self._missing(min(missing, MOST_LISTED - len(lacking)))
         check = judge_entries(state, stale, self._started, now)
         fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
+        fields = {name: fields[name] for name in CacheMetadata.model_fields if name not in _INTERNAL}
         completeness = Completeness.of(await self._backlog.counted(), is_recounted=not state.dirty.tools)
         return {
             "status": check.status,

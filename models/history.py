@@ -7,9 +7,11 @@ import json
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
+from pydantic import Field
+
 from models.stored import StoredDocument
 from models.tally import CheckedTally, Tally
-from models.values import Count, Day, IdPart, Sha256, Text, Time, Value, format_time
+from models.values import Count, Day, Flag, IdPart, Sha256, Text, Time, Value, format_time
 
 MOST_STORIES_KEPT = 1000
 """A day with more stories of a tool keeps their number only, so that its document stays small."""
@@ -93,17 +95,39 @@ class HistoryDay(StoredDocument):
         return self.id_of(self.day)
 
 
+class FrozenHours(StoredDocument):
+    """A tool's mentions by hour on its last frozen days, as a timeline has them: a text for each day (`yyyymmdd`).
+
+    With the timeline, two months in one document each. A history needs days only; a month that is compared with the
+    month before begins and ends within a day. Written with the HistoryDay of each day that is frozen.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    ID: ClassVar[str] = "FROZEN"
+
+    entity_type: Literal["FrozenHours"] = "FrozenHours"
+    tool_id: IdPart
+    days: dict[str, Text] = Field(default_factory=dict)
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+
 class DailyRound(Value):
-    """The days that one walk through all tools closes and freezes, first and last, and where its next page begins."""
+    """The days that one walk through all tools closes and freezes, first and last, and where its next page begins.
+    `with_hours`: FrozenHours is written too. An earlier version, which does not know of it, leaves it false."""
 
     close: tuple[Day, Day] | None = None
     freeze: tuple[Day, Day] | None = None
     after: Text | None = None
+    with_hours: Flag = False
 
 
 class HistoryProgress(StoredDocument):
     """How far the daily close has got: all days up to `closed_until` are closed, all from `frozen_since` to
-    `frozen_until` are frozen, for all tools. A tool had no mentions on a frozen day without a document."""
+    `frozen_until` are frozen, for all tools. A tool had no mentions on a frozen day without a document. FrozenHours has
+    the hours of those from `hours_since` on, as far as it goes back: the days since the app has run and kept them."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HISTORY"
@@ -113,4 +137,5 @@ class HistoryProgress(StoredDocument):
     closed_until: Day | None = None
     frozen_since: Day | None = None
     frozen_until: Day | None = None
+    hours_since: Day | None = None
     round: DailyRound | None = None

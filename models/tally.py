@@ -7,6 +7,7 @@ added.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
@@ -86,6 +87,7 @@ MinutesOfAnalyzers = dict[str, list[int]]
 HOURS = 24
 ZEROS: Numbers = [0, 0, 0, 0]
 _SCORED = len(ZEROS)
+_ALL = _SCORED + 1
 _NOT_A_DAY = "a day must be a text of its sums and 24 hours, each of four or each of five numbers"
 
 
@@ -193,6 +195,11 @@ HoursOfAnalyzers = dict[str, dict[str, int]]
 """By analyzer and day, the hours with mentions that it judged: as bits, the lowest for hour 0."""
 
 
+@lru_cache(maxsize=16)
+def _day_names(first: date, number: int) -> tuple[str, ...]:
+    return tuple(f"{first + timedelta(days=at):%Y%m%d}" for at in range(number))
+
+
 class TimelineHours:
     """The `hours` and `analyzers` of a timeline's document, to be read and changed. A day is parsed when one of its
     hours is needed."""
@@ -237,6 +244,27 @@ class TimelineHours:
         days = [day_sums(text) for day, text in self._texts.items() if first < day < last and day not in self._changed]
         days += [_sum(self._parsed[day], 0, HOURS) for day in self._changed if first < day < last]
         return total([_sum(self._day(first), since, HOURS), _sum(self._day(last), 0, until), *days])
+
+    def preceded_by(self, days: Mapping[str, str], until: str) -> TimelineHours:
+        """With these stored days up to the day `until` instead of its own; without analyzers."""
+        own = {day: text for day, text in self._texts.items() if day > until}
+        return TimelineHours({day: text for day, text in days.items() if day <= until} | own)
+
+    def steps(self, start: datetime, hours: int, number: int) -> list[Tally]:
+        """The sums of `number` steps of so many hours, from the hour `start` on: as `total` for each, but days without
+        mentions cost nothing."""
+        found = [[0] * _ALL for _ in range(number)]
+        for at, day in enumerate(_day_names(start.date(), 1 + (start.hour + hours * number - 1) // HOURS)):
+            if day not in self._texts and day not in self._parsed:
+                continue
+            numbers = self._day(day)
+            width, before = _width(numbers), HOURS * at - start.hour
+            for place, each in enumerate(numbers):
+                if each:
+                    step = (before + place // width) // hours
+                    if 0 <= step < number:
+                        found[step][place % width] += each
+        return [Tally(*each) for each in found]
 
     def of_day(self, day: str) -> Tally:
         """The sum of the day's hours. Raises ValueError if the stored day cannot be parsed."""

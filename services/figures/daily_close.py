@@ -1,19 +1,22 @@
 """Closes each UTC day some hours after its end, and freezes it when its figures are no longer live.
 
 The close of a day is written once for each tool with mentions, and never changes, so that a report can cite it. Later
-figures of the day stand beside it, the last of them for good. `clean_up` does this work in pages of tools, and keeps
-its place in one document. After a crash a page is done again: what exists is not written again.
+figures of the day stand beside it, the last of them for good, and those of its hours for a month. `clean_up` does this
+work in pages of tools, and keeps its place in one document. After a crash a page is done again: what exists is not
+written again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.history import DailyClose, DailyRound, HistoryDay, HistoryProgress
+from models.history import DailyClose, DailyRound, FrozenHours, HistoryDay, HistoryProgress
+from models.tally import by_day
 from models.values import Day, format_time
 from services import deadline
 from services.figures.coverage import Coverage
@@ -32,6 +35,8 @@ CLOSED_AFTER = timedelta(hours=6)
 TOOLS_AT_ONCE = 20
 MOST_PAGES = 50
 """Pages of tools in one call, which has other work to leave time for."""
+HOURS_KEPT = timedelta(days=31)
+"""Of how many frozen days FrozenHours has the hours: the timeline has those of the 30 days after them."""
 _PAGE = 1000
 _DAY = timedelta(days=1)
 
@@ -47,7 +52,7 @@ def next_round(progress: HistoryProgress | None, now: datetime) -> DailyRound | 
     frozen_until = progress.frozen_until if progress else None
     close = _days_after(closed_until, oldest, today - _DAY)
     freeze = _days_after(frozen_until, oldest, today - LIVE_DAYS * _DAY)
-    return DailyRound(close=close, freeze=freeze) if close or freeze else None
+    return DailyRound(close=close, freeze=freeze, with_hours=True) if close or freeze else None
 
 
 def _days_after(done: Day | None, oldest: date, last: date) -> tuple[Day, Day] | None:
@@ -65,7 +70,67 @@ def after_round(progress: HistoryProgress, ended: DailyRound, now: datetime) -> 
         until = progress.frozen_until
         follows = until is not None and date.fromisoformat(until) + _DAY == date.fromisoformat(first)
         changes |= {"frozen_since": progress.frozen_since if follows else first, "frozen_until": last}
+        known = max(first, progress.created_at.date().isoformat())  # before, the app did not run
+        since = progress.hours_since if follows and progress.hours_since else known
+        changes["hours_since"] = since if ended.with_hours else None
     return progress.changed(now, **changes, round=None)
+
+
+@dataclass(slots=True)
+class CountedDay:
+    """A tool's mentions of one day, together and by hour."""
+
+    count: PeriodCount = field(default_factory=PeriodCount)
+    hours: dict[str, PeriodCount] = field(default_factory=dict)
+
+    def add(self, mention: CountedMention, published_at: str) -> None:
+        self.count.add(mention)
+        self.hours.setdefault(published_at[11:13], PeriodCount(details=None)).add(mention)
+
+    def text(self, day: date) -> str | None:
+        """The day as a timeline has it; None without mentions."""
+        name = f"{day:%Y%m%d}"
+        return by_day({name + hour: count.tally for hour, count in self.hours.items()}).get(name)
+
+
+def with_day(kept: FrozenHours, day: date, text: str, now: datetime) -> FrozenHours:
+    """With the hours of one more day, and without those of days that have become too old."""
+    oldest = f"{day - HOURS_KEPT + _DAY:%Y%m%d}"
+    days = {name: each for name, each in kept.days.items() if name >= oldest} | {f"{day:%Y%m%d}": text}
+    return kept.changed(now, days=days)
+
+
+def _frozen_day(
+    tool_id: str, day: date, stored: Document | None, count: PeriodCount, coverage: Mapping[str, Any], now: datetime
+) -> list[Operation] | None:
+    """None if the day is frozen already. Nothing for a document that cannot be read, and was logged: a close is never
+    overwritten."""
+    found = readable(stored, HistoryDay.from_document)
+    if found is None and stored is not None:
+        return []
+    if found is not None and found.frozen is not None:
+        return None
+    before = found or HistoryDay(created_at=now, updated_at=now, tool_id=tool_id, day=day.isoformat())
+    # The close has the coverage by the feeds that were relevant then.
+    share = before.closed.figures if before.closed else coverage
+    figures = {**count.figures(), "coverage": share.get("coverage")}
+    return [_write(before.changed(now, frozen=count.to_frozen(figures, now)).to_document(), before.stored_etag)]
+
+
+def _frozen_hours(
+    tool_id: str, day: date, stored: Document | None, counted: CountedDay, now: datetime
+) -> list[Operation]:
+    """Nothing without mentions, and nothing if the other days cannot be read: they would be lost."""
+    text, kept = counted.text(day), readable(stored, FrozenHours.from_document)
+    if stored is None:
+        kept = FrozenHours(created_at=now, updated_at=now, tool_id=tool_id)
+    if text is None or kept is None:
+        return []
+    return [_write(with_day(kept, day, text, now).to_document(), kept.stored_etag)]
+
+
+def _write(document: dict[str, Any], etag: str | None) -> Operation:
+    return Create(document) if etag is None else Replace(document, etag)
 
 
 @dataclass(slots=True)
@@ -146,9 +211,9 @@ class DailyCloses:
                 updated_at=now,
                 tool_id=tool_id,
                 day=day.isoformat(),
-                closed=DailyClose.of(tool_id, day.isoformat(), {**count.figures(), **coverage[tool_id]}, now),
+                closed=DailyClose.of(tool_id, day.isoformat(), {**counted.count.figures(), **coverage[tool_id]}, now),
             ).to_document()
-            for tool_id, count in counts.items()
+            for tool_id, counted in counts.items()
         ]
         return sum(await self._store.create_many(CATALOG.name, documents)) if documents else 0
 
@@ -157,23 +222,17 @@ class DailyCloses:
         coverage = await self._coverages(tool_ids, day, now)
         keys = [(tool_id, HistoryDay.id_of(day.isoformat())) for tool_id in tool_ids]
         stored = await self._store.read_many(CATALOG.name, keys)
+        hours = await self._store.read_many(CATALOG.name, [(tool_id, FrozenHours.ID) for tool_id in tool_ids])
         writes: list[tuple[str, list[Operation]]] = []
-        for tool_id, document in zip(tool_ids, stored, strict=True):
+        for tool_id, document, of_hours in zip(tool_ids, stored, hours, strict=True):
             if document is None and tool_id not in counts:
                 continue
-            found = readable(document, HistoryDay.from_document)
-            if found is None and document is not None:
-                continue  # cannot be read, and was logged: a close is never overwritten
-            if found is not None and found.frozen is not None:
-                continue
-            count = counts.get(tool_id, PeriodCount())
-            before = found or HistoryDay(created_at=now, updated_at=now, tool_id=tool_id, day=day.isoformat())
-            # The close has the coverage by the feeds that were relevant then.
-            share = before.closed.figures if before.closed else coverage[tool_id]
-            figures = {**count.figures(), "coverage": share.get("coverage")}
-            after = before.changed(now, frozen=count.to_frozen(figures, now)).to_document()
-            etag = before.stored_etag
-            writes.append((tool_id, [Create(after) if etag is None else Replace(after, etag)]))
+            counted = counts.get(tool_id, CountedDay())
+            operations = _frozen_day(tool_id, day, document, counted.count, coverage[tool_id], now)
+            if operations is not None:
+                operations += _frozen_hours(tool_id, day, of_hours, counted, now)
+                writes.append((tool_id, operations))
+        writes = [write for write in writes if write[1]]
         # One that fails was written by another worker, which did the same.
         outcomes = await self._store.batch_many(CATALOG.name, writes) if writes else []
         return sum(isinstance(outcome, list) for outcome in outcomes)
@@ -183,7 +242,7 @@ class DailyCloses:
         start = day_start(day)
         return {tool_id: {"coverage": each.share(start, start + STEPS["day"])} for tool_id, each in of_tools.items()}
 
-    async def _counts(self, tool_ids: Collection[str], day: date) -> dict[str, PeriodCount]:
+    async def _counts(self, tool_ids: Collection[str], day: date) -> dict[str, CountedDay]:
         """The counts of the tools with mentions on that day, after the hooks have seen these."""
         where = (
             Where("tool_id", "in", tuple(tool_ids)),
@@ -191,7 +250,7 @@ class DailyCloses:
             Where("published_at", "ge", format_time(day_start(day))),
             Where("published_at", "lt", format_time(day_start(day) + STEPS["day"])),
         )
-        counts: dict[str, PeriodCount] = {}
+        counts: dict[str, CountedDay] = {}
         mentions: dict[str, list[Document]] = {}
         async for page in pages(self._store, MENTIONS.name, Query(where, order="by_published", limit=_PAGE)):
             for mention in page.items:
@@ -201,7 +260,7 @@ class DailyCloses:
                 except ValueError as error:
                     log_event(log, logging.ERROR, "mention_not_counted", tool_id=tool_id, error=str(error))
                     continue
-                counts.setdefault(tool_id, PeriodCount()).add(counted)
+                counts.setdefault(tool_id, CountedDay()).add(counted, mention["published_at"])
                 if self.hooks:
                     mentions.setdefault(tool_id, []).append(mention)
         for tool_id, of_day in mentions.items():

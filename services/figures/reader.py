@@ -12,8 +12,9 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from models.cache import Period, SentimentCacheEntry, entry_id
 from models.errors import Unavailable
@@ -37,30 +38,39 @@ _TRIES = 20
 _COMPUTED_AT_ONCE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Aggregate:
     """An entry as it is served: `name` is the tool's primary name, `analyzer` the present analyzer with its version,
-    `body` the JSON, `etag` the ETag of the body."""
+    `body` the JSON, `etag` the ETag of the body. Both are made when they are asked for: a list needs neither."""
 
     entry: SentimentCacheEntry
     name: str
     analyzer: str
     completeness: Completeness
-    body: bytes
-    etag: str
+    made_at: datetime
+    view: View = "default"
+
+    @cached_property
+    def body(self) -> bytes:
+        resource = resource_of(self.entry, self.name, self.analyzer, self.completeness, self.made_at, self.view)
+        return json.dumps(resource.shown(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @cached_property
+    def etag(self) -> str:
+        return f'"{hashlib.blake2b(self.body, digest_size=12).hexdigest()}"'
 
     def in_view(self, view: View, now: datetime) -> Aggregate:
         """The default view is the one that is kept."""
         if view == "default":
             return self
-        return aggregate_of(self.entry, self.name, self.analyzer, self.completeness, now, view)
+        return replace(self, made_at=now, view=view)
 
     def with_completeness(self, current: Completeness, now: datetime) -> Aggregate:
         """This aggregate, which was read before `current` was counted."""
         completeness = self.completeness.and_now(current)
         if completeness == self.completeness:
             return self
-        return aggregate_of(self.entry, self.name, self.analyzer, completeness, now)
+        return replace(self, completeness=completeness, made_at=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class Found:
     state: State
 
     def served(self, analyzer: str, completeness: Completeness, now: datetime) -> Served:
-        aggregate = aggregate_of(self.entry, self.tool.primary_name, analyzer, completeness, now)
+        aggregate = Aggregate(self.entry, self.tool.primary_name, analyzer, completeness, now)
         return Served(aggregate, self.state, self.entry.age_seconds(now))
 
 
@@ -305,17 +315,3 @@ def resource_of(
 def is_reanalysis_offered(analyzers: Iterable[str], present: str) -> bool:
     """Whether another analyzer or version than the `present` one judged some of the mentions of a figure."""
     return any(each != present for each in analyzers)
-
-
-def aggregate_of(
-    entry: SentimentCacheEntry,
-    name: str,
-    analyzer: str,
-    completeness: Completeness,
-    now: datetime,
-    view: View = "default",
-) -> Aggregate:
-    shown = resource_of(entry, name, analyzer, completeness, now, view).shown()
-    body = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
-    etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    return Aggregate(entry, name, analyzer, completeness, body, etag)

@@ -1,7 +1,8 @@
 """Of many tools at once: their aggregates, each with its trend over the period and its change against the one before.
 
 Both come from the hours of a tool's timeline, one stored document for each tool. A timeline has 32 days: of the longest
-period, the period before is not known.
+period, the period before is in the hours of frozen days, which are another document. What was made of them is kept in
+memory until the tool is recounted or the hour ends, so that tools without news are not read again.
 
 `Trends` reads, all other functions are pure.
 """
@@ -11,24 +12,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
+from models.history import FrozenHours, HistoryProgress
 from models.tally import Tally, TimelineHours
 from models.timeline import Timeline, TimelineDocument
 from models.tool import Tool
 from models.values import format_time, hour_key
-from services.figures.count_documents import hours_of
+from services.figures.count_documents import hours_of, recounts_of
+from services.figures.daily_close import HOURS_KEPT
 from services.figures.points import compared
 from services.figures.reader import Reader, Served
-from services.ports import Document, Listed, Store
+from services.figures.span import day_start
+from services.ports import Document, Listed, Store, readable
 from services.store.containers import CATALOG
 
 log = logging.getLogger("toolpulse.cache")
 
 _HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
 STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "HOUR_24": (24, _HOUR),
     "DAY_7": (14, 12 * _HOUR),
@@ -36,6 +41,11 @@ STEPS: Mapping[Period, tuple[int, timedelta]] = {
 }
 """The number of steps of a trend, and their length. An hour has no trend: a timeline knows whole hours only."""
 KEPT = timedelta(days=31)
+"""How far back a timeline has every hour."""
+TIMELINE_DAYS = 32
+"""A timeline keeps this day before today, and those after it."""
+MOST_KEPT = 3000
+"""Trends in memory: those of 1,000 tools over each period."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +70,70 @@ class Trend:
 def trend_of(hours: TimelineHours, period: Period, end: datetime) -> Trend:
     """`end` is that of the aggregate's window. Raises ValueError if the timeline cannot be read."""
     number, step = STEPS[period]
-    last = end.replace(minute=0, second=0, microsecond=0)
-    last += _HOUR if end > last else timedelta(0)
-    start = last - number * step
-    tallies = [between(hours, start + at * step, start + (at + 1) * step) for at in range(number)]
+    start = _trend_end(end) - number * step
+    tallies = hours.steps(start, step // _HOUR, number)
     averages = tuple(each.average_sentiment if each.total else None for each in tallies)
     return Trend(start, step, tuple(each.total for each in tallies), averages)
 
 
-def between(hours: TimelineHours, start: datetime, end: datetime) -> Tally:
-    """The mentions of the whole hours from `start` up to, but without, `end`."""
-    return hours.total(hour_key(start - _HOUR), hour_key(end))
+def _trend_end(end: datetime) -> datetime:
+    last = _whole_hour(end)
+    return last + _HOUR if end > last else last
 
 
-def change_of(hours: TimelineHours, entry: SentimentCacheEntry) -> dict[str, Any] | None:
-    """The aggregate compared with the same length before it, in whole hours. None if the timeline does not go back so
-    far, or if it has no mentions of a time that was not searched for the tool."""
-    length = PERIODS[entry.period]
-    start = entry.window.start.replace(minute=0, second=0, microsecond=0)
+def known_from(progress: HistoryProgress | None, now: datetime) -> datetime:
+    """From when on every hour is known: of timelines, or of these and the frozen days before, if none is missing in
+    between."""
+    of_timelines = _whole_hour(now) - KEPT
+    if progress is None or progress.hours_since is None or progress.frozen_until is None:
+        return of_timelines
+    frozen_until = day_start(date.fromisoformat(progress.frozen_until)) + _DAY
+    if frozen_until < day_start(now.date()) - TIMELINE_DAYS * _DAY:
+        return of_timelines
+    # A round that is under way may have dropped the oldest day.
+    kept_from = frozen_until - HOURS_KEPT + _DAY
+    frozen_from = max(day_start(date.fromisoformat(progress.hours_since)), kept_from)
+    return min(frozen_from, of_timelines)
+
+
+def previous_of(entry: SentimentCacheEntry) -> tuple[datetime, datetime]:
+    """The same length before the aggregate, in whole hours."""
+    start = _whole_hour(entry.window.start)
+    return start - PERIODS[entry.period], start
+
+
+def before_of(hours: TimelineHours, entry: SentimentCacheEntry, since: datetime) -> Tally | None:
+    """The mentions of the time before the aggregate. None if some of it is before `since`, from when on `hours` are
+    known."""
+    start, end = previous_of(entry)
+    return None if start < since else hours.total(hour_key(start - _HOUR), hour_key(end))
+
+
+def change_of(entry: SentimentCacheEntry, before: Tally | None) -> dict[str, Any] | None:
+    """The aggregate compared with the time before it. None if that is not known, or if it has no mentions and articles
+    were not searched for the tool then."""
+    start, end = previous_of(entry)
     since = entry.searched_since_ts
-    if 2 * length > KEPT:
-        return None
-    before = between(hours, start - length, start)
-    is_searched = since is None or datetime.fromtimestamp(since, UTC) <= start - length
-    if not (is_searched or before.total):
+    is_searched = since is None or datetime.fromtimestamp(since, UTC) <= start
+    if before is None or not (is_searched or before.total):
         return None
     had = before.average_sentiment if before.total else None
     has = entry.average_sentiment if entry.total_mentions else None
     return {
-        "previous_from": format_time(start - length),
-        "previous_to": format_time(start),
+        "previous_from": format_time(start),
+        "previous_to": format_time(end),
         "total_mentions": compared("total_mentions", entry.total_mentions, before.total),
         "average_sentiment": compared("average_sentiment", has, had),
     }
+
+
+def _is_long(period: Period) -> bool:
+    """Whether a timeline does not have the time before as well."""
+    return 2 * PERIODS[period] > KEPT
+
+
+def _whole_hour(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)
 
 
 _FIELDS = (
@@ -104,44 +145,131 @@ _FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What the hours of a tool say beside one of its aggregates: as of the recount `recounts`, for a trend and a time
+    before that are these `times`, and known from `since` on."""
+
+    recounts: int
+    times: tuple[datetime, datetime]
+    since: datetime
+    trend: dict[str, Any]
+    before: Tally | None
+
+    def is_of(self, entry: SentimentCacheEntry, since: datetime) -> bool:
+        return (self.recounts, self.times, self.since) == (entry.recounts, _times_of(entry), since)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """`is_lasting`: the timeline is of the recount that the entry is of."""
+
+    tool_id: str
+    past: Past
+    is_lasting: bool
+
+
+def _times_of(entry: SentimentCacheEntry) -> tuple[datetime, datetime]:
+    end = entry.window.end
+    return _trend_end(end), _whole_hour(end)
+
+
+@dataclass(slots=True)
 class Trends:
-    """Three reads for any number of tools: entries with generations, what is incomplete, and timelines."""
+    """Few reads for any number of tools: entries with generations, what is incomplete, and of the tools that were
+    recounted since, timelines."""
 
     store: Store
     reader: Reader
+    _pasts: dict[tuple[str, Period], Past] = field(default_factory=dict)
 
     async def of_tools(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[dict[str, Any]]:
         """In the order of the tools. Those with a document that cannot be read are listed as unreadable."""
         served = await self.reader.read_all(tools, period)
         by_id = {tool.tool_id: tool for tool in tools}
-        found = await self.store.read_many(
-            CATALOG.name, [(each.aggregate.entry.tool_id, Timeline.ID) for each in served.items]
-        )
-        rows = await asyncio.to_thread(_rows, served.items, found, by_id, now)
-        unreadable = [each.aggregate.entry.tool_id for each, row in zip(served.items, rows, strict=True) if row is None]
-        return Listed([row for row in rows if row is not None], unreadable=(*served.unreadable, *unreadable))
+        pasts = await self._pasts_of([each.aggregate.entry for each in served.items], period, now)
+        known = [(each, past) for each, past in zip(served.items, pasts, strict=True) if past is not None]
+        rows = await asyncio.to_thread(_rows, known, by_id, now)
+        unread = [each.aggregate.entry.tool_id for each, past in zip(served.items, pasts, strict=True) if past is None]
+        return Listed(rows, unreadable=(*served.unreadable, *unread))
+
+    async def _pasts_of(
+        self, entries: Sequence[SentimentCacheEntry], period: Period, now: datetime
+    ) -> list[Past | None]:
+        """None for a tool whose timeline cannot be read."""
+        progress = await self._progress() if _is_long(period) else None
+        since = known_from(progress, now)
+        found = {
+            entry.tool_id: past
+            for entry in entries
+            if (past := self._pasts.get((entry.tool_id, period))) and past.is_of(entry, since)
+        }
+        left = [entry for entry in entries if entry.tool_id not in found]
+        timelines = await self.store.read_many(CATALOG.name, [(entry.tool_id, Timeline.ID) for entry in left])
+        frozen: Sequence[Document | None] = [None] * len(left)
+        if since < _whole_hour(now) - KEPT:
+            frozen = await self.store.read_many(CATALOG.name, [(entry.tool_id, FrozenHours.ID) for entry in left])
+        until = "" if progress is None or progress.frozen_until is None else progress.frozen_until.replace("-", "")
+        documents = cast("Sequence[TimelineDocument | None]", timelines)
+        for made in await asyncio.to_thread(_made, left, documents, frozen, since, until):
+            found[made.tool_id] = made.past
+            if made.is_lasting:
+                self._keep(made.tool_id, period, made.past)
+        return [found.get(entry.tool_id) for entry in entries]
+
+    async def _progress(self) -> HistoryProgress | None:
+        document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
+        return readable(document, HistoryProgress.from_document)
+
+    def _keep(self, tool_id: str, period: Period, past: Past) -> None:
+        self._pasts.pop((tool_id, period), None)
+        while len(self._pasts) >= MOST_KEPT:
+            del self._pasts[next(iter(self._pasts))]
+        self._pasts[tool_id, period] = past
 
 
-def _rows(
-    served: Sequence[Served], timelines: Sequence[Document | None], tools: Mapping[str, Tool], now: datetime
-) -> list[dict[str, Any] | None]:
-    rows: list[dict[str, Any] | None] = []
-    for each, timeline in zip(served, timelines, strict=True):
-        entry = each.aggregate.entry
+def _made(
+    entries: Sequence[SentimentCacheEntry],
+    timelines: Sequence[TimelineDocument | None],
+    frozen: Sequence[Document | None],
+    since: datetime,
+    until: str,
+) -> list[Made]:
+    """Of the tools whose timeline can be read."""
+    made: list[Made] = []
+    for entry, timeline, of_tool in zip(entries, timelines, frozen, strict=True):
         try:
-            hours = hours_of(cast("TimelineDocument | None", timeline))
-            trend = trend_of(hours, entry.period, entry.window.end)
-            change = change_of(hours, entry)
+            past = past_of(entry, timeline, of_tool, since, until)
+            made.append(Made(entry.tool_id, past, recounts_of(timeline) == entry.recounts))
         except ValueError:
             log.exception("timeline_unreadable tool_id=%s", entry.tool_id)
-            rows.append(None)
-            continue
+    return made
+
+
+def past_of(
+    entry: SentimentCacheEntry, timeline: TimelineDocument | None, frozen: Document | None, since: datetime, until: str
+) -> Past:
+    """`frozen` has the days up to `until`. Raises ValueError if the timeline cannot be read."""
+    hours = hours_of(timeline)
+    trend = trend_of(hours, entry.period, entry.window.end).shown()
+    known: TimelineHours | None = hours
+    if _is_long(entry.period):
+        days = readable(frozen, FrozenHours.from_document)
+        is_lost = frozen is not None and days is None
+        known = None if is_lost else hours.preceded_by({} if days is None else days.days, until)
+    before = None if known is None else before_of(known, entry, since)
+    return Past(entry.recounts, _times_of(entry), since, trend, before)
+
+
+def _rows(served: Sequence[tuple[Served, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for each, past in served:
+        entry = each.aggregate.entry
         figures = entry.model_dump(mode="json", include=set(_FIELDS))
         tool = tools[entry.tool_id]
         rows.append(
             {"tool": each.aggregate.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
             | {name: figures[name] for name in _FIELDS}
             | {"is_stale": entry.is_stale(now), **each.aggregate.completeness.shown()}
-            | {"change": change, "trend": trend.shown()}
+            | {"change": change_of(entry, past.before), "trend": past.trend}
         )
     return rows

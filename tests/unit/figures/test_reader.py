@@ -10,7 +10,7 @@ import pytest
 from models.cache import SentimentCacheEntry
 from services.figures.completeness import Completeness
 from services.figures.entries import Generations
-from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, aggregate_of, resource_of
+from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, resource_of
 from services.store.sqlite import SqliteStore
 from tests.documents import TOOL_ID, cache_entry, cache_generation
 
@@ -19,7 +19,7 @@ COMPLETE = Completeness(0, 0, True)
 
 
 def _aggregate(generation: int = 0, period: str = "HOUR_24") -> Aggregate:
-    return aggregate_of(cache_entry(generation=generation, period=period), "VS Code", "embedded/1", COMPLETE, NOW)
+    return Aggregate(cache_entry(generation=generation, period=period), "VS Code", "embedded/1", COMPLETE, NOW)
 
 
 def _never(entry: SentimentCacheEntry) -> bool:
@@ -55,7 +55,7 @@ def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generat
 def test_a_complete_aggregate_is_kept_until_the_next_write_only(generations: Generations) -> None:
     writes = [1]
     recent, complete = RecentAggregates(generations, 2.0, _never, lambda: writes[0]), _aggregate()
-    incomplete = aggregate_of(complete.entry, "VS Code", "embedded/1", Completeness(1, 0, False), NOW)
+    incomplete = Aggregate(complete.entry, "VS Code", "embedded/1", Completeness(1, 0, False), NOW)
     recent.put("complete", complete, NOW, 1)
     recent.put("incomplete", incomplete, NOW, 1)
     assert recent.get("complete", "HOUR_24", NOW) is complete

@@ -21,7 +21,7 @@ from models.coverage import FetchDay, FetchDaysProgress
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.grouping_correction import GroupingCorrection
-from models.history import DailyClose, FrozenDay, HistoryDay, HistoryProgress
+from models.history import DailyClose, FrozenDay, FrozenHours, HistoryDay, HistoryProgress
 from models.host import HostDay, HostState, WrongAnswer
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
@@ -42,7 +42,7 @@ from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
 from models.story import RemovedStory, Story, StoryMember, event_id
-from models.tally import Tally
+from models.tally import Tally, by_day
 from models.timeline import DirtyHour, HourTable, StoryTable, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Tool, ToolName
 from models.tool_merge import CarriedCorrection, ToolMerge
@@ -478,6 +478,11 @@ def history_day(**changes: Any) -> HistoryDay:
     return _of(HistoryDay, {"tool_id": TOOL_ID, "day": "2026-02-20", "closed": closed, "frozen": frozen}, changes)
 
 
+def frozen_hours(**changes: Any) -> FrozenHours:
+    days = by_day({"2026012007": Tally(1, 0, 0, 500_000)})
+    return _of(FrozenHours, {"tool_id": TOOL_ID, "days": days}, changes)
+
+
 def history_progress(**changes: Any) -> HistoryProgress:
     fields = {"closed_until": "2026-02-20", "frozen_since": "2026-01-01", "frozen_until": "2026-01-20"}
     return _of(HistoryProgress, fields, changes)
@@ -605,6 +610,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     story_table,
     dirty_hour,
     history_day,
+    frozen_hours,
     history_progress,
     mention,
     document,

@@ -114,7 +114,8 @@ TREND: Schema = _object(
     **COMPLETENESS,
     change=_maybe(
         _CHANGE,
-        "Compares the time with the same length before it. Null for `DAY_30`, and for a time without mentions that was "
+        "Compares the time with the same length before it. Null for `DAY_30` until the app has "
+        "run for 60 days, and for a time without mentions that was "
         "not searched for the tool.",
     ),
     trend=_STEPS,

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from models.history import DailyClose, DailyRound, HistoryDay, HistoryProgress
-from services.figures.daily_close import CLOSED_AFTER, MOST_PAGES, TOOLS_AT_ONCE, after_round, next_round
+from models.history import DailyClose, DailyRound, FrozenHours, HistoryDay, HistoryProgress
+from models.tally import TimelineHours
+from services.figures.daily_close import (
+    CLOSED_AFTER,
+    HOURS_KEPT,
+    MOST_PAGES,
+    TOOLS_AT_ONCE,
+    CountedDay,
+    after_round,
+    next_round,
+    with_day,
+)
+from services.figures.period_counts import CountedMention
+from tests.documents import mention
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 
@@ -27,16 +39,22 @@ def test_the_limits_of_one_call() -> None:
 def test_a_day_is_closed_six_hours_after_its_end_and_frozen_when_it_is_no_longer_live() -> None:
     done = _progress(closed_until="2026-02-28", frozen_since="2026-01-01", frozen_until="2026-01-28")
     assert next_round(done, NOW - timedelta(seconds=1)) is None
-    assert next_round(done, NOW) == DailyRound(close=("2026-03-01", "2026-03-01"), freeze=("2026-01-29", "2026-01-29"))
+    assert next_round(done, NOW) == DailyRound(
+        close=("2026-03-01", "2026-03-01"), freeze=("2026-01-29", "2026-01-29"), with_hours=True
+    )
 
 
 def test_the_first_round_goes_as_far_back_as_all_mentions_are_kept() -> None:
-    assert next_round(None, NOW) == DailyRound(close=("2026-01-18", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"))
+    assert next_round(None, NOW) == DailyRound(
+        close=("2026-01-18", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"), with_hours=True
+    )
 
 
 def test_days_in_which_the_app_did_not_run_are_closed_later_as_far_as_their_mentions_are_there() -> None:
     done = _progress(closed_until="2026-02-25", frozen_since="2025-01-01", frozen_until="2025-12-31")
-    assert next_round(done, NOW) == DailyRound(close=("2026-02-26", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"))
+    assert next_round(done, NOW) == DailyRound(
+        close=("2026-02-26", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"), with_hours=True
+    )
 
 
 def test_days_that_were_closed_are_not_closed_again_if_the_clock_went_back() -> None:
@@ -59,6 +77,57 @@ def test_after_a_gap_nothing_is_known_of_earlier_days_without_a_document(
     after = after_round(_progress(**before).changed(NOW, round=ended), ended, NOW)
     assert (after.closed_until, after.frozen_since, after.frozen_until) == ("2026-03-01", since, "2026-01-29")
     assert after.round is None
+
+
+@pytest.mark.parametrize(
+    ("before", "with_hours", "since"),
+    [
+        ({}, True, "2026-03-02"),  # the app did not run before the first round
+        ({"frozen_until": "2026-01-28", "hours_since": "2026-01-07"}, True, "2026-01-07"),
+        ({"frozen_until": "2026-01-28"}, True, "2026-01-29"),
+        ({"frozen_until": "2026-01-27", "hours_since": "2026-01-07"}, True, "2026-01-29"),
+        ({"frozen_until": "2026-01-28", "hours_since": "2026-01-07"}, False, None),
+    ],
+)
+def test_hours_are_known_since_a_round_kept_them_and_without_a_gap(
+    before: dict[str, str], with_hours: bool, since: str | None
+) -> None:
+    created = NOW if not before else NOW - timedelta(days=99)
+    ended = DailyRound(freeze=("2026-01-29", "2026-01-29"), with_hours=with_hours)
+    progress = HistoryProgress(created_at=created, updated_at=NOW, **before)  # type: ignore[arg-type]
+    assert after_round(progress, ended, NOW).hours_since == since
+
+
+def test_a_round_that_freezes_nothing_leaves_the_hours_as_they_were() -> None:
+    before = _progress(frozen_until="2026-01-28", hours_since="2026-01-07")
+    assert after_round(before, DailyRound(with_hours=True), NOW).hours_since == "2026-01-07"
+
+
+def test_the_hours_of_a_day_are_as_a_timeline_has_them() -> None:
+    counted, day = CountedDay(), date(2026, 1, 29)
+    assert counted.text(day) is None
+    for at, sentiment, polarity in (
+        ("07:10", "positive", 0.6),
+        ("07:59", "negative", -0.5),
+        ("23:00", "positive", 0.6),
+    ):
+        published_at = datetime.fromisoformat(f"2026-01-29T{at}:00Z")
+        stored = mention(published_at=published_at, sentiment=sentiment, polarity=polarity).to_document()
+        counted.add(CountedMention.of(stored), stored["published_at"])
+    hours = TimelineHours({"20260129": counted.text(day)})
+    assert [hours.numbers(f"20260129{hour}") for hour in ("07", "08", "23")] == [
+        [1, 1, 0, 100_000],
+        [0, 0, 0, 0],
+        [1, 0, 0, 600_000],
+    ]
+    assert hours.of_day("20260129") == counted.count.tally
+
+
+def test_hours_are_kept_of_a_month_of_frozen_days() -> None:
+    kept = FrozenHours(created_at=NOW, updated_at=NOW, tool_id="a-tool", days={"20251229": "x", "20251230": "y"})
+    after = with_day(kept, date(2026, 1, 29), "z", NOW)
+    assert after.days == {"20251230": "y", "20260129": "z"}
+    assert (after.id, after.partition, HOURS_KEPT) == ("FROZEN", "a-tool", timedelta(days=31))
 
 
 def test_a_round_without_a_part_leaves_that_part_as_it_was() -> None:

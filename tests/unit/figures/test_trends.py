@@ -6,19 +6,33 @@ from typing import Any
 import pytest
 
 from models.cache import Period
+from models.history import HistoryProgress
 from models.tally import Tally, TimelineHours, by_day
 from models.values import hour_key, unix_seconds
-from services.figures.trends import change_of, trend_of
+from services.figures.trends import before_of, change_of, known_from, past_of, trend_of
 from tests import documents
+from tests.documents import frozen_hours, timeline
 
 END = datetime(2026, 2, 21, 20, 7, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+START = END.replace(minute=0) - 31 * 24 * HOUR
+TIMELINE = START
 
 
 def hours(**ago: tuple[int, int, int, int]) -> TimelineHours:
     """By `h<number of hours before the hour of END>`, the numbers of a tally."""
     last = END.replace(minute=0)
     return TimelineHours(by_day({hour_key(last - int(name[1:]) * HOUR): Tally(*each) for name, each in ago.items()}))
+
+
+def hours_of_days(**ago: int) -> dict[str, Tally]:
+    last = END.replace(minute=0)
+    return {hour_key(last - int(name[1:]) * HOUR): Tally(number) for name, number in ago.items()}
+
+
+def of_end(end: datetime) -> Any:
+    start = unix_seconds(end - 24 * HOUR)
+    return documents.cache_entry(period="HOUR_24", period_start_ts=start, period_end_ts=unix_seconds(end))
 
 
 def entry(period: Period, length: timedelta, **changes: Any) -> Any:
@@ -47,25 +61,80 @@ def test_the_steps_of_a_trend_cover_the_period(period: Period, number: int, step
     assert trend.shown()["step_seconds"] == step.total_seconds()
 
 
+def change(stored: TimelineHours, figures: Any, since: datetime = START) -> dict[str, Any] | None:
+    return change_of(figures, before_of(stored, figures, since))
+
+
 def test_a_change_compares_with_the_same_length_before_in_whole_hours() -> None:
     stored = hours(h24=(1, 0, 0, 100_000), h25=(2, 0, 0, 400_000), h48=(1, 0, 0, 0), h49=(9, 0, 0, 0))
-    change = change_of(stored, entry("HOUR_24", 24 * HOUR, average_sentiment=0.15))
-    assert change is not None
-    assert change["total_mentions"] == {"present": 3, "previous": 3, "absolute": 0, "relative": 0.0}
-    assert change["average_sentiment"]["previous"] == 0.1333
-    assert (change["previous_from"], change["previous_to"]) == ("2026-02-19T20:00:00Z", "2026-02-20T20:00:00Z")
+    found = change(stored, entry("HOUR_24", 24 * HOUR, average_sentiment=0.15))
+    assert found is not None
+    assert found["total_mentions"] == {"present": 3, "previous": 3, "absolute": 0, "relative": 0.0}
+    assert found["average_sentiment"]["previous"] == 0.1333
+    assert (found["previous_from"], found["previous_to"]) == ("2026-02-19T20:00:00Z", "2026-02-20T20:00:00Z")
 
 
 def test_a_time_without_mentions_has_no_average_to_compare_with() -> None:
-    change = change_of(hours(), entry("DAY_7", 7 * 24 * HOUR))
-    assert change is not None
-    assert change["average_sentiment"] == {"present": 0.15, "previous": None, "absolute": None, "relative": None}
+    found = change(hours(), entry("DAY_7", 7 * 24 * HOUR))
+    assert found is not None
+    assert found["average_sentiment"] == {"present": 0.15, "previous": None, "absolute": None, "relative": None}
 
 
-def test_no_change_is_told_of_an_empty_time_that_was_not_searched_or_of_one_that_is_not_kept() -> None:
+def test_no_change_is_told_of_an_empty_time_that_was_not_searched_or_of_one_that_is_not_known() -> None:
     begin = unix_seconds(END.replace(minute=0) - 48 * HOUR)
-    assert change_of(hours(), entry("HOUR_24", 24 * HOUR, searched_since_ts=begin)) is not None
+    assert change(hours(), entry("HOUR_24", 24 * HOUR, searched_since_ts=begin)) is not None
     late = entry("HOUR_24", 24 * HOUR, searched_since_ts=begin + 1)
-    assert change_of(hours(), late) is None
-    assert change_of(hours(h25=(1, 0, 0, 0)), late) is not None
-    assert change_of(hours(), entry("DAY_30", 720 * HOUR)) is None
+    assert change(hours(), late) is None
+    assert change(hours(h25=(1, 0, 0, 0)), late) is not None
+    month = entry("DAY_30", 720 * HOUR)
+    two_months_ago = END.replace(minute=0) - 1440 * HOUR
+    assert change(hours(), month, two_months_ago) is not None
+    assert change(hours(h800=(1, 0, 0, 0)), month, two_months_ago + HOUR) is None
+
+
+def progress(**changes: str) -> HistoryProgress:
+    fields = {"frozen_until": "2026-01-20", "hours_since": "2025-12-01"} | changes
+    return HistoryProgress.model_validate({"created_at": START, "updated_at": END, **fields})
+
+
+@pytest.mark.parametrize(
+    ("found", "since"),
+    [
+        (None, TIMELINE),
+        (progress(), datetime(2025, 12, 22, tzinfo=UTC)),  # 30 days up to the 20th, and the one that a round may drop
+        (progress(hours_since="2025-12-30"), datetime(2025, 12, 30, tzinfo=UTC)),
+        (progress(frozen_until="2026-01-19"), datetime(2025, 12, 21, tzinfo=UTC)),
+        (progress(frozen_until="2026-01-18"), TIMELINE),  # the 19th may be in neither
+        (progress(hours_since="2026-02-21"), TIMELINE),
+        (HistoryProgress(created_at=START, updated_at=END, frozen_until="2026-01-20"), TIMELINE),
+    ],
+)
+def test_hours_are_known_since_the_frozen_days_that_the_timeline_follows(
+    found: HistoryProgress | None, since: datetime
+) -> None:
+    assert known_from(found, END) == since
+
+
+def test_the_month_before_is_in_the_frozen_days_and_the_first_days_of_the_timeline() -> None:
+    month = entry("DAY_30", 720 * HOUR)
+    last = END.replace(minute=0)
+    stored = timeline(hours=hours_of_days(h721=1, h768=2, h900=64), ingestion_count=month.recounts).to_document()
+    frozen = frozen_hours(days=by_day(hours_of_days(h768=4, h1440=8, h1441=16, h719=32))).to_document()
+    until = hour_key(last - 760 * HOUR)[:8]
+    past = past_of(month, stored, frozen, last - 1440 * HOUR, until)  # type: ignore[arg-type]
+    assert past.before is not None
+    assert past.before.positive == 1 + 4 + 8
+    assert past.trend["mentions"][0] == 0
+    broken = past_of(month, stored, {**frozen, "days": 7}, last - 1440 * HOUR, until)  # type: ignore[arg-type]
+    assert (broken.before, broken.trend) == (None, past.trend)
+
+
+def test_what_was_made_lasts_until_the_next_recount_hour_or_frozen_day() -> None:
+    month = entry("DAY_30", 720 * HOUR)
+    past = past_of(month, None, None, START, "")
+    assert past.is_of(month, START)
+    assert not past.is_of(month, START + HOUR)
+    assert not past.is_of(entry("DAY_30", 720 * HOUR, recounts=month.recounts + 1), START)
+    whole = [END.replace(minute=0) + minutes * HOUR / 60 for minutes in (0, 1, 60, 61)]
+    past = past_of(of_end(whole[1]), None, None, START, "")
+    assert [past.is_of(of_end(each), START) for each in whole] == [False, True, False, False]

@@ -206,3 +206,26 @@ def test_hours_are_read_by_day_or_as_earlier_versions_stored_them_by_hour() -> N
         assert TimelineHours(stored).stored("2026022100") == by_day(hours)
     assert TimelineHours({}).stored("2026022100") == {}
     assert TimelineHours({}).of_day("20260221") == Tally()
+
+
+@given(
+    st.dictionaries(HOUR_KEYS, HOUR_NUMBERS),
+    st.integers(0, 23),
+    st.sampled_from([(1, 24), (12, 5), (24, 3), (7, 4)]),
+)
+def test_steps_are_the_totals_of_their_hours(before: dict[str, list[int]], hour: int, steps: tuple[int, int]) -> None:
+    length, number = steps
+    start = datetime(2026, 2, 21, hour, tzinfo=UTC)
+    hours = TimelineHours(by_day(before))
+    for at, found in enumerate(hours.steps(start, length, number)):
+        since = start + timedelta(hours=at * length)
+        until = hour_key(since + timedelta(hours=length))
+        assert found == hours.total(hour_key(since - timedelta(hours=1)), until)
+
+
+def test_hours_that_are_preceded_by_others_have_their_own_days_after_these_only() -> None:
+    one, two, three = ({f"202602{day}10": [number, 0, 0, 0]} for day, number in ((20, 1), (21, 2), (22, 4)))
+    hours = TimelineHours(by_day(one | two | three))
+    before = hours.preceded_by(by_day({"2026022110": [8, 0, 0, 0], "2026022210": [16, 0, 0, 0]}), "20260221")
+    assert [before.of_day(f"202602{day}").positive for day in (20, 21, 22)] == [0, 8, 4]
+    assert hours.of_day("20260220").positive == 1

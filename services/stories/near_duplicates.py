@@ -98,7 +98,7 @@ def near_duplicate(one: Signature, other: Signature) -> Reason | None:
     minutes = abs(one.minute - other.minute)
     if minutes > WITHIN_MINUTES:
         return None
-    shared, share = _shared_lead(one, other)
+    shared, share = shared_lead(one, other)
     if shared < SHORT_LEAD[0] and len(one.stems & other.stems) < FEWEST_TELLING:
         return None
     headlines = likeness(one, other)
@@ -117,7 +117,7 @@ def near_duplicate(one: Signature, other: Signature) -> Reason | None:
 
 
 def _rule(one: Signature, other: Signature, shared: int, share: float | None, headlines: Likeness) -> str | None:
-    own = _is_own(one, other)
+    own = is_own(one, other)
     if own and (set(one.marks) != set(other.marks) or _other_names(one, other)):
         return None
     if _is_other_issue(one, other) and not _is_copied(shared, share, headlines):
@@ -136,13 +136,13 @@ def _rule(one: Signature, other: Signature, shared: int, share: float | None, he
     return None
 
 
-def _is_own(one: Signature, other: Signature) -> bool:
+def is_own(one: Signature, other: Signature) -> bool:
     """Whether one publisher has both. Where neither is known, nothing says that they are two: all videos of a channel
     have its standing text."""
     return one.publisher == other.publisher
 
 
-def _shared_lead(one: Signature, other: Signature) -> tuple[int, float | None]:
+def shared_lead(one: Signature, other: Signature) -> tuple[int, float | None]:
     """The shingles that the leads share: how many, and their share in the shorter lead, None without a lead."""
     least = min(len(one.shingles), len(other.shingles))
     if not least:
@@ -258,14 +258,14 @@ def _is_substituted(mine: Collection[str], theirs: Collection[str]) -> bool:
 def is_boilerplate(one: Signature, other: Signature) -> bool:
     """Whether the leads are the same, and say nothing of what only one headline says: a publisher's standing text. Of
     one publisher, it is enough that they say nothing of one of the headlines."""
-    shared, share = _shared_lead(one, other)
+    shared, share = shared_lead(one, other)
     if share is None or shared < SHORT_LEAD[0] or share < OWN_LEAD:
         return False
     mine, theirs = one.subject.headline.keys(), other.subject.headline.keys()
     if not mine - theirs or not theirs - mine or len(mine & theirs) > OWN_WORDS * min(len(mine), len(theirs)):
         return False
     said = _is_in_lead(one, other), _is_in_lead(other, one)
-    return not all(said) if _is_own(one, other) else not any(said)
+    return not all(said) if is_own(one, other) else not any(said)
 
 
 def _is_in_lead(one: Signature, other: Signature) -> bool:

@@ -8,7 +8,9 @@ The ladder, from the top; the first rung that applies decides:
 4. The headlines are alike, and the leads have nothing in common, or each headline has a name that the other article
    lacks; or they differ in their numbers only; or they are one sentence with other words in two places, and share
    neither name nor number: no, a template.
-5. The leads are a publisher's standing text: no. The same if the articles share usual words of headlines only.
+5. The leads are a publisher's standing text: no. Nor if one publisher has one lead under headlines that share usual
+   words and dates only, or that are little alike while the lead is about one of them. The same if the articles share
+   usual words of headlines only.
 6. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
    headline that the other article has at all, and those of both headlines that are no names. Much of it must be the
    same, more if they are of one publisher, or if time lies between them.
@@ -21,9 +23,9 @@ from __future__ import annotations
 import math
 
 from services.parse.words import is_unspaced
-from services.stories.lists import NUMBERS, SERIES_WORDS
-from services.stories.near_duplicates import is_boilerplate
-from services.stories.signature import Signature
+from services.stories.lists import MONTHS, NUMBERS, SERIES_WORDS, WEEKDAYS
+from services.stories.near_duplicates import OWN_LEAD, is_boilerplate, is_own, shared_lead
+from services.stories.signature import Signature, word_id
 from services.stories.subject import Subject
 from services.stories.terms import terms_of, weight
 
@@ -61,12 +63,20 @@ FRAME = 0.4
 FILLING = 3.5
 """What a term says at least that fills a place in such a sentence."""
 FEWEST_FILLED = 2
+LEAST_TELLING = 2.6
+"""What a term says at least that tells what a headline alone says."""
 FEWEST_TELLING = 2
 """Shared terms that are no usual words of headlines."""
 OTHER_DAY_HOURS = 18
+LIKE_HEADLINES = 0.38
+"""The likeness of headlines of one publisher, from which equal leads count whatever they say."""
+OF_ONE, OF_OTHER = 0.45, 0.33
+"""A lead is about one headline if it has the first share of what this one alone says, and not about the other if it has
+less than the second."""
 
 _DATED = ("quarter:", "month:", "part:")
 _TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
+_DATES = frozenset(terms_of((*MONTHS, *WEEKDAYS)))
 
 
 def similarity(one: Signature, other: Signature) -> float:
@@ -136,7 +146,41 @@ def is_apart(one: Signature, other: Signature) -> bool:
         return abs(one.minute - other.minute) > MARKET_HOURS * 60 or mine.directions != theirs.directions
     if _differ_in_numbers(one, other) or _is_template(one, other) or _is_filled_in(mine, theirs):
         return True
-    return is_boilerplate(one, other)
+    return is_boilerplate(one, other) or (is_own(one, other) and _is_lead_of_one(one, other))
+
+
+def _is_lead_of_one(one: Signature, other: Signature) -> bool:
+    """Whether one lead stands under two headlines that share usual words and dates only ("Open thread"), or that are
+    little alike while the lead is about one of them: who lists articles of others may show one text for all."""
+    _, share = shared_lead(one, other)
+    if share is None or share < OWN_LEAD:
+        return False
+    both = one.subject.headline.keys() & other.subject.headline.keys()
+    if both and all(term in _TELLS_LITTLE or term in _DATES or term.isdecimal() for term in both):
+        return True
+    if _of_both_headlines(one.subject, other.subject) >= LIKE_HEADLINES:
+        return False
+    less, more = sorted((_in_own_lead(one, other), _in_own_lead(other, one)))
+    return more >= OF_ONE and less < OF_OTHER
+
+
+def _of_both_headlines(one: Subject, other: Subject) -> float:
+    """The cosine of what the headlines say."""
+    shared = sum(says * says for term, says in one.headline.items() if term in other.headline)
+    sizes = (sum(says * says for says in each.headline.values()) for each in (one, other))
+    return shared / math.sqrt(math.prod(sizes)) if shared else 0.0
+
+
+def _in_own_lead(one: Signature, other: Signature) -> float:
+    """Of what only its headline says, the share that its lead says too; 1 if it says nothing of its own."""
+    own = {word: says for word in one.word_set for term in terms_of((word,)) if (says := _own_weight(term, other)) > 0}
+    found = sum(says for word, says in own.items() if word_id(word) in one.lead_set)
+    return found / sum(own.values()) if own else 1.0
+
+
+def _own_weight(term: str, other: Signature) -> float:
+    says = weight(term)
+    return says if says >= LEAST_TELLING and term not in other.subject.headline else 0.0
 
 
 def _is_other_issue(one: Signature, other: Signature) -> bool:

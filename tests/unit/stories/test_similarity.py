@@ -138,3 +138,41 @@ def test_a_similarity_says_what_was_compared() -> None:
     fields = compared(signature(SAME[0][0]), signature(SAME[0][1], hours=2))
     assert fields["hours"] == 2
     assert {"acme", "quuxsoft", "2.4b"} <= set(str(fields["terms"]).split())
+
+
+LISTED = (
+    "Acme recalled the Quux printer on Monday after nine batteries caught fire, the maker of office machines said. The"
+    " regulator had warned owners of the machine last week, and asked shops to take it from their shelves at once."
+)
+"""The text that a site which lists articles of others shows for several of them."""
+ASIDE = "Why nobody trusts the Quux printer, and office ink is not to blame for it"
+ABOUT_IT = "Acme recalls Quux printer after nine batteries caught fire"
+
+
+class TestOneLeadUnderTwoHeadlines:
+    def of_one_publisher(self, one: str, other: str, lead: str = LISTED) -> float:
+        first, second = (signature(each, lead, publisher="lister.example") for each in (one, other))
+        return similarity(first, second)
+
+    def test_what_the_lead_is_not_about_is_apart(self) -> None:
+        assert self.of_one_publisher(ABOUT_IT, ASIDE) == 0.0
+        assert similarity(*(signature(each, LISTED) for each in (ABOUT_IT, ASIDE))) == 0.0
+
+    def test_of_two_publishers_the_lead_counts(self) -> None:
+        one = signature(ABOUT_IT, LISTED, publisher="a.example")
+        assert similarity(one, signature(ASIDE, LISTED, publisher="b.example")) >= NEAREST
+
+    def test_like_headlines_and_leads_about_both_count(self) -> None:
+        assert self.of_one_publisher(ABOUT_IT, "Nine battery fires: Acme recalls its Quux printer") >= NEAREST
+        assert self.of_one_publisher(ABOUT_IT, "Regulator warned owners of the Acme machine last week") >= NEAREST
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("Open thread", "Open thread"),
+            ("Zanter Hour livestream: March 2, 2026", "Quorvia Talk livestream: March 2, 2026"),
+        ],
+    )
+    def test_usual_words_and_dates_do_not_count(self, one: str, other: str) -> None:
+        lead = "News and talk from Zanter Hour and Quorvia Talk every day. Subscribe and follow our reports."
+        assert self.of_one_publisher(one, other, lead) == 0.0

@@ -2,8 +2,8 @@
 import { html, useEffect, useMemo, useRef, useState } from "../lib/dom.js";
 import { t } from "../i18n/index.js";
 
-const FIRST = 60;
-const STEP = 40;
+const FIRST = 30;
+const STEP = 25;
 
 /**
  * columns: [{id, name, cell: (row) => markup, value?: (row) => number|string|null (sortable), numeric?, className?,
@@ -32,7 +32,7 @@ export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, cla
   }, [most, total]);
   let left = most;
   // A row that is drawn once is kept while its columns stay the same: more rows, or another order, cost only what is new.
-  const drawn = useMemo(() => new Map(), [columns, rowClass]);
+  const drawn = useMemo(() => new WeakMap(), [columns, rowClass]);
   const drawRow = (row) => {
     if (!drawn.has(row)) drawn.set(row, html`<${Row} key=${keyOf(row)} row=${row} columns=${columns} rowClass=${rowClass} />`);
     return drawn.get(row);
@@ -55,7 +55,7 @@ export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, cla
           `;
         })}
       </table>
-      ${most < total && html`<div ref=${end} class="table-end"><button type="button" class="button" onClick=${() => grow(total)}>${t("word.more")}</button></div>`}
+      ${most < total && html`<div ref=${end} class="table-end"><button type="button" class="button" onClick=${() => grow(most + 2 * STEP)}>${t("word.more")}</button></div>`}
     </div>
   `;
 }

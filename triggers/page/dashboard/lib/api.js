@@ -77,6 +77,7 @@ export const api = {
 
   correct: (tool, body) => post(path("tools", tool, "corrections"), body),
   undoCorrection: (tool, correction, by) => post(path("tools", tool, "corrections", correction, "undo"), by),
+  splitArticle: (article, body) => post(path("articles", article, "split"), body),
   splitStory: (story, body) => post(path("stories", story, "split"), body),
   joinStories: (story, body) => post(path("stories", story, "join"), body),
   undoGrouping: (correction, by) => post(path("corrections", correction, "undo"), by),

@@ -52,19 +52,20 @@ function Sign({ effect, action, close }) {
 
 /**
  * Sends a correction and offers to undo it. `send(by)` makes it, `undo(made, by)` undoes it; both may answer with a run,
- * which is waited for. `what` says afterwards what has happened. Returns whether it was made.
+ * which is waited for. `what` says afterwards what has happened. What begins with one of `changed` is read again, once
+ * more after each of `later`, in milliseconds. Returns whether it was made.
  */
-export async function correct({ title, effect, action, what, send, undo, changed }) {
+export async function correct({ title, effect, action, what, send, undo, changed, later = [] }) {
   const by = await signed(title, effect, action);
   if (!by) return false;
   try {
     const made = await managed(() => send(by));
-    await followed(made, changed);
+    await followed(made, changed, later);
     note(what, {
       actionName: t("word.undo"),
       action: async () => {
         try {
-          await followed(await managed(() => undo(made, { author: by.author })), changed);
+          await followed(await managed(() => undo(made, { author: by.author })), changed, later);
           note(t("correct.undone"));
         } catch (error) {
           note(t("correct.failed", { why: error.message }), { tone: "bad" });
@@ -80,9 +81,11 @@ export async function correct({ title, effect, action, what, send, undo, changed
 
 const WAIT_MS = 700;
 const MOST_WAITS = 40;
+/** Articles are grouped within seconds of a correction, without a run that could be waited for. */
+const GROUPED_MS = [2_000, 6_000];
 
 /** Waits for the run of a correction, if there is one, and reads everything that it changed again. */
-async function followed(answer, changed) {
+async function followed(answer, changed, later) {
   if (answer?.run_id) {
     const close = note(t("correct.running"));
     for (let waits = 0; waits < MOST_WAITS; waits += 1) {
@@ -92,7 +95,9 @@ async function followed(answer, changed) {
     }
     close();
   }
-  await Promise.all(changed.map((prefix) => refresh(prefix)));
+  const again = () => Promise.all(changed.map((prefix) => refresh(prefix)));
+  for (const wait of later) setTimeout(again, wait);
+  await again();
 }
 
 const onTool = (tool) => ({
@@ -122,9 +127,21 @@ export const muteSource = (tool, source, name) =>
   });
 
 const onGroups = (tool) => ({
-  changed: [`tool ${tool.tool_id}`, "story ", "trends"],
+  changed: [`tool ${tool.tool_id}`, "story ", "article ", "trends"],
+  later: GROUPED_MS,
   undo: (made, by) => api.undoGrouping(made.correction_id, by),
 });
+
+/** `names`: {source, headline} as people know them. */
+export const splitArticle = (tool, article, source, names) =>
+  correct({
+    ...onGroups(tool),
+    title: t("correct.out"),
+    effect: t("correct.out.effect", { ...names, tool: tool.name }),
+    action: t("correct.out"),
+    what: t("correct.out.done", names),
+    send: (by) => api.splitArticle(article, { source, ...by }),
+  });
 
 export const splitStory = (tool, eventId, articles) =>
   correct({

@@ -6,13 +6,13 @@ const TIMEOUT_MS = 30_000;
 
 /**
  * kind: "key" (the function key is missing or wrong), "management" (the management key is), "forbidden", "absent",
- * "refused" (the request breaks a rule; `field` names what), "failed" (the app's fault), "unavailable" (try again),
+ * "refused" (the request breaks a rule; `field` names what, `allowed` says what it must be), "failed" (the app's fault), "unavailable" (try again),
  * "offline" (no answer came at all).
  */
 export class ApiError extends Error {
-  constructor(kind, { status = 0, title = "", detail = "", field = null, retryAfter = null, id = null } = {}) {
+  constructor(kind, { status = 0, title = "", detail = "", field = null, retryAfter = null, id = null, allowed = null } = {}) {
     super(detail || title || kind);
-    Object.assign(this, { kind, status, title, detail, field, retryAfter, id });
+    Object.assign(this, { kind, status, title, detail, field, retryAfter, id, allowed });
   }
 }
 
@@ -37,12 +37,15 @@ export function urlOf(path, query = {}) {
 /** A path from parts of which each is one segment: `path("tools", id, "history")`. */
 export const path = (...parts) => parts.map((part) => encodeURIComponent(part)).join("/");
 
-/** Sends a request and returns the JSON of the response (null if it has none). Throws ApiError. */
-export async function send(method, where, { query, body, raw, type, management = method !== "GET", signal } = {}) {
+/**
+ * Sends a request and returns the JSON of the response (null if it has none), or with `as` its text, of that media type.
+ * Throws ApiError.
+ */
+export async function send(method, where, { query, body, raw, type, as, management = method !== "GET", signal } = {}) {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const options = {
     method,
-    headers: { Accept: "application/json", ...headers(management) },
+    headers: { Accept: as ? `${as}, application/json` : "application/json", ...headers(management) },
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     cache: "no-store",
     credentials: "same-origin",
@@ -64,6 +67,7 @@ export async function send(method, where, { query, body, raw, type, management =
     if (signal?.aborted) throw signal.reason;
     throw new ApiError("offline", { title: "No answer", detail: error.name === "TimeoutError" ? "timeout" : "" });
   }
+  if (response.ok && as) return text;
   const value = parsed(text);
   if (response.ok) return value;
   throw new ApiError(kindOf(response.status, value), {
@@ -71,6 +75,7 @@ export async function send(method, where, { query, body, raw, type, management =
     title: value?.title ?? response.statusText,
     detail: value?.detail ?? "",
     field: value?.field ?? null,
+    allowed: value?.allowed ?? null,
     retryAfter: Number(response.headers.get("Retry-After")) || null,
     id: value?.correlation_id ?? null,
   });

@@ -7,6 +7,7 @@ import { path, send } from "./http.js";
 const get = (where, query, options) => send("GET", where, { query, ...options });
 const post = (where, body = {}) => send("POST", where, { body });
 const MANAGED = { management: true };
+export const OPML = "text/x-opml";
 
 export const operations = {
   feeds: () => all("feeds"),
@@ -20,7 +21,8 @@ export const operations = {
   removeFeed: (id) => send("DELETE", path("feeds", id)),
   fetchFeed: (id) => post(path("feeds", id, "fetch")),
   bulk: (action, ids, more = {}) => post("feeds/bulk", { action, filter: { ids }, ...more }),
-  importOpml: (text) => send("POST", "feeds/import", { raw: text, type: "text/x-opml" }),
+  exportOpml: () => get("feeds/export", {}, { as: OPML }),
+  importOpml: (text) => send("POST", "feeds/import", { raw: text, type: OPML }),
 
   quarantine: (status) => get("quarantine", { status, limit: 100 }, MANAGED),
   effects: (id) => get(path("quarantine", id, "preview"), {}, MANAGED),

@@ -11,7 +11,8 @@ import { Icon } from "../components/icons.js";
 import { Live, Message, Skeleton } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { note } from "../components/toast.js";
-import { FeedVerdict, Rhythm } from "./feeds.js";
+import { editFeed } from "./feed-edit.js";
+import { FeedVerdict, Rhythm, soon } from "./feeds.js";
 
 const said = (error) => error.kind !== "management" && note(error.detail || error.title || error.message, { tone: "bad" });
 
@@ -74,6 +75,7 @@ function Feed({ feed }) {
       <h1>${feed.source_name}</h1><${FeedVerdict} feed=${feed} />
       <span class="row push">
         <button type="button" class="button" disabled=${!feed.enabled} onClick=${fetchNow}><${Icon} name="refresh" />${t("feed.action.fetch")}</button>
+        <button type="button" class="button" onClick=${() => editFeed(feed)}>${t("feed.edit")}</button>
         <button type="button" class="button" onClick=${() => enable(!feed.enabled)}>${t(feed.enabled ? "feed.action.disable" : "feed.action.enable")}</button>
         ${feed.kind === "feed" && html`<button type="button" class="button" onClick=${remove}>${t("feed.remove")}</button>`}
       </span>
@@ -84,7 +86,7 @@ function Feed({ feed }) {
     ${feed.quarantine_id && html`<${Message} title=${t("feed.held")} icon="warning" tone="warning" action=${html`<a class="button" href=${href(["quarantine"])}>${t("feed.held.open")}</a>`} />`}
     <div class="tiles">
       <${Tile} name=${t("feed.last")} value=${relative(feed.last_fetch_time, now)} text=${feed.last_status_code ? t("feed.status", { status: feed.last_status_code }) : ""} />
-      <${Tile} name=${t("feed.next")} value=${feed.enabled ? relative(feed.next_fetch_time, now) : t("feed.off")} text=${feed.enabled ? "" : feed.disabled_reason} />
+      <${Tile} name=${t("feed.next")} value=${feed.enabled ? soon(feed.next_fetch_time, now) : t("feed.off")} text=${feed.enabled ? "" : feed.disabled_reason} />
       <${Tile} name=${t("feed.total")} value=${number(feed.total_articles_fetched)} text=${t("feed.fetches", { count: feed.fetch_count, n: number(feed.fetch_count) })} />
       <${Tile} name=${t("feed.day")} value=${number(feed.articles_per_day, { maximumFractionDigits: 1 })} text=${t("feed.day.text")} />
       <${Tile} name=${t("feed.delay")} value=${late?.p50_seconds != null ? duration(late.p50_seconds) : "–"} text=${late?.p95_seconds != null ? t("feed.delay.p95", { time: duration(late.p95_seconds) }) : t("feed.delay.none")} />

@@ -183,7 +183,7 @@ function FromOpml({ close }) {
   };
   if (report) {
     return html`
-      <${Message} title=${t("feed.opml.done", { added: number(report.added.length), known: number(report.known.length) })} icon="check" role="status">
+      <${Message} title=${t("feed.opml.done", { count: report.added.length, added: number(report.added.length), known: number(report.known.length) })} icon="check" role="status">
         ${report.refused.length > 0 && html`<p>${t("feed.opml.refused", { count: report.refused.length, n: number(report.refused.length) })}</p>
           <ul class="plain-list">${report.refused.slice(0, 20).map((each, index) => html`<li key=${index}>${each.source_name ?? each.name ?? each.url}: ${each.reason ?? each.error}</li>`)}</ul>`}
       <//>

@@ -1,14 +1,17 @@
 // All feeds with their condition: what is wrong with each, when it is fetched, when it publishes; and changing many.
-import { html, useEffect, useState } from "../lib/dom.js";
-import { full, number, relative } from "../lib/format.js";
-import { refresh, useLive, useNow } from "../lib/live.js";
-import { gravity, hostName, localHours, operations } from "../lib/operations.js";
+import { html, useEffect, useMemo, useRef, useState } from "../lib/dom.js";
+import { download } from "../lib/download.js";
+import { number, relative } from "../lib/format.js";
+import { choice, kept } from "../lib/kept.js";
+import { refresh, useLive } from "../lib/live.js";
+import { OPML, gravity, hostName, localHours, operations } from "../lib/operations.js";
 import { href } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
 import { Badge } from "../components/badge.js";
 import { Segments } from "../components/choice.js";
 import { ask, managed } from "../components/dialog.js";
 import { Icon } from "../components/icons.js";
+import { Since } from "../components/since.js";
 import { Empty, Live, Skeleton } from "../components/states.js";
 import { Table, sorted } from "../components/table.js";
 import { note } from "../components/toast.js";
@@ -30,13 +33,28 @@ export function Rhythm({ feed, large = false }) {
   const most = Math.max(...hours.map((each) => each.share));
   if (!most) return html`<span class="quiet small">${t("feed.rhythm.none")}</span>`;
   const busiest = hours.reduce((best, each) => (each.share > best.share ? each : best));
-  const clock = (hour) => `${String(hour).padStart(2, "0")}:00`;
+  const label = t("feed.rhythm.label", { hour: hourName(busiest.hour) });
+  if (!large) return html`<${Strip} hours=${hours} most=${most} label=${label} />`;
   return html`
-    <span class=${`rhythm ${large ? "rhythm-large" : ""}`} role="img" aria-label=${t("feed.rhythm.label", { hour: clock(busiest.hour) })}>
+    <span class="rhythm-large" role="img" aria-label=${label}>
       ${hours.map(
-        ({ hour, share }) => html`<span key=${hour} class="rhythm-hour" style=${{ opacity: 0.08 + 0.92 * (share / most) }} title=${`${clock(hour)} · ${number(share, { style: "percent" })}`}></span>`,
+        ({ hour, share }) => html`<span key=${hour} class="rhythm-hour" style=${{ opacity: 0.08 + 0.92 * (share / most) }} title=${`${hourName(hour)} · ${number(share, { style: "percent" })}`}></span>`,
       )}
     </span>
+  `;
+}
+
+const hourName = (hour) => `${String(hour).padStart(2, "0")}:00`;
+const SHADES = 4;
+
+/** The same in few elements, for a table: all cells of one shade are one path. */
+function Strip({ hours, most, label }) {
+  const paths = Array.from({ length: SHADES + 1 }, () => "");
+  for (const { hour, share } of hours) paths[Math.ceil((SHADES * share) / most)] += `M${hour * 5} 0h4v16h-4z`;
+  return html`
+    <svg class="rhythm" viewBox="0 0 119 16" role="img" aria-label=${label}>
+      ${paths.map((path, shade) => path && html`<path key=${shade} d=${path} opacity=${0.08 + (0.92 * shade) / SHADES} />`)}
+    </svg>
   `;
 }
 
@@ -56,99 +74,126 @@ function matches(feed, text) {
   return [feed.source_name, feed.title, feed.url, feed.feed_id, ...(feed.tags ?? [])].some((each) => each?.toLowerCase().includes(wanted));
 }
 
+const columnsOf = (chosen) => [
+  {
+    id: "chosen", name: t("feed.choose"), hideName: true, className: "narrow",
+    cell: (feed) => html`<${Pick} feed=${feed} chosen=${chosen} />`,
+  },
+  {
+    id: "name", name: t("feed.name"), hideName: true, className: "whole", value: (feed) => feed.source_name.toLowerCase(),
+    cell: (feed) => html`<span class="named"><a class="clip-lines" href=${href(["feeds", feed.feed_id])}>${feed.source_name}</a><span class="quiet small clip">${hostName(feed.url) ?? feed.kind}</span></span>`,
+  },
+  {
+    id: "condition", name: t("feed.condition"), hideName: true, className: "whole condition", value: (feed) => gravity(feed.verdict).rank,
+    cell: (feed) => html`<span class="named"><${FeedVerdict} feed=${feed} />${gravity(feed.verdict).tone !== "good" && feed.verdict_reason && html`<span class="quiet small reason" title=${feed.verdict_reason}>${feed.verdict_reason}</span>`}</span>`,
+  },
+  {
+    id: "last", name: t("feed.last"), numeric: true, first: "down", value: (feed) => (feed.last_fetch_time ? Date.parse(feed.last_fetch_time) : null),
+    cell: (feed) => html`<${Since} at=${feed.last_fetch_time} />`,
+  },
+  {
+    id: "next", name: t("feed.next"), numeric: true, first: "up", value: (feed) => (feed.enabled ? Date.parse(feed.next_fetch_time) : null),
+    cell: (feed) => (feed.enabled ? html`<${Since} at=${feed.next_fetch_time} say=${soon} />` : html`<span class="quiet">${t("feed.off")}</span>`),
+  },
+  {
+    id: "volume", name: t("feed.total"), numeric: true, value: (feed) => feed.total_articles_fetched,
+    cell: (feed) => number(feed.total_articles_fetched),
+  },
+  { id: "rhythm", name: t("feed.rhythm"), cell: (feed) => html`<${Rhythm} feed=${feed} />` },
+  {
+    id: "errors", name: t("feed.errors"), numeric: true, value: (feed) => feed.consecutive_errors,
+    cell: (feed) => html`<span class=${feed.consecutive_errors ? "bad-text" : "quiet"}>${number(feed.consecutive_errors)}</span>`,
+  },
+];
+
+const keyOf = (feed) => feed.feed_id;
+
+/** Draws again when the choice says something else to `look`. */
+function useChoice(chosen, look) {
+  const [, redraw] = useState(0);
+  const last = useRef();
+  last.current = look();
+  useEffect(() => chosen.listen(() => look() !== last.current && redraw((count) => count + 1)), [chosen]);
+  return last.current;
+}
+
+function Pick({ feed, chosen }) {
+  const isChosen = useChoice(chosen, () => chosen.has(feed.feed_id));
+  return html`<label class="check"><input type="checkbox" aria-label=${t("feed.choose.one", { name: feed.source_name })} checked=${isChosen} onChange=${(event) => chosen.toggle(feed.feed_id, event.currentTarget.checked)} /></label>`;
+}
+
+/** Rows that have not changed since they were read before are the same objects: they are not drawn again. */
+function useKept(rows) {
+  const last = useRef([]);
+  return useMemo(() => (rows ? (last.current = kept(last.current, rows, keyOf)) : rows), [rows]);
+}
+
+async function exportAll() {
+  try {
+    download("feeds.opml", await operations.exportOpml(), OPML);
+  } catch (error) {
+    failed(error);
+  }
+}
+
 export default function Feeds({ query, setQuery }) {
   const feeds = useLive("feeds", operations.feeds, 15);
-  const [chosen, choose] = useState(() => new Set());
-  const now = useNow(10);
-  useEffect(() => {
-    if (!feeds.data) return;
-    const there = new Set(feeds.data.map((feed) => feed.feed_id));
-    const left = [...chosen].filter((id) => there.has(id));
-    if (left.length < chosen.size) choose(new Set(left));
-  }, [feeds.data]);
-  const toggle = (id, on) => {
-    const next = new Set(chosen);
-    if (on) next.add(id);
-    else next.delete(id);
-    choose(next);
-  };
-  const columns = [
-    {
-      id: "chosen", name: t("feed.choose"), hideName: true, className: "narrow",
-      cell: (feed) => html`<label class="check"><input type="checkbox" aria-label=${t("feed.choose.one", { name: feed.source_name })} checked=${chosen.has(feed.feed_id)} onChange=${(event) => toggle(feed.feed_id, event.currentTarget.checked)} /></label>`,
-    },
-    {
-      id: "name", name: t("feed.name"), hideName: true, className: "whole", value: (feed) => feed.source_name.toLowerCase(),
-      cell: (feed) => html`<span class="named"><a class="clip-lines" href=${href(["feeds", feed.feed_id])}>${feed.source_name}</a><span class="quiet small clip">${hostName(feed.url) ?? feed.kind}</span></span>`,
-    },
-    {
-      id: "condition", name: t("feed.condition"), hideName: true, className: "whole condition", value: (feed) => gravity(feed.verdict).rank,
-      cell: (feed) => html`<span class="named"><${FeedVerdict} feed=${feed} />${gravity(feed.verdict).tone !== "good" && feed.verdict_reason && html`<span class="quiet small reason" title=${feed.verdict_reason}>${feed.verdict_reason}</span>`}</span>`,
-    },
-    {
-      id: "last", name: t("feed.last"), numeric: true, first: "down", value: (feed) => (feed.last_fetch_time ? Date.parse(feed.last_fetch_time) : null),
-      cell: (feed) => html`<time title=${full(feed.last_fetch_time)} datetime=${feed.last_fetch_time}>${relative(feed.last_fetch_time, now)}</time>`,
-    },
-    {
-      id: "next", name: t("feed.next"), numeric: true, first: "up", value: (feed) => (feed.enabled ? Date.parse(feed.next_fetch_time) : null),
-      cell: (feed) => (feed.enabled ? html`<time title=${full(feed.next_fetch_time)} datetime=${feed.next_fetch_time}>${soon(feed.next_fetch_time, now)}</time>` : html`<span class="quiet">${t("feed.off")}</span>`),
-    },
-    {
-      id: "volume", name: t("feed.total"), numeric: true, value: (feed) => feed.total_articles_fetched,
-      cell: (feed) => number(feed.total_articles_fetched),
-    },
-    { id: "rhythm", name: t("feed.rhythm"), cell: (feed) => html`<${Rhythm} feed=${feed} />` },
-    {
-      id: "errors", name: t("feed.errors"), numeric: true, value: (feed) => feed.consecutive_errors,
-      cell: (feed) => html`<span class=${feed.consecutive_errors ? "bad-text" : "quiet"}>${number(feed.consecutive_errors)}</span>`,
-    },
-  ];
+  const every = useKept(feeds.data);
+  const [chosen] = useState(choice);
+  const columns = useMemo(() => columnsOf(chosen), [chosen]);
+  useEffect(() => every && chosen.keep(new Set(every.map(keyOf))), [every]);
   const add = () => ask(t("feed.add"), (close) => html`<${AddFeed} close=${close} />`);
   return html`
     <div class="stack">
       <div class="toolbar">
         <h1>${t("nav.feeds")}</h1>
-        <span class="row push"><button type="button" class="button button-primary" onClick=${add}><${Icon} name="plus" />${t("feed.add")}</button></span>
+        <span class="row push">
+          ${every?.length > 0 && html`<button type="button" class="button" title=${t("feed.export.title")} onClick=${exportAll}><${Icon} name="down" />${t("feed.export")}</button>`}
+          <button type="button" class="button button-primary" onClick=${add}><${Icon} name="plus" />${t("feed.add")}</button>
+        </span>
       </div>
       <${Live} of=${feeds} skeleton=${html`<${Skeleton} lines=${12} height="2.25rem" />`}>
-        ${(all) => {
-          if (!all.length) {
-            const next = html`<button type="button" class="button button-primary" onClick=${add}><${Icon} name="plus" />${t("feed.add")}</button>`;
-            return html`<${Empty} title=${t("feed.none")} action=${next}>${t("feed.none.text")}<//>`;
-          }
-          const named = all.filter((feed) => matches(feed, query.text));
-          const rows = sorted(named.filter(SHOWN[query.show] ?? SHOWN.all), columns, query.sort);
-          const count = (name) => number(named.filter(SHOWN[name]).length);
-          return html`
-            <div class="toolbar">
-              <${Segments} label=${t("feed.show")} value=${query.show} onChange=${(show) => setQuery({ show })}
-                options=${Object.keys(SHOWN).map((each) => [each, `${t(`feed.show.${each}`)} ${count(each)}`])} />
-              <input type="search" class="input" aria-label=${t("feed.search")} placeholder=${t("feed.search")} value=${query.text}
-                onInput=${(event) => setQuery({ text: event.currentTarget.value }, { replace: true })} />
-            </div>
-            <${Bulk} chosen=${chosen} choose=${choose} rows=${rows} />
-            ${rows.length
-              ? html`<div class="card flush"><${Table} caption=${t("nav.feeds")} className="cards feeds-table" columns=${columns} rows=${rows} keyOf=${(feed) => feed.feed_id} sort=${query.sort} onSort=${(sort) => setQuery({ sort }, { replace: true })} /></div>`
-              : html`<${Empty} title=${t("feed.none.match")} action=${html`<button type="button" class="button" onClick=${() => setQuery({ show: "", text: "" })}>${t("feed.show.everything")}</button>`} />`}
-          `;
-        }}
+        ${() => (every.length ? html`<${List} every=${every} columns=${columns} chosen=${chosen} query=${query} setQuery=${setQuery} />` : html`<${NoFeeds} add=${add} />`)}
       <//>
     </div>
   `;
 }
 
+function NoFeeds({ add }) {
+  const next = html`<button type="button" class="button button-primary" onClick=${add}><${Icon} name="plus" />${t("feed.add")}</button>`;
+  return html`<${Empty} title=${t("feed.none")} action=${next}>${t("feed.none.text")}<//>`;
+}
+
+function List({ every, columns, chosen, query, setQuery }) {
+  const named = useMemo(() => every.filter((feed) => matches(feed, query.text)), [every, query.text]);
+  const rows = useMemo(() => sorted(named.filter(SHOWN[query.show] ?? SHOWN.all), columns, query.sort), [named, query.show, query.sort]);
+  const count = (name) => number(named.filter(SHOWN[name]).length);
+  return html`
+    <div class="toolbar">
+      <${Segments} label=${t("feed.show")} value=${query.show} onChange=${(show) => setQuery({ show })}
+        options=${Object.keys(SHOWN).map((each) => [each, `${t(`feed.show.${each}`)} ${count(each)}`])} />
+      <input type="search" class="input" aria-label=${t("feed.search")} placeholder=${t("feed.search")} value=${query.text}
+        onInput=${(event) => setQuery({ text: event.currentTarget.value }, { replace: true })} />
+    </div>
+    <${Bulk} chosen=${chosen} rows=${rows} />
+    ${rows.length
+      ? html`<div class="card flush"><${Table} caption=${t("nav.feeds")} className="cards feeds-table" columns=${columns} rows=${rows} keyOf=${keyOf} sort=${query.sort} onSort=${(sort) => setQuery({ sort }, { replace: true })} /></div>`
+      : html`<${Empty} title=${t("feed.none.match")} action=${html`<button type="button" class="button" onClick=${() => setQuery({ show: "", text: "" })}>${t("feed.show.everything")}</button>`} />`}
+  `;
+}
+
 /** A time that is due: "now" once it has come, since the next tick takes it. */
-const soon = (at, now) => (Date.parse(at) <= now ? t("feed.due") : relative(at, now));
+export const soon = (at, now) => (Date.parse(at) <= now ? t("feed.due") : relative(at, now));
 
 const ACTIONS = ["fetch", "enable", "disable", "tag", "untag"];
 
-function Bulk({ chosen, choose, rows }) {
+function Bulk({ chosen, rows }) {
+  const ids = useChoice(chosen, chosen.all);
   const everything = rows.length > 0 && rows.every((feed) => chosen.has(feed.feed_id));
-  const all = (on) => choose(on ? new Set(rows.map((feed) => feed.feed_id)) : new Set());
   return html`
     <div class="bulk" role="group" aria-label=${t("feed.bulk")}>
-      <label class="row"><span class="check"><input type="checkbox" checked=${everything} onChange=${(event) => all(event.currentTarget.checked)} /></span>${chosen.size ? t("feed.chosen", { count: chosen.size, n: number(chosen.size) }) : t("feed.choose.all")}</label>
-      ${ACTIONS.map((action) => html`<button key=${action} type="button" class="button button-small" disabled=${!chosen.size} onClick=${() => act(action, [...chosen], () => choose(new Set()))}>${t(`feed.action.${action}`)}</button>`)}
+      <label class="row"><span class="check"><input type="checkbox" checked=${everything} onChange=${(event) => chosen.set(event.currentTarget.checked ? rows.map(keyOf) : [])} /></span>${ids.length ? t("feed.chosen", { count: ids.length, n: number(ids.length) }) : t("feed.choose.all")}</label>
+      ${ACTIONS.map((action) => html`<button key=${action} type="button" class="button button-small" disabled=${!ids.length} onClick=${() => act(action, ids, () => chosen.set([]))}>${t(`feed.action.${action}`)}</button>`)}
     </div>
   `;
 }

@@ -56,7 +56,7 @@ function Item({ item, name }) {
           <ul class="samples">${samples.map((each, index) => html`<li key=${index}><span class="clip-lines">${each.headline}</span></li>`)}</ul>
         </details>
       `}
-      ${waits ? (isBatch ? html`<${Effects} item=${item} />` : html`<div class="row">${OF_DOCUMENTS.map((each) => html`<button key=${each} type="button" class="button" onClick=${() => decide(item, each, null)}>${t(`quarantine.decision.${each}`)}</button>`)}</div>`) : html`<${Decided} item=${item} />`}
+      ${waits ? (isBatch ? html`<${Effects} item=${item} name=${name} />` : html`<div class="row">${OF_DOCUMENTS.map((each) => html`<button key=${each} type="button" class="button" onClick=${() => decide(item, name, each, null)}>${t(`quarantine.decision.${each}`)}</button>`)}</div>`) : html`<${Decided} item=${item} />`}
     </article>
   `;
 }
@@ -66,7 +66,7 @@ const Decided = ({ item }) => html`
 `;
 
 /** What each decision would do, side by side, from the preview of the API. */
-function Effects({ item }) {
+function Effects({ item, name }) {
   const effects = useLive(`quarantine effects ${item.quarantine_id}`, () => operations.effects(item.quarantine_id), 0);
   if (effects.error && !effects.data) return html`<${Failure} error=${effects.error} retry=${effects.reload} what=${t("quarantine.effects.failed")} />`;
   if (!effects.data) return html`<${Skeleton} lines=${1} height="11rem" label=${t("quarantine.effects.loading")} />`;
@@ -74,12 +74,12 @@ function Effects({ item }) {
   return html`
     ${!complete && html`<p class="quiet small">${t("quarantine.partial", { looked: number(looked), entries: number(entries) })}</p>`}
     <div class="choices">
-      ${Object.entries(found).map(([decision, effect]) => html`<${Choice} key=${decision} item=${item} decision=${decision} effect=${effect} />`)}
+      ${Object.entries(found).map(([decision, effect]) => html`<${Choice} key=${decision} item=${item} name=${name} decision=${decision} effect=${effect} />`)}
     </div>
   `;
 }
 
-function Choice({ item, decision, effect }) {
+function Choice({ item, name, decision, effect }) {
   const [open, setOpen] = useState(false);
   const counts = ["new_articles", "changed_articles", "ids_added", "left_out"].filter((name) => effect[name]);
   return html`
@@ -96,7 +96,7 @@ function Choice({ item, decision, effect }) {
           ${open && html`<${Moved} tools=${effect.tools} />`}
         </details>
       `}
-      <button type="button" class="button" onClick=${() => decide(item, decision, effect)}>${t("quarantine.choose")}<span class="visually-hidden">: ${t(`quarantine.decision.${decision}`)}</span></button>
+      <button type="button" class="button" onClick=${() => decide(item, name, decision, effect)}>${t("quarantine.choose")}<span class="visually-hidden">: ${t(`quarantine.decision.${decision}`)}</span></button>
     </section>
   `;
 }
@@ -114,12 +114,12 @@ const Moved = ({ tools }) => html`
   </table>
 `;
 
-async function decide(item, decision, effect) {
+async function decide(item, name, decision, effect) {
   const given = await ask(t(`quarantine.decision.${decision}`), (close) => html`<${Sign} decision=${decision} effect=${effect} close=${close} />`);
   if (!given) return;
   try {
     const { run_id: run } = await managed(() => operations.review(item.quarantine_id, { decision, ...given }));
-    note(t("quarantine.done", { subject: item.subject }), run ? { actionName: t("run.open"), action: () => navigate(href(["runs", run])) } : {});
+    note(t("quarantine.done", { subject: name }), run ? { actionName: t("run.open"), action: () => navigate(href(["runs", run])) } : {});
     await refresh("quarantine");
   } catch (error) {
     if (error.kind !== "management") note(error.detail || error.title, { tone: "bad" });

@@ -5,11 +5,13 @@ import { judge, muteSource } from "../../lib/corrections.js";
 import { dayAndClock, full, percent, signed, webUrl } from "../../lib/format.js";
 import { useLive } from "../../lib/live.js";
 import { pieces } from "../../lib/marks.js";
+import { operations } from "../../lib/operations.js";
 import { t } from "../../i18n/index.js";
 import { Badge, Sentiment } from "../../components/badge.js";
 import { Select } from "../../components/choice.js";
 import { Icon } from "../../components/icons.js";
 import { Empty, Failure, Live, Skeleton } from "../../components/states.js";
+import { Sources } from "./sources.js";
 
 const PAGE = 15;
 const SAID = ["", "positive", "neutral", "negative", "unscored"];
@@ -85,7 +87,7 @@ function Article({ tool, mention }) {
           </button>
           <${Correct} tool=${tool} mention=${mention} />
         </div>
-        <div id=${id}>${open && html`<${Evidence} tool=${tool} mention=${mention} />`}</div>
+        <div id=${id}>${open && html`<${Evidence} tool=${tool} mention=${mention} /><${Sources} tool=${tool} mention=${mention} />`}</div>
       </div>
     </li>
   `;
@@ -94,6 +96,10 @@ function Article({ tool, mention }) {
 function Correct({ tool, mention }) {
   const others = ["positive", "neutral", "negative"].filter((each) => each !== mention.sentiment);
   const verdicts = ["not_this_tool", ...others, ...(mention.sentiment && !mention.corrected ? ["right"] : [])];
+  const mute = async () => {
+    const feed = await operations.feed(mention.source).catch(() => null);
+    muteSource(tool, mention.source, feed?.source_name ?? mention.source);
+  };
   const run = (event, act) => {
     event.currentTarget.closest("details").open = false;
     act();
@@ -103,7 +109,7 @@ function Correct({ tool, mention }) {
       <summary class="button button-small button-plain"><${Icon} name="check" />${t("correct.title")}</summary>
       <div class="menu-body">
         ${verdicts.map((verdict) => html`<button key=${verdict} type="button" class="button button-plain start" onClick=${(event) => run(event, () => judge(tool, mention, verdict))}>${t(`correct.${verdict}`)}</button>`)}
-        ${mention.source && html`<button type="button" class="button button-plain start" onClick=${(event) => run(event, () => muteSource(tool, mention.source, mention.source))}><${Icon} name="mute" />${t("correct.mute")}</button>`}
+        ${mention.source && html`<button type="button" class="button button-plain start" onClick=${(event) => run(event, mute)}><${Icon} name="mute" />${t("correct.mute")}</button>`}
       </div>
     </details>
   `;

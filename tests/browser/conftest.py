@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tests.browser.demo_app import DemoApp
     from tests.browser.visitor import Browsers
 
-collect_ignore = [] if chromium.available() else ["test_actions.py", "test_changes.py", "test_states.py", "test_views.py"]
+collect_ignore = (
+    [] if chromium.available() else ["test_actions.py", "test_changes.py", "test_states.py", "test_views.py"]
+)
 
 
 @pytest.fixture(scope="session")

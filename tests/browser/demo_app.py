@@ -35,7 +35,7 @@ class DemoApp:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=host_environment(), cwd=ROOT
             )
-        self.url, port = self._until(lambda: _READY.search(log.read_text("utf-8")), log).groups()
+        self.url, port = self.until(lambda: _READY.search(log.read_text("utf-8")), log).groups()
         self._port = int(port)
 
     def kill(self) -> None:
@@ -56,7 +56,7 @@ class DemoApp:
             is_complete = bool(rows) and all(row["complete"] and row["total_mentions"] for row in rows)
             return unread == ["demo-brochure"] and bool(held) and is_complete
 
-        self._until(settled)
+        self.until(settled)
 
     def get(self, path: str) -> Any:
         return self.send("GET", path)
@@ -69,7 +69,8 @@ class DemoApp:
             text = response.read()
         return json.loads(text) if text else None
 
-    def _until(self, ask: Any, log: Path | None = None) -> Any:
+    def until(self, ask: Any, log: Path | None = None) -> Any:
+        """What `ask` answers once that is true."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not (answer := ask()):
             if time.monotonic() > deadline or (self._process and self._process.poll() is not None):

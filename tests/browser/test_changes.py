@@ -139,7 +139,7 @@ def test_poison_messages_are_sent_again(app: DemoApp, browsers: Browsers) -> Non
     with browsers.visit(app) as visit:
         page = visit.page
         visit.open("/health")
-        page.get_by_text("Poison messages").click()
+        page.get_by_text("Poison messages", exact=True).click()
         expect(page.get_by_text(story)).to_be_visible()
         assert visit.violations() == []
         page.get_by_role("button", name="Send again generate-ideas").click()
@@ -156,11 +156,12 @@ def test_a_review_that_is_decided_moves_to_what_was_decided(app: DemoApp, browse
     fields = {"url": demo_url(app, "/demo-cloudmast/feed?copy"), "source_name": "Copy of Cloudmast", "daily_limit": 1}
     feed = app.send("POST", "feeds", {**fields, "feed_id": "demo-copy"})["feed_id"]
     try:
+        app.send("POST", f"feeds/{feed}/fetch", {})
+        app.until(lambda: feed in [each["subject"] for each in app.get("quarantine?status=PENDING")["items"]])
         with browsers.visit(app) as visit:
             page = visit.page
             visit.open("/quarantine")
             item = page.get_by_role("article", name="Copy of Cloudmast")
-            expect(item).to_be_visible(timeout=60_000)
             item.get_by_role("region", name="Drop them").get_by_role("button", name="Choose").click()
             dialog = page.get_by_role("dialog")
             dialog.get_by_label("Your name").fill("Ada")
@@ -177,22 +178,19 @@ def test_a_review_that_is_decided_moves_to_what_was_decided(app: DemoApp, browse
 
 
 def test_a_source_is_taken_out_of_an_article_and_the_figure_follows(app: DemoApp, browsers: Browsers) -> None:
-    article, tool = shared_article(app)
+    article, tool, headline = shared_article(app)
     source = article["sources"][-1]
     name = article["source_attribution"][source]["source_name"] or app.get(f"feeds/{source}")["source_name"]
     before = app.get(f"tools/{tool}/sentiment?period=DAY_30")["total_mentions"]
     with browsers.visit(app) as visit:
         page = visit.page
         visit.open(f"/tools/{tool}?period=DAY_30")
-        shown = page.locator("li.article").filter(has_text=article["headline"]).first
-        more = page.get_by_role("button", name="Show more")
+        shown = page.locator("li.article").filter(has_text=headline).first
         figure = page.locator(".tile", has_text="Mentions").locator(".tile-value")
         expect(figure).to_have_text(str(before))
-        while not shown.count():
-            more.click()
         shown.get_by_role("button", name="Show what it says").click()
         sources = shown.get_by_role("region", name="Published by")
-        sources.get_by_role("button", name=f"Take out: {name}").click()
+        sources.get_by_role("button", name=f"Take out {name}").click()
         dialog = page.get_by_role("dialog")
         expect(dialog).to_contain_text("becomes an article of its own")
         assert visit.violations() == []
@@ -207,11 +205,13 @@ def test_a_source_is_taken_out_of_an_article_and_the_figure_follows(app: DemoApp
     assert source in app.get(f"articles/{article['source_id']}")["sources"]
 
 
-def shared_article(app: DemoApp) -> tuple[dict[str, Any], str]:
-    """The latest article of several sources that mentions a tool, and that tool."""
-    for each in app.get("articles?limit=200")["items"]:
-        if each["source_count"] > 1 and (mentions := app.get(f"articles/{each['source_id']}").get("mentions")):
-            return each, mentions[0]["tool_id"]
+def shared_article(app: DemoApp) -> tuple[dict[str, Any], str, str]:
+    """An article of several sources that mentions a tool, this tool, and the headline as it is shown."""
+    for tool in app.get("sentiment/latest?period=DAY_30")["items"]:
+        for each in app.get(f"tools/{tool['tool_id']}/mentions?limit=10")["items"]:
+            article = app.get(f"articles/{each['source_id']}")
+            if article["source_count"] > 1:
+                return article, tool["tool_id"], each["headline"].strip()
     raise AssertionError("the demo has no article of several sources")
 
 

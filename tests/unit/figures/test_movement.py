@@ -14,6 +14,7 @@ from services.figures.movement import (
     movement_of,
     names_in,
     parts_by,
+    polarity_of,
     rescored_in,
     story_of,
     tally_of,
@@ -78,6 +79,47 @@ def test_the_latest_mention_of_a_part_is_kept() -> None:
     assert part.latest is late
 
 
+def test_of_mentions_of_the_same_time_the_first_is_kept() -> None:
+    first, second = mention(NOW, 0.5, headline="first"), mention(NOW, 0.2, headline="second")
+    (part,) = parts_by(lambda _: "one", [first, second], TIMES, 0.0)
+    assert part.latest is first
+
+
+def test_a_time_has_its_beginning_and_not_its_end() -> None:
+    assert TIMES.places(mention("2026-02-19T23:59:59Z", 0.1)) == (False, False)
+    assert TIMES.places(mention("2026-02-20T00:00:00Z", 0.1)) == (False, True)
+    assert TIMES.places(mention("2026-02-21T00:00:00Z", 0.1)) == (True, False)
+    assert TIMES.places(mention("2026-02-22T00:00:00Z", 0.1)) == (False, False)
+
+
+def test_what_is_in_neither_time_makes_no_part() -> None:
+    old = mention("2026-02-01T00:00:00Z", 0.5, event_id="old")
+    found = movement_of([mention(NOW, 0.5, event_id="now"), old], TIMES)
+    assert [part.key for part in found.stories] == ["now"]
+
+
+def test_a_mention_is_scored_if_it_has_both_sentiment_and_polarity() -> None:
+    assert polarity_of({"sentiment": "positive", "polarity": 0.5}) == 0.5
+    assert polarity_of({"sentiment": "neutral", "polarity": 0.5}) == 0.0
+    assert polarity_of({"sentiment": None, "polarity": 0.5}) is None
+    assert polarity_of({"sentiment": "positive", "polarity": None}) is None
+
+
+def test_a_part_counts_its_present_mentions_by_sentiment() -> None:
+    mentions = [mention(NOW, each) for each in (0.5, 0.25, -0.5, None, None)]
+    (part,) = parts_by(lambda _: "one", [*mentions, mention(THEN, -1.0)], TIMES, 0.0)
+    assert (part.mentions, part.unscored) == (3, 2)
+    assert part.tally == tally_of(mentions)
+
+
+def test_figures_have_four_decimals() -> None:
+    mentions = [mention(NOW, each, event_id=f"{each}") for each in (1.0, 0.0, -0.33333)]
+    found = movement_of([*mentions, mention(THEN, 0.0, event_id="then")], TIMES)
+    assert found.difference == 0.2222
+    assert [found.effect_of(part) for part in found.stories] == [0.3333, 0.0, -0.1111, 0.0]
+    assert [found.share_of(part) for part in found.stories] == [0.3333, 0.3333, 0.3333, 0.0]
+
+
 def test_lists_have_those_that_moved_most_or_have_most() -> None:
     parts = [Part(f"p{number:03}", mentions=number, moved=-number / 100) for number in range(MOST_LISTED + 5)]
     found = Movement(tally_of([]), tally_of([]), 0, 0, parts, parts, parts)
@@ -113,6 +155,15 @@ def test_what_people_corrected_is_listed_with_its_effect() -> None:
     corrected = mention(NOW, 1.0, corrected=True, verdict="positive", analyzer_judgement=said, headline="h")
     unknown = mention(NOW, 1.0, corrected=True, verdict="positive", analyzer_judgement={"polarity": None})
     rows = rescored_in([corrected, mention(NOW, 0.2), unknown], 3)
+    assert rows[0] == {
+        "source_id": corrected["source_id"],
+        "headline": "h",
+        "verdict": "positive",
+        "before": "negative",
+        "after": "positive",
+        "effect": 0.5,
+    }
+    assert rescored_in([corrected], 7)[0]["effect"] == 0.2143
     assert [(row["before"], row["after"], row["effect"]) for row in rows] == [
         ("negative", "positive", 0.5),
         (None, "positive", None),

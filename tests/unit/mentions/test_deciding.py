@@ -6,10 +6,10 @@ import pytest
 
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.deciding import LEAST_EFFECT, MOST_SHOWN, MOST_WORDS, deciding_words, odds_of
+from services.mentions.deciding import deciding_words, odds_of
 from services.tools.matching import Span
 
-DOUBLINGS = {"good": 2.0, "bad": -2.0, "fine": 1.0, "rather": 0.5, "Nimbry": 3.0}
+DOUBLINGS = {"good": 2.0, "bad": -2.0, "fine": 1.0, "rather": 0.5, "quite": 0.94, "Nimbry": 3.0}
 
 
 def judge(passages: Sequence[Passage]) -> list[PassageJudgement]:
@@ -27,8 +27,9 @@ def passage(text: str, name: str = "Nimbry") -> Passage:
     return Passage(text, {"tool": (Span(start, start + len(name)),)})
 
 
-def words(text: str) -> list[tuple[str, int]]:
-    return [(text[each.start : each.end], round(each.effect)) for each in deciding_words(judge, passage(text), "tool")]
+def words(text: str, name: str = "Nimbry") -> list[tuple[str, int]]:
+    found = deciding_words(judge, passage(text, name), "tool")
+    return [(text[each.start : each.end], round(each.effect)) for each in found]
 
 
 def test_words_that_move_the_odds_are_found_in_their_order() -> None:
@@ -40,18 +41,20 @@ def test_words_that_say_the_same_all_decide_though_none_is_needed() -> None:
 
 
 def test_the_name_of_a_tool_and_words_of_little_effect_do_not_decide() -> None:
-    assert DOUBLINGS["rather"] < LEAST_EFFECT
-    assert words("Nimbry is rather quick") == []
+    assert words("Nimbry is rather quick, quite") == []
+
+
+def test_a_word_decides_if_it_doubles_the_odds() -> None:
+    assert words("fine Tolliver, rather quite", "Tolliver") == [("fine", 1)]
 
 
 def test_the_words_with_the_largest_effects_are_shown() -> None:
-    found = words("Nimbry " + "good bad " * MOST_SHOWN)
-    assert len(found) == MOST_SHOWN
+    assert words("fine good bad good bad good bad Tolliver", "Tolliver") == [("good", 2), ("bad", -2)] * 3
 
 
 def test_a_long_passage_is_looked_at_as_far_as_its_first_words() -> None:
-    assert words("Nimbry " + "so " * MOST_WORDS + "good") == []
-    assert words("Nimbry " + "so " * (MOST_WORDS - 1) + "good") == [("good", 2)]
+    assert words("Nimbry " + "so " * 120 + "good") == []
+    assert words("Nimbry " + "so " * 119 + "good") == [("good", 2)]
 
 
 def test_a_passage_that_cannot_be_judged_has_no_deciding_words() -> None:
@@ -61,8 +64,52 @@ def test_a_passage_that_cannot_be_judged_has_no_deciding_words() -> None:
     assert deciding_words(refuse, passage("good Nimbry"), "tool") == ()
 
 
+def test_a_word_without_which_nothing_can_be_judged_does_not_decide() -> None:
+    def judge_whole(passages: Sequence[Passage]) -> list[PassageJudgement]:
+        refused = PassageJudgement(NotJudged("no"), {})
+        return [refused if "xxxx" in each.text else judge([each])[0] for each in passages]
+
+    assert deciding_words(judge_whole, passage("good Nimbry"), "tool") == ()
+
+
+def test_an_analyzer_that_leaves_out_a_passage_is_noticed() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        deciding_words(lambda passages: judge(passages)[:1], passage("so good Nimbry"), "tool")
+
+
+def test_words_beside_a_name_decide_and_words_that_touch_it_do_not() -> None:
+    def found(*names: Span) -> list[int]:
+        text = "good bad good"
+        of_tools = {f"tool-{number}": (name,) for number, name in enumerate(names)}
+        return [each.start for each in deciding_words(judge, Passage(text, of_tools), "tool-0")]
+
+    assert found(Span(4, 8)) == [0, 9]
+    assert found(Span(4, 9)) == [0, 9]
+    assert found(Span(5, 7)) == [0, 9]
+    assert found(Span(7, 10)) == [0]
+    assert found(Span(0, 4), Span(9, 13)) == [5]
+    assert found(Span(3, 5)) == [5, 9]
+
+
+def test_a_word_is_covered_so_that_all_places_stay() -> None:
+    asked: list[str] = []
+
+    def note(passages: Sequence[Passage]) -> list[PassageJudgement]:
+        asked.extend(each.text for each in passages)
+        return judge(passages)
+
+    deciding_words(note, passage("A bad Nimbry"), "tool")
+    assert asked == ["A bad Nimbry", "x bad Nimbry", "A xxx Nimbry"]
+
+
+def test_the_effect_of_a_word_has_two_decimals() -> None:
+    found = deciding_words(judge, passage("bad good Nimbry"), "tool")
+    assert [each.effect for each in found] == [-1.98, 2.0]
+
+
 def test_the_odds_of_a_judgement_are_even_if_it_is_neutral() -> None:
     assert odds_of(Judgement.of(0.2, 0.6, 0.2)) == 0.0
+    assert odds_of(Judgement.of(0.0, 0.0, 1.0)) == pytest.approx(10.966, abs=0.001)
     assert odds_of(Judgement.of(0.2, 0.0, 0.8)) == pytest.approx(2.0, abs=0.01)
     assert odds_of(Judgement.of(0.8, 0.0, 0.2)) == pytest.approx(-2.0, abs=0.01)
 

@@ -53,7 +53,7 @@ function Strip({ hours, most, label }) {
   for (const { hour, share } of hours) paths[Math.ceil((SHADES * share) / most)] += `M${hour * 5} 0h4v16h-4z`;
   return html`
     <svg class="rhythm" viewBox="0 0 119 16" role="img" aria-label=${label}>
-      ${paths.map((path, shade) => path && html`<path key=${shade} d=${path} opacity=${0.08 + (0.92 * shade) / SHADES} />`)}
+      ${paths.map((path, shade) => path !== "" && html`<path key=${shade} d=${path} opacity=${0.08 + (0.92 * shade) / SHADES} />`)}
     </svg>
   `;
 }

@@ -67,7 +67,8 @@ const Decided = ({ item }) => html`
 
 /** What each decision would do, side by side, from the preview of the API. */
 function Effects({ item, name }) {
-  const effects = useLive(`quarantine effects ${item.quarantine_id}`, () => operations.effects(item.quarantine_id), 0);
+  // Not under "quarantine": what is decided has no effects to be read again.
+  const effects = useLive(`effects ${item.quarantine_id}`, () => operations.effects(item.quarantine_id), 0);
   if (effects.error && !effects.data) return html`<${Failure} error=${effects.error} retry=${effects.reload} what=${t("quarantine.effects.failed")} />`;
   if (!effects.data) return html`<${Skeleton} lines=${1} height="11rem" label=${t("quarantine.effects.loading")} />`;
   const { effects: found, complete, entries_looked_at: looked, entries } = effects.data;

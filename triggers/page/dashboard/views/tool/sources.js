@@ -40,7 +40,7 @@ function Source({ tool, article, source }) {
           ${own.joined_by && html`<span>${known(`source.rule.${own.joined_by}`, own.joined_by)}</span>`}
         </p>
       </div>
-      <button type="button" class="button button-small" onClick=${takeOut}><${Icon} name="split" />${t("source.out")}<span class="visually-hidden">: ${name}</span></button>
+      <button type="button" class="button button-small" onClick=${takeOut}><${Icon} name="split" />${t("source.out")}<span class="visually-hidden"> ${name}</span></button>
     </li>
   `;
 }

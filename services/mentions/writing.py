@@ -49,7 +49,6 @@ from services.mentions.understanding import (
 from services.ports import Clock, Create, Document, Operation, Replace, Store, listed_documents
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog, Watchlist
-from services.tools.detector import Detector
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -132,13 +131,12 @@ class MentionWriter:
         """
         report = WriteReport()
         waiting = list(dict.fromkeys(source_ids))
-        detector = await self._watchlist.detector()
+        anew = False
         for round_no in range(ROUNDS):
-            if only is not None:
-                only = await self._with_merge_targets(only)
             # An article of an earlier round may have a mention that this worker wrote too late, also if another worker
             # has analysed it since.
-            analyses = await self._understood(waiting, detector, only, report, only_due=only_due and round_no == 0)
+            due = only_due and round_no == 0
+            analyses = await self._understood(waiting, only, report, only_due=due, anew=anew)
             analyses = await self._with_stored_mentions(analyses, report)
             tools = await self._tools(analyses, report)
             analyses = await self._with_corrections(report.not_failed(analyses), tools, report)
@@ -148,19 +146,20 @@ class MentionWriter:
             waiting = [each for each in waiting if each not in report.done and each not in report.failed]
             if not waiting:
                 return report
-            detector = await self._watchlist.detector(anew=bool(outdated))
+            anew = bool(outdated)
         raise Unavailable(f"{len(waiting)} articles keep changing", retry_after=1.0)
 
     async def _understood(
         self,
         source_ids: Sequence[str],
-        detector: Detector,
         only: frozenset[str] | None,
         report: WriteReport,
         *,
         only_due: bool,
+        anew: bool,
     ) -> list[ArticleAnalysis]:
-        """An article that is gone is done; one that cannot be understood has failed."""
+        """An article that is gone is done; one that cannot be understood has failed. `anew`: with a detector that is
+        built anew."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         documents = [
             document for document in found if document is not None and not (only_due and is_analysed(document))
@@ -169,6 +168,9 @@ class MentionWriter:
         other_words = await self._other_words(documents)
         full_texts = await self._read_full_texts(documents, report)
         documents = [each for each in documents if each["source_id"] not in report.failed]
+        # After the articles were read: a backfill of names that this detector lacks is yet to come, and changes them.
+        detector = await self._watchlist.detector(anew=anew)
+        wanted = None if only is None else await self._with_merge_targets(only)
 
         def understood() -> list[ArticleAnalysis]:
             analyses: list[ArticleAnalysis] = []
@@ -176,7 +178,7 @@ class MentionWriter:
                 try:
                     name = document["source_id"]
                     others, text = other_words.get(name, ()), full_texts.get(name)
-                    analyses.append(understand(document, detector, only, others, text))
+                    analyses.append(understand(document, detector, wanted, others, text))
                 except Exception as error:
                     # A fault in one article must not stop the others; id and traceback are logged.
                     source_id = document["source_id"]

@@ -215,6 +215,28 @@ async def test_a_mention_that_a_worker_wrote_after_a_merge_before_it_died_is_mov
 
 
 @pytest.mark.parametrize("analysed", [False, True])
+async def test_an_alias_that_is_added_and_applied_meanwhile_is_found(world: World, analysed: bool) -> None:
+    """Also if the worker has asked for the detector before, and reads the article afterwards."""
+    news = Newsroom(world)
+    for number in range(MOST_CALLS):
+        news.tools.append(await world.tool(f"Quorvia{number}x"))
+        news.articles.append(await world.article(number + 1, f"Tarnwick{number}x is good"))
+    if analysed:
+        await world.delivered(news.articles)
+        for number, each in enumerate(news.articles):
+            await world.edit(each, f"Tarnwick{number}x is good again")
+
+    async def alias(number: int) -> None:
+        change = tool_change({"aliases": [f"Tarnwick{number}x"]})
+        _, run = await world.worker.changes.change(news.tools[number].tool_id, change)
+        assert run is not None
+        await world.run(run)
+
+    async for number in interrupted(world, news.analyse, alias):
+        assert await news.sentiment(number) == "positive", number
+
+
+@pytest.mark.parametrize("analysed", [False, True])
 async def test_a_recount_meanwhile_misses_no_mention(world: World, analysed: bool) -> None:
     news = Newsroom(world)
     await news.fill(analysed=analysed)

@@ -178,6 +178,7 @@ async def _walk(app: App, profile: Profile, url: str, folder: str, connection: s
     try:
         await app.call("add_tool", req=request("POST", "/api/v1/tools", {"name": TOOL}))
         await container.resumed()
+        _load_all_parts(await container.get())
         await app.call("add_feed", req=request("POST", "/api/v1/feeds", {"url": url, "source_name": "Example News"}))
         await app.call("get_tool_sentiment", req=request("GET", sentiment, tool=TOOL))
         with profile.stage("claim"):
@@ -200,6 +201,13 @@ async def _walk(app: App, profile: Profile, url: str, folder: str, connection: s
             raise SystemExit(f"the figures do not count the article: {figures}")
     finally:
         await container.close()
+
+
+def _load_all_parts(services: object) -> None:
+    """What a worker loads and builds when it first needs it is no part of the walk."""
+    for name, each in vars(type(services)).items():
+        if isinstance(each, property):
+            getattr(services, name)
 
 
 def distinct(stages: list[Stage]) -> int:

@@ -42,6 +42,8 @@ FEED_KIND = "feed"
 MOST_WORDS = 50
 HOURS = 24
 HASH_LENGTH = 16
+UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_hash": None}
+"""Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
 _WORD = re.compile(r"[^\W_]+")
 
 

@@ -102,3 +102,10 @@ class SentimentScore(ScoredDocument):
         if self.polarity is None and self.unscored_reason is None:
             raise ValueError("a mention must have a sentiment with its polarity, or an unscored_reason")
         return self
+
+
+def what_it_says(mention: SentimentScore, revision: str | None) -> SentimentScore | WordsJudgement | None:
+    """What a source says of the tool with the words of this revision: what the mention says, unless the words are
+    others. None if they do not name the tool."""
+    others = mention.other_words or {}
+    return others[revision] if revision in others and revision != mention.revision else mention

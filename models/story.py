@@ -19,6 +19,9 @@ Topic = Literal["OUTAGE", "SECURITY", "PRICING", "ACQUISITION"]
 """What a headline names."""
 KEY_KEPT = ARTICLE_KEPT + timedelta(days=3)
 """Longer than articles, so that whatever may depend on an article is found until the article expires."""
+SILENCE = timedelta(hours=72)
+"""An article that is published later than this after another one neither repeats it nor joins its story: after such a
+silence, a story is closed."""
 LEASE = timedelta(minutes=2)
 """How long a worker may group without renewing its lease. Afterwards another one goes on."""
 ANNOUNCED = timedelta(minutes=2)

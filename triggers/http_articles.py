@@ -19,7 +19,6 @@ from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export_csv import csv_lines
 from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
-from services.workflows import changes
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
@@ -133,9 +132,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     answers=[no_content_after("The article, its mentions and its figures are gone.")],
 )
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    await changes.delete_article(
-        services.articles, services.workflows, services.figures.generations, req.route_params["article_id"]
-    )
+    await services.article_changes.delete(req.route_params["article_id"])
     return no_content()
 
 

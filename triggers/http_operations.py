@@ -14,7 +14,7 @@ from models.states import RunStatus
 from models.version import VERSION
 from services.container import Container
 from services.feeds.host_figures import DEFAULT_DAYS, HOST_SORTS, MOST_DAYS, host_filter
-from services.mentions.handler import article_messages
+from services.mentions.messages import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES

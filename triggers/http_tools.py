@@ -10,12 +10,11 @@ from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
+from services.mentions.analyzers.choice import compared_with
 from services.mentions.correction_form import signed
 from services.mentions.tool_articles import tool_articles
 from services.mentions.tool_references import Asked
 from services.tools.form import ToolFields, new_tool, tool_change
-from services.workflows.comparing import compared_with
-from services.workflows.preview import preview
 from triggers import bodies, shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, accepted_as_run, created, ok
@@ -210,7 +209,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     change = await _change(services, req)
     tool = await services.tools.get(req.route_params["tool"])
-    found = await preview(services.store, services.tools, services.watchlist, tool, change, services.clock())
+    found = await services.tool_previews.of(tool, change)
     return json_response(found.shown())
 
 

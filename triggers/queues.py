@@ -9,7 +9,7 @@ from services.container import Container
 from services.documents.discovery import AcquireMessage
 from services.feeds.claims import IngestMessage
 from services.mentions.announcing import RefreshMessage
-from services.mentions.handler import source_ids_of
+from services.mentions.messages import source_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.stories.announcing import GroupMessage, event_ids_of
 from services.topology import (
@@ -49,7 +49,7 @@ async def analyze_articles(services: Container, message: func.QueueMessage) -> N
     source_ids = source_ids_of(message.get_body().decode())
     handled = await services.analysis.handle(source_ids, message.dequeue_count or 1)
     await services.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
-    await services.grouping.announcer.announce_if_many()
+    await services.grouping_announcer.announce_if_many()
 
 
 @consumer(queues, GROUP_HEADLINES)

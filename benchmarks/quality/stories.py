@@ -16,7 +16,8 @@ from pathlib import Path
 
 from benchmarks.quality.made_news import Made, Newsroom
 from benchmarks.quality.near_duplicates import signed, token_set
-from services.stories.grouping import SILENCE, Articles, Change, Known, Place, replay
+from models.story import SILENCE
+from services.stories.grouping import Articles, Change, Known, Place, replay
 
 EVENTS = "headline_groups_events.tsv"
 ALIKE = 70

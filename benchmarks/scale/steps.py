@@ -54,8 +54,9 @@ from services.store.sqlite import SqliteStore
 from services.stories.announcing import GroupingAnnouncer, GroupMessage
 from services.stories.handler import Grouping
 from services.stories.writing import GroupWriter
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
+from services.tools.watchlist import Watchlist
 from services.workflows.changes import Deletion
 from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
@@ -235,7 +236,7 @@ async def _ingestion(bench: Bench) -> None:
         BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
-        OverdueDocuments.build(bench.store, worker.queues, worker.engine, bench.clock, lambda: next(bench.ids)),
+        OverdueDocuments.build(bench.store, worker.queues, worker.engine, bench.clock, lambda: next(bench.ids)).send,
     )
     await upkeep.run()  # the first run creates the price of a fetch
     with bench.step("clean_up: nothing is overdue"):

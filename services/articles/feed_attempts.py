@@ -34,6 +34,7 @@ from services.articles.writing import Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
 from services.feeds.discovery import delays
+from services.feeds.last_attempt import record_of
 from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, deaths_of, log_skipped
 from services.feeds.outage_states import Outages
 from services.feeds.outcome import (
@@ -45,7 +46,6 @@ from services.feeds.outcome import (
     after_release,
     after_success,
     failure_of,
-    record_of,
 )
 from services.feeds.probing import is_probe
 from services.fetch.traffic import Traffic

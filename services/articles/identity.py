@@ -11,6 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from typing import NamedTuple, NewType
 
 from models.article import source_id
@@ -39,12 +40,10 @@ were parsed as a year (`1763300000`)."""
 
 FEWEST_WORDS = 3
 """A headline with fewer words is weak: many articles of one day may have it."""
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Scripts that put no spaces between words; two of their letters count as one word more."""
 
 _ASCII_DROPPED = re.compile(r"[^a-z0-9\s]+")
 _DROPPED = re.compile(r"[^\w\s]|_")
-_MAY_BE_MARK = re.compile("[\u0300-\u1fff\u20d0-\U0010ffff]")
+_MAY_BE_MARK = re.compile("[^\x00-\u02ff\u2000-\u20cf]")
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 
 
@@ -196,7 +195,7 @@ def is_weak(normalized_headline: str) -> bool:
     """Whether the headline has too few words to tell two articles of one day apart."""
     words = normalized_headline.count(" ") + 1
     if not normalized_headline.isascii():
-        words += len(_UNSPACED.findall(normalized_headline)) // 2
+        words += len(_unspaced().findall(normalized_headline)) // 2
     return words < FEWEST_WORDS
 
 
@@ -237,6 +236,13 @@ def locator_identities(article_id: str) -> list[str]:
         return [f"provider_product_id:{article_id}", f"url:{normalize_url(article_id)}", f"url:{article_id}"]
     except ValueError:
         return [f"provider_product_id:{article_id}"]
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Scripts that put no spaces between words; two of their letters count as one word more. Compiled when it is first
+    needed: so many letters take milliseconds."""
+    return re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def _is_mark(character: str) -> bool:

@@ -19,7 +19,7 @@ from services import deadline
 from services.articles.announcing import Announce
 from services.articles.attempts import Correction, added_by, interrupted_record, is_removed, unlisted_attempts
 from services.feeds.claims import IngestMessage
-from services.feeds.outcome import record_of
+from services.feeds.last_attempt import record_of
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, pages, readable
 from services.runs import rules

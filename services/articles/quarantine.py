@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.feed import Feed
+from models.feed import UNCONDITIONAL, Feed
 from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.run import INGEST_FEEDS
@@ -22,7 +22,6 @@ from models.values import format_time, parse_time
 from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.feeds.claims import IngestMessage
-from services.feeds.outcome import UNCONDITIONAL
 from services.parse.text import one_line
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
 from services.runs.engine import RunEngine

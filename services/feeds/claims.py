@@ -24,10 +24,10 @@ from models.feed import FEED_KIND, Feed, FeedDocument
 from models.run import INGEST_FEEDS, IngestionBatch, JobRun
 from models.values import CLOCKS_DIFFER, format_time
 from services.feeds.hosts import Cooling, HostStates, host_of
+from services.feeds.last_attempt import record_of
 from services.feeds.leases import is_leased
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outage_states import Outages
-from services.feeds.outcome import record_of
 from services.feeds.probing import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event

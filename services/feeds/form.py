@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
-from models.feed import Feed, FullTextChoice, feed_id_of
+from models.feed import UNCONDITIONAL, Feed, FullTextChoice, feed_id_of
 from models.values import is_web_url
 from services.feeds.leases import RELEASED
-from services.feeds.outcome import UNCONDITIONAL
 from services.feeds.probing import ENABLED
 from services.feeds.verdicts import judged
 from services.fetch import addresses

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.feed import Feed
@@ -27,10 +28,13 @@ from services.feeds.outages import (
     may_begin,
     not_answering,
 )
-from services.feeds.outcome import Failure
 from services.logs import log_event
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG, FEEDS
+
+if TYPE_CHECKING:
+    from services.feeds.outcome import Failure
+
 
 log = logging.getLogger("toolpulse.ingest")
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import Feed, FeedAttempt
+from models.feed import UNCONDITIONAL, Feed, FeedAttempt
 from models.raw_item import ParsedDocument
-from models.run import FETCH_FEED, Attempt, JobRun
+from models.run import Attempt
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.host_days import with_traffic
+from services.feeds.last_attempt import last_attempt
 from services.feeds.leases import RELEASED
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
 from services.feeds.probing import ENABLED, after_failed_probe, disabled_by_app
@@ -27,13 +28,9 @@ from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
 from services.parse.language import with_languages
-from services.ports import readable
 
 MOST_ERRORS = 10
 """After so many errors in a row the feed is disabled."""
-
-UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_hash": None}
-"""Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
 
 LONGEST_ERROR = 500
 _NO_LANGUAGES: Mapping[str, int] = {}
@@ -42,9 +39,6 @@ WORKER_DIED = "worker_died"
 
 DURATION_SHARE = 0.1
 """The share of the last fetch in the average duration of a feed's fetches."""
-
-_OF_LAST_FETCH: Mapping[str, str] = {"duration_ms": "last_duration_ms", "status_code": "last_status_code"}
-"""Fields of an attempt, and those of the feed that have them after a fetch."""
 
 LONGEST_RETRY_AFTER = timedelta(days=1)
 
@@ -371,23 +365,6 @@ def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict
     if counted.new or counted.by_interrupted:
         changes["last_new_article_at"] = now
     return changes
-
-
-def last_attempt(record: Attempt) -> dict[str, Any]:
-    """The record of an attempt as the feed keeps it, without what the feed has in other fields."""
-    known = {"subject", "started_at", *(_OF_LAST_FETCH if record.task_name == FETCH_FEED else ())}
-    return {"run_id": record.run_id, **{name: value for name, value in record.in_run().items() if name not in known}}
-
-
-def record_of(feed: Mapping[str, Any], run: JobRun) -> Attempt | None:
-    """The attempt of this run that saved the feed, if it was the last to do so."""
-    last = feed.get("last_attempt")
-    if last is None or last.get("run_id") != run.run_id:
-        return None
-    found = {**last, "subject": feed["feed_id"], "started_at": feed.get("last_fetch_time")}
-    if "task_name" not in last:
-        found |= {name: feed.get(field) for name, field in _OF_LAST_FETCH.items()}
-    return readable(found, lambda fields: Attempt.of_run(run, fields))
 
 
 def _reason_to_disable(failure: Failure, errors: int) -> str | None:

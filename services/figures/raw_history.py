@@ -13,14 +13,13 @@ from dataclasses import replace
 
 from models.article import Article
 from models.errors import InvalidInput
-from models.mention import SentimentScore
+from models.mention import SentimentScore, what_it_says
 from models.tally import Tally
 from models.values import format_time
 from services.articles.observations import further_sources
 from services.figures.history import History, ToolHistory
 from services.figures.points import Point, oldest_counted
 from services.figures.span import Span
-from services.mentions.own_words import what_it_says
 from services.ports import Document, Query, Store, Where, listed, pages
 from services.store.containers import ARTICLES, MENTIONS
 

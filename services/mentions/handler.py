@@ -12,7 +12,6 @@ is near is sent again.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,10 +20,11 @@ from math import isqrt
 from typing import cast
 
 from models.article import Article, ArticleDocument
-from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.values import format_time
 from services import deadline
 from services.logs import log_event
+from services.mentions.messages import MOST_ARTICLES, article_messages
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter, WriteReport, is_analysed
 from services.ports import Clock, Query, Replace, Store, Where
@@ -33,9 +33,6 @@ from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.analysis")
 
-NEW_ARTICLES = "articles.new"
-MOST_ARTICLES = 100
-"""The most articles in one message."""
 SPLIT_AT_DELIVERY = 3
 """From this delivery on, a message of several articles is split into about as many messages as each of them then has
 articles; after a second time, an article that kills the process does so alone. The messages of a host that was killed
@@ -47,27 +44,6 @@ MOST_ATTEMPTS = 15
 ERRORS_RETRIED_AFTER = timedelta(hours=1)
 MOST_AT_ONCE = 500
 _TRIES = 8
-
-
-def article_messages(source_ids: Sequence[str], most: int = MOST_ARTICLES, feed_id: str | None = None) -> list[str]:
-    """The messages that ask for the analysis of these articles, at most `most` articles in each: the specification's
-    event of new articles. `feed_id` is the feed that brought them, None if they are announced again."""
-    parts = [source_ids[start : start + most] for start in range(0, len(source_ids), most)]
-    messages = [{"event": NEW_ARTICLES, "feed_id": feed_id, "article_ids": part, "count": len(part)} for part in parts]
-    return [json.dumps(message, separators=(",", ":")) for message in messages]
-
-
-def source_ids_of(message: str) -> list[str]:
-    """The articles that a message names, each once. Messages of earlier versions call them `source_ids`. Raises
-    InvalidInput for a text that `article_messages` never writes."""
-    try:
-        fields = json.loads(message)
-        ids = fields["article_ids"] if "article_ids" in fields else fields["source_ids"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InvalidInput("message", "must be a JSON object with article_ids") from error
-    if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
-        raise InvalidInput("message", "must have article_ids, a list of ids")
-    return list(dict.fromkeys(ids))
 
 
 class AnalysisFailed(ToolpulseError):

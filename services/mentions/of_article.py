@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.article import Article
-from models.mention import SentimentScore
+from models.mention import SentimentScore, what_it_says
 from models.observation import Observation
 from models.resources.articles import ObservationResource, SaidOfTool
 from models.resources.base import View
 from models.resources.mentions import MentionResource
 from models.scored import ScoredDocument, WordsJudgement
-from services.mentions.own_words import what_it_says
 from services.ports import Store, listed_documents
 from services.store.containers import MENTIONS
 from services.tools.catalog import Catalog

@@ -10,9 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from models.article import Article
-from models.mention import SentimentScore
 from models.observation import Observation
-from models.scored import WordsJudgement
 from models.values import UNKNOWN_LANGUAGE
 from services.articles.attributions import observation_id
 from services.mentions.prose import prose_of_reading
@@ -65,13 +63,6 @@ def understand_own_words(
     detected = {tool_id: each for tool_id, each in named.items() if tool_id in tool_ids}
     language = observation.language or language_of_older(prose.headline, prose.text)
     return OwnWords(observation.revision, detected, ask(prose.headline, prose.text, detected, only, language))
-
-
-def what_it_says(mention: SentimentScore, revision: str | None) -> SentimentScore | WordsJudgement | None:
-    """What a source says of the tool with the words of this revision: what the mention says, unless the words are
-    others. None if they do not name the tool."""
-    others = mention.other_words or {}
-    return others[revision] if revision in others and revision != mention.revision else mention
 
 
 def language_of_older(headline: str, text: str) -> str:

@@ -17,7 +17,7 @@ from services.mentions.scoring import Weighed
 from services.mentions.understanding import ArticleAnalysis, understand
 from services.ports import Document, Store, readable
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.catalog import Watchlist
+from services.tools.watchlist import Watchlist
 
 
 class TextsOfPages(Protocol):

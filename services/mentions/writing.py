@@ -48,7 +48,8 @@ from services.mentions.understanding import (
 )
 from services.ports import Clock, Create, Document, Operation, Replace, Store, listed_documents
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
 
 log = logging.getLogger("toolpulse.analysis")
 

@@ -17,7 +17,6 @@ from services.articles.announcing import Announce
 from services.articles.backlog import BacklogReader
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
-from services.documents.overdue import OverdueDocuments
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
 from services.figures.metadata import last_refreshes
@@ -46,7 +45,7 @@ class UpkeepReport:
 
 class Upkeep:
     """`retried_articles` finds articles in error that may be tried again; `overdue_runs` finds runs of workflows whose
-    message was lost or whose worker died."""
+    message was lost or whose worker died; `send_documents` sends messages for overdue documents."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class Upkeep:
         backlog: BacklogReader,
         budget: Budget,
         archive: ArchiveExpiry,
-        documents: OverdueDocuments,
+        send_documents: Callable[[], Awaitable[int]],
     ) -> None:
         self._queues = queues
         self._store = store
@@ -81,7 +80,7 @@ class Upkeep:
         self._backlog = backlog
         self._budget = budget
         self._archive = archive
-        self._documents = documents
+        self._send_documents = send_documents
 
     async def announce_overdue(self, *, at_start: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker. Returns the number of articles."""
@@ -110,7 +109,7 @@ class Upkeep:
         await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
         runs = await self._overdue_runs(now, await self._queues.oldest(REANALYZE_TOOLS))
         await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in runs])
-        await self._documents.send()  # most of these are due again as planned, so they do not count as sent again
+        await self._send_documents()  # most of these are due again as planned, so they do not count as sent again
         sent = {"articles": articles, "batches": len(batches), "runs": len(runs)}
         if any(sent.values()):
             log_event(log, logging.WARNING, "sent_again", **sent)

@@ -20,17 +20,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
-from models.story import Reason, event_id
+from models.story import SILENCE, Reason, event_id
 from services.stories.near_duplicates import near_duplicate
 from services.stories.signature import Signature
 from services.stories.similarity import NEAREST, OPENING, compared, similarity
 
-SILENCE = timedelta(hours=72)
-"""An article that is published later than this after another one neither repeats it nor joins its story: after such a
-silence, a story is closed."""
 SILENCE_MINUTES = int(SILENCE.total_seconds()) // 60
 MOST_UNDER_KEY = 64
 """The earlier articles that an article finds under one key: the latest."""

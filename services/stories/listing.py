@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from models.errors import InvalidInput
-from models.story import Story
+from models.story import SILENCE, Story
 from models.values import format_time, parse_time
 from services.articles.listing import article_filter
 from services.ports import Where
-from services.stories.grouping import SILENCE
 
 State = Literal["open", "closed"]
 STATES: tuple[State, ...] = get_args(State)

@@ -1,4 +1,4 @@
-"""The tools that are watched: adding, changing and finding them, and the detector of all active ones.
+"""The tools that are watched: adding, changing and finding them.
 
 Each change of a name or rule of detection is announced in one document (`CatalogVersion`), so that the other processes
 build a new detector. names.py decides which tool owns a name; merging two tools is a workflow.
@@ -6,17 +6,15 @@ build a new detector. names.py decides which tool owns a name; merging two tools
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.containers import CATALOG
-from services.tools.detector import Detector
 from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
 from services.tools.names import TRIES, Kind, NameClaims, name_taken, owns
 
@@ -241,46 +239,3 @@ def _names_only_in(one: Tool, other: Tool) -> list[str]:
 
 def _kind_of(name: str, tool: Tool) -> Kind:
     return "PRIMARY" if name == tool.primary_name else "ALIAS"
-
-
-REBUILT_AFTER = timedelta(minutes=1)
-"""The age at which a detector is built again even without an announcement: a worker may have died before it announced
-its change."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Built:
-    detector: Detector
-    version: str | None
-    since: datetime
-
-
-class Watchlist:
-    """The detector of all active tools, kept in memory while the catalog's version stays the same."""
-
-    def __init__(self, catalog: Catalog, clock: Clock) -> None:
-        self._catalog = catalog
-        self._clock = clock
-        self._built: _Built | None = None
-        self._building = asyncio.Lock()
-
-    async def detector(self, *, anew: bool = False) -> Detector:
-        """A detector with every change that was announced before this call; with `anew`, with every stored change."""
-        version = await self._catalog.version()
-        built = self._built
-        if not anew and built is not None and self._is_current(built, version):
-            return built.detector
-        async with self._building:
-            if anew or self._built is None or self._built is built or not self._is_current(self._built, version):
-                since = self._clock()
-                detector = await asyncio.to_thread(Detector, await self._catalog.active())
-                self._built = _Built(detector, version, since)
-            return self._built.detector
-
-    async def tickers(self) -> tuple[str, ...]:
-        """The tickers of all active tools, in order."""
-        detector = await self.detector()
-        return tuple(sorted({ticker for tool in detector.tools.values() for ticker in tool.tickers}))
-
-    def _is_current(self, built: _Built, version: str | None) -> bool:
-        return built.version == version and timedelta(0) <= self._clock() - built.since < REBUILT_AFTER

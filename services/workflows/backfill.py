@@ -20,8 +20,9 @@ from services.mentions.writing import MentionWriter
 from services.ports import Document, Query, Store, Where
 from services.runs.driver import Counted, PageResult, page_after
 from services.store.containers import ARTICLES
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.detector import Detector
+from services.tools.watchlist import Watchlist
 
 LOOKED_BACK = timedelta(days=30)
 PAGE = 200

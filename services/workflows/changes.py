@@ -155,10 +155,16 @@ class Deletion:
         return PageResult(None, 1, {"removed": written.removed})
 
 
-async def delete_article(articles: Articles, workflows: Workflows, generations: Generations, article_id: str) -> None:
-    """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, it is in no story,
-    and no process serves a figure that counts it. Deleting again changes nothing. Raises NotFound if the article never
-    existed."""
-    run = await workflows.accept(DELETE, await articles.source_id_of(article_id))
-    await workflows.advance(run.run_id)
-    await generations.known_everywhere()
+@dataclass(frozen=True, slots=True)
+class ArticleChanges:
+    articles: Articles
+    workflows: Workflows
+    generations: Generations
+
+    async def delete(self, article_id: str) -> None:
+        """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, it is in no story,
+        and no process serves a figure that counts it. Deleting again changes nothing. Raises NotFound if the article
+        never existed."""
+        run = await self.workflows.accept(DELETE, await self.articles.source_id_of(article_id))
+        await self.workflows.advance(run.run_id)
+        await self.generations.known_everywhere()

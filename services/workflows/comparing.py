@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from models.article import Article
 from models.errors import InvalidInput
@@ -19,30 +18,14 @@ from services.mentions.understanding import ArticleAnalysis, understand
 from services.ports import Document, Query, Store
 from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.detector import Detector
+from services.tools.watchlist import Watchlist
 from services.workflows.comparison import Comparison, NotCompared, Rating, rating_of_confirmed
 
 log = logging.getLogger("toolpulse.analysis")
 
 PAGE = 100
-
-
-def compared_with(body: Mapping[str, Any], analyzers: Analyzers) -> str | None:
-    """The name of the analyzer to compare with, by the body of a request; None if the new scores are to be applied.
-    Raises InvalidInput."""
-    apply, name = body.get("apply", True), body.get("analyzer")
-    if not isinstance(apply, bool):
-        raise InvalidInput("apply", "must be true or false")
-    if name is not None and not isinstance(name, str):
-        raise InvalidInput("analyzer", "must be the name of an analyzer")
-    if apply:
-        if name is not None:
-            raise InvalidInput("analyzer", "needs apply: false; only the scores of the present analyzer are stored")
-        return None
-    name = analyzers.present_name if name is None else name
-    analyzers.get(name)
-    return name
 
 
 @dataclass(frozen=True, slots=True)

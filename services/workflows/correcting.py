@@ -39,8 +39,9 @@ from services.mentions.writing import MentionWriter
 from services.ports import Clock, Store
 from services.runs.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.form import MOST_NAMES
+from services.tools.watchlist import Watchlist
 
 
 @dataclass(frozen=True, slots=True)

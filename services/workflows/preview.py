@@ -18,12 +18,13 @@ from models.values import format_time
 from services.mentions.correction_documents import corrections_of_mentions
 from services.mentions.corrections import removes
 from services.mentions.understanding import detect
-from services.ports import Document, Store
+from services.ports import Clock, Document, Store
 from services.store.containers import ARTICLES
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.detector import Detected, Detector
 from services.tools.form import ToolFields, changed_tool
 from services.tools.names import owns
+from services.tools.watchlist import Watchlist
 from services.workflows.backfill import LOOKED_BACK, published_since, readable
 
 MOST_PREVIEWED = 20_000
@@ -66,6 +67,17 @@ class Preview:
 
     def shown(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPreviews:
+    store: Store
+    catalog: Catalog
+    watchlist: Watchlist
+    clock: Clock
+
+    async def of(self, tool: Tool, change: ToolFields) -> Preview:
+        return await preview(self.store, self.catalog, self.watchlist, tool, change, self.clock())
 
 
 async def preview(

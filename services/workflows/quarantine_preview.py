@@ -36,7 +36,8 @@ from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Store
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, MENTIONS
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
 from services.workflows.rehearsal import Rehearsal, SilentQueues, rehearsal
 
 MOST_PREVIEWED = 1_000

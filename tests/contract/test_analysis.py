@@ -12,7 +12,8 @@ from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
 from services.articles.tombstones import REDACTED
-from services.mentions.handler import AnalysisFailed, source_ids_of
+from services.mentions.handler import AnalysisFailed
+from services.mentions.messages import source_ids_of
 from services.mentions.tool_articles import tool_articles
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG

@@ -17,7 +17,8 @@ from services.mentions.writing import MentionWriter
 from services.ports import Store
 from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues

@@ -11,7 +11,8 @@ from services.articles.quarantine import Quarantine
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.ports import Store
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
 from services.workflows.quarantine_preview import QuarantinePreview
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
 from tests.functional.articles.world import Item, SettableClock, World, item

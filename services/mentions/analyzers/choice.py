@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from models.errors import InvalidInput
-from services.mentions.analyzers.port import Analyzer
+
+if TYPE_CHECKING:
+    from services.mentions.analyzers.port import Analyzer
 
 
 class Analyzers:
@@ -43,3 +46,20 @@ class Analyzers:
         made, self._made = self._made, {}
         for analyzer in made.values():
             await analyzer.close()
+
+
+def compared_with(body: Mapping[str, Any], analyzers: Analyzers) -> str | None:
+    """The name of the analyzer to compare with, by the body of a request; None if the new scores are to be applied.
+    Raises InvalidInput."""
+    apply, name = body.get("apply", True), body.get("analyzer")
+    if not isinstance(apply, bool):
+        raise InvalidInput("apply", "must be true or false")
+    if name is not None and not isinstance(name, str):
+        raise InvalidInput("analyzer", "must be the name of an analyzer")
+    if apply:
+        if name is not None:
+            raise InvalidInput("analyzer", "needs apply: false; only the scores of the present analyzer are stored")
+        return None
+    name = analyzers.present_name if name is None else name
+    analyzers.get(name)
+    return name

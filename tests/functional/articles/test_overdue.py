@@ -49,7 +49,7 @@ def upkeep_of(world: World) -> Upkeep:
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
         ArchiveExpiry(world.store, MemoryArchive(), world.clock),
-        OverdueDocuments.build(world.store, worker.queues, worker.engine, world.clock, lambda: "run"),
+        OverdueDocuments.build(world.store, worker.queues, worker.engine, world.clock, lambda: "run").send,
     )
 
 

@@ -23,7 +23,8 @@ from services.ports import Where
 from services.runs.driver import PRIORITIZE, page_after
 from services.runs.rules import queued
 from services.store.containers import ARTICLES
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
 from tests.functional.articles.dying import DyingStore

@@ -16,8 +16,9 @@ from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.ports import Document
 from services.store.containers import CONTAINERS
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.form import new_tool
+from services.tools.watchlist import Watchlist
 from services.workflows import quarantine_preview
 from services.workflows.quarantine_preview import QuarantinePreview
 from tests import documents

@@ -12,7 +12,8 @@ from models.tool import Tool
 from services.articles.announcing import Announcements
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
-from services.mentions.handler import AnalysisHandler, article_messages, source_ids_of
+from services.mentions.handler import AnalysisHandler
+from services.mentions.messages import article_messages, source_ids_of
 from services.operations.audit import Audit
 from services.operations.audit_repair import Repairs
 from services.operations.audit_rules import Difference

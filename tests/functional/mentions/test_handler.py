@@ -27,8 +27,8 @@ from services.mentions.handler import (
     PORTIONS_AT_ONCE,
     AnalysisFailed,
     AnalysisHandler,
-    source_ids_of,
 )
+from services.mentions.messages import source_ids_of
 from services.ports import Store
 from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG

@@ -34,7 +34,8 @@ from services.mentions.carried_corrections import CarriedCorrections
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import Signed, new_correction
 from services.mentions.first_article import FirstArticles
-from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
+from services.mentions.handler import AnalysisFailed, AnalysisHandler
+from services.mentions.messages import source_ids_of
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.runs.driver import (
@@ -52,11 +53,12 @@ from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from services.stories.corrections import GroupingCorrections
 from services.stories.handler import Grouping
-from services.tools.catalog import Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 from services.tools.merges import Merges
+from services.tools.watchlist import Watchlist
 from services.workflows.backfill import Backfill
-from services.workflows.changes import Deletion, ToolChanges, delete_article
+from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
 from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
@@ -121,7 +123,7 @@ class Worker:
     grouper: Grouping
 
     async def delete(self, source_id: str) -> None:
-        await delete_article(self.articles, self.workflows, self.generations, source_id)
+        await ArticleChanges(self.articles, self.workflows, self.generations).delete(source_id)
 
     async def correct(self, tool: Tool, source_id: str, verdict: str, author: str = "Ada") -> Correction:
         fields = {"article": source_id, "verdict": verdict, "author": author}

@@ -9,6 +9,7 @@ import pytest
 
 from models.feed import Feed, FeedAttempt
 from models.raw_item import Freshness, ParsedDocument
+from services.feeds.last_attempt import record_of
 from services.feeds.outcome import (
     LONGEST_ERROR,
     MOST_ERRORS,
@@ -19,7 +20,6 @@ from services.feeds.outcome import (
     after_release,
     after_success,
     failure_of,
-    record_of,
 )
 from services.feeds.schedule import Policy
 from services.fetch.outcome import FetchResult, FetchStatus

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from models.mention import what_it_says
 from models.observation import Observation
 from models.scored import WordsJudgement
 from services.mentions.own_words import (
     language_of_older,
     observations_of_other_words,
     understand_own_words,
-    what_it_says,
 )
 from services.tools.detector import Detector
 from tests import documents

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from services.ports import Store
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import REBUILT_AFTER, Catalog, Watchlist
+from services.tools.catalog import Catalog
 from services.tools.form import new_tool, tool_change
+from services.tools.watchlist import REBUILT_AFTER, Watchlist
 from tests.builders import Watch
 from tests.documents import tool
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from models.errors import InvalidInput
-from services.mentions.handler import MOST_ARTICLES, article_messages, source_ids_of
+from services.mentions.messages import MOST_ARTICLES, article_messages, source_ids_of
 from tests.documents import ARTICLE_ID
 
 

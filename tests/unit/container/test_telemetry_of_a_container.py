@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services import container, telemetry
-from services.container import _traced_store
+from services.container.adapters import traced_store
 from services.store.cosmos import CosmosStore
 from services.store.traced import TracedStore
 from tests.documents import NOW
@@ -47,7 +47,7 @@ async def test_the_counters_of_cosmos_db_are_metrics_by_container() -> None:
     counted.operations, counted.retries, counted.throttles = 4, 2, 1
     counted.request_units, counted.waited_seconds = 12.5, 0.5
     with exported_to_memory() as exported:
-        assert isinstance(_traced_store(store), TracedStore)
+        assert isinstance(traced_store(store), TracedStore)
         found = exported.metrics()
     await store.close()
     assert found == {

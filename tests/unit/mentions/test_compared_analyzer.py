@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from services.mentions.analyzers.choice import Analyzers
-from services.workflows.comparing import compared_with
+from services.mentions.analyzers.choice import Analyzers, compared_with
 from tests.functional.mentions.world import Words
 
 ANALYZERS = Analyzers("words", {"words": Words, "other": Words, "azure": Words}, {"azure": "AZURE_KEY"})

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from models.errors import WrongSettings
-from services import container
 from services.archive.blob import BlobArchive
 from services.archive.folder import FolderArchive
+from services.container import adapters
 from services.settings import Settings
 
 LOCAL_HOST = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;QueueEndpoint=http://127.0.0.1:7071/a;"
@@ -20,7 +20,7 @@ class Credential:
 
 
 def chosen(**environment: str) -> object:
-    return container._archive(Settings.from_environment(environment), Credential, AsyncExitStack())  # type: ignore[arg-type]
+    return adapters.archive_of(Settings.from_environment(environment), Credential, AsyncExitStack())  # type: ignore[arg-type]
 
 
 def test_without_settings_it_is_a_folder_beside_the_store() -> None:

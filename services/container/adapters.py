@@ -1,0 +1,194 @@
+"""The adapters of a worker: its store, queues and archive, and the credential and the telemetry of Azure.
+
+Each is imported if the settings choose it, and closed with the worker's resources.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.errors import WrongSettings
+from models.version import VERSION
+from services import logs, telemetry
+from services.operations.traffic import RequestCounters
+from services.ports import Archive, Clock, Queues, Store, utc_now
+from services.settings import Settings
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+    from services.store.cosmos import CosmosStore
+    from services.store.sqlite import SqliteStore
+
+
+NewCredential = Callable[[], "AsyncTokenCredential"]
+
+log = logging.getLogger("toolpulse.container")
+
+
+async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None:
+    if not (settings.telemetry_enabled and settings.telemetry_connection):
+        return
+    from services.operations import azure_monitor
+
+    backend = azure_monitor.begin(settings.telemetry_connection, VERSION, settings.telemetry_sample_ratio)
+    telemetry.begin(backend)
+    resources.push_async_callback(asyncio.to_thread, backend.close)
+    resources.callback(telemetry.end)
+
+
+def traced_store(adapter: SqliteStore | CosmosStore) -> Store:
+    if not telemetry.is_on():
+        return adapter
+    from services.store.cosmos import CosmosStore
+    from services.store.traced import TracedStore
+
+    if not isinstance(adapter, CosmosStore):
+        return TracedStore(adapter, "sqlite")
+    for metric, field in telemetry.OF_THE_STORE.items():
+        telemetry.observe(metric, partial(_counted, adapter, field))
+    return TracedStore(adapter, "azure.cosmosdb")
+
+
+def request_counters(
+    settings: Settings, adapter: SqliteStore | CosmosStore
+) -> Callable[[], Mapping[str, RequestCounters]] | None:
+    if settings.store == "sqlite":  # its worker need not load the SDK of Cosmos DB
+        return None
+    from services.store.cosmos import CosmosStore
+
+    return (lambda: adapter.counters) if isinstance(adapter, CosmosStore) else None
+
+
+def _counted(store: CosmosStore, field: str) -> list[telemetry.Sample]:
+    """One figure of the store's counters, by container."""
+    return [(getattr(each, field), {"container": name}) for name, each in store.counters.items() if each.operations]
+
+
+def traced_queues(queues: Queues) -> Queues:
+    if not telemetry.is_on():
+        return queues
+    from services.queues.traced import TracedQueues
+
+    return TracedQueues(queues)
+
+
+def credentials(resources: AsyncExitStack) -> NewCredential:
+    @cache
+    def credential() -> AsyncTokenCredential:
+        from azure.identity.aio import DefaultAzureCredential
+
+        made = DefaultAzureCredential()
+        resources.push_async_callback(made.close)
+        return made
+
+    return credential
+
+
+async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now) -> None:
+    """Opens the store once, so that a start can be refused: raises WrongSettings and Unavailable."""
+    settings = Settings.load(environment)
+    logs.configure(settings.log_level, settings.structured_logging)
+    async with AsyncExitStack() as resources:
+        await opened_store(settings, clock, credentials(resources), resources, migrate=True)
+
+
+async def opened_store(
+    settings: Settings, clock: Clock, credential: NewCredential, resources: AsyncExitStack, *, migrate: bool
+) -> SqliteStore | CosmosStore:
+    migrate = migrate and settings.store == "sqlite"
+    if migrate:
+        await copy_before_upgrade(settings)
+    adapter = _store(settings, clock, credential)
+    resources.push_async_callback(adapter.close)
+    await adapter.ensure_containers()
+    if migrate:
+        await _migrate(adapter, clock)
+    return adapter
+
+
+async def copy_before_upgrade(settings: Settings) -> None:
+    """Copies the file of the embedded store if migrations are pending. Raises Unusable if the file is newer."""
+    if settings.store == "sqlite":
+        from services.operations.migrations.runner import MIGRATIONS
+        from services.store.sqlite_upgrade import copy_before_upgrade as copied
+
+        copy = await asyncio.to_thread(copied, _file_of(settings), MIGRATIONS[-1].number)
+        if copy is not None:
+            logs.log_event(log, logging.INFO, "copied_before_upgrade", copy=str(copy))
+
+
+def _file_of(settings: Settings) -> Path:
+    return Path(settings.data_dir) / "toolpulse.db"
+
+
+async def _migrate(store: Store, clock: Clock) -> None:
+    """Migrates the embedded store. For Cosmos DB, the deployment runs scripts/migrate.py."""
+    from services.operations.migrations.runner import run_pending
+
+    async for migration in run_pending(store, clock):
+        logs.log_event(log, logging.INFO, "migrated", number=migration.number, name=migration.name)
+
+
+def _store(settings: Settings, clock: Clock, credential: NewCredential) -> SqliteStore | CosmosStore:
+    if settings.store == "sqlite":
+        from services.store.sqlite import SqliteStore
+
+        return SqliteStore(_file_of(settings), clock)
+    from services.store.cosmos import CosmosStore
+
+    return CosmosStore(
+        settings.cosmos_endpoint,
+        settings.cosmos_database,
+        clock,
+        key=settings.cosmos_key or None,
+        credential=None if settings.cosmos_key else credential(),
+        use_proxy_environment=settings.cosmos_proxy_from_environment,
+    )
+
+
+def archive_of(settings: Settings, credential: NewCredential, resources: AsyncExitStack) -> Archive:
+    archive = _folder_archive(settings) if settings.archive == "folder" else _blob_archive(settings, credential)
+    resources.push_async_callback(archive.close)
+    return archive
+
+
+def _folder_archive(settings: Settings) -> Archive:
+    from services.archive.folder import FolderArchive
+
+    return FolderArchive(Path(settings.data_dir) / "archive")
+
+
+def _blob_archive(settings: Settings, credential: NewCredential) -> Archive:
+    from services.archive.blob import BlobArchive
+
+    if settings.archive_connection:
+        return BlobArchive(settings.archive_connection)
+    url = settings.archive_endpoint
+    if not url and settings.storage_account_name:
+        url = f"https://{settings.storage_account_name}.blob.core.windows.net"
+    if url:
+        return BlobArchive(endpoint=url, credential=credential())
+    parts = [part.partition("=")[0] for part in settings.storage_connection.split(";")]
+    if not settings.storage_connection or ("QueueEndpoint" in parts and "BlobEndpoint" not in parts):
+        raise WrongSettings("ARCHIVE_ENDPOINT or ARCHIVE_CONNECTION must be set: AzureWebJobsStorage has no blobs")
+    return BlobArchive(settings.storage_connection)
+
+
+def queues_of(settings: Settings, credential: NewCredential) -> Queues:
+    from services.queues.storage import StorageQueues
+
+    if settings.storage_connection:
+        return StorageQueues(settings.storage_connection)
+    url = settings.storage_queue_service_uri
+    if not url and settings.storage_account_name:
+        url = f"https://{settings.storage_account_name}.queue.core.windows.net"
+    if not url:
+        raise WrongSettings("AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
+    return StorageQueues(service_url=url, credential=credential())

@@ -1,0 +1,107 @@
+"""What every part of the container is built on: the settings, the adapters, and what most services need."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from models.mention import scored_by
+from services.articles.announcing import Announce, Announcements
+from services.articles.reading import Articles
+from services.feeds.news_apis import EnabledApi
+from services.fetch.outcome import Credential
+from services.figures.figures import Figures
+from services.mentions.analyzers.choice import Analyzers
+from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.messages import article_messages
+from services.operations.traffic import StoreTraffic
+from services.ports import Archive, Clock, LastWrite, Queues, Store
+from services.runs.engine import RunEngine
+from services.settings import Settings
+from services.tools.catalog import Catalog
+from services.topology import ANALYZE_ARTICLES
+
+if TYPE_CHECKING:
+    from services.fetch.fetcher import Fetcher
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex
+
+
+def new_uuid() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass
+class Foundation:
+    """`credentials` reads those of private feeds, `apis` are the news APIs with a token and `apis_off` the names of the
+    others, `started` is when this worker started. What is added to `resources` is closed with the container."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    queues: Queues
+    archive: Archive
+    analyzers: Analyzers
+    apis: Mapping[str, EnabledApi]
+    apis_off: Sequence[str]
+    credentials: Callable[[str], Credential]
+    traffic: StoreTraffic
+    last_write: LastWrite
+    connections: int
+    started: datetime
+    resources: AsyncExitStack
+
+    @cached_property
+    def runs(self) -> RunEngine:
+        return RunEngine(self.store, self.clock, new_id)
+
+    @cached_property
+    def tools(self) -> Catalog:
+        return Catalog(self.store, self.clock, new_uuid)
+
+    @cached_property
+    def articles(self) -> Articles:
+        return Articles(self.store, self.clock)
+
+    @cached_property
+    def announcer(self) -> RefreshAnnouncer:
+        return RefreshAnnouncer(self.store, self.queues, self.clock)
+
+    @cached_property
+    def announce(self) -> Announce:
+        return Announcements(partial(_send_articles, self.queues, self.settings.batch_size)).announce
+
+    @cached_property
+    def figures(self) -> Figures:
+        figures = Figures.build(
+            *(self.store, self.tools, self.announcer, self.clock, new_id, self.settings.cache_memory_seconds),
+            lambda: scored_by(self.analyzers.present.name, self.analyzers.present.version),
+            last_write=self.last_write,
+        )
+        figures.counters.writer.register(self.traffic.take)
+        return figures
+
+    @cached_property
+    def fetcher(self) -> Fetcher:
+        """Its HTTP client takes a quarter of a second to load."""
+        from services.fetch.fetcher import Fetcher
+
+        fetcher = Fetcher(self.settings, clock=self.clock)
+        self.resources.push_async_callback(fetcher.close)
+        return fetcher
+
+    @property
+    def has_fetched(self) -> bool:
+        return "fetcher" in self.__dict__
+
+
+async def _send_articles(queues: Queues, most: int, by_feed: Mapping[str | None, Sequence[str]]) -> None:
+    messages = [article_messages(source_ids, most, feed_id) for feed_id, source_ids in by_feed.items()]
+    await queues.send(ANALYZE_ARTICLES, [each for of_feed in messages for each in of_feed])

@@ -1,0 +1,84 @@
+"""What fetches: feeds into articles, pages into full texts, and the hubs of feeds."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from datetime import timedelta
+from functools import cached_property, partial
+
+from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED, EntryIngestion
+from services.articles.feed_attempts import FeedAttempts
+from services.articles.feed_preview import FeedPreviews
+from services.articles.ingestion import Ingestion
+from services.articles.matching import DocumentCache
+from services.articles.poll import FeedPoller
+from services.container.feeds import FeedPart
+from services.container.foundation import Foundation, new_id
+from services.container.mentions import MentionPart
+from services.documents import profiles
+from services.documents.services import DocumentServices
+from services.feeds.subscriptions import Subscriptions
+from services.fetch.limits import HostLimits
+
+WAITING_FEEDS = 64
+"""How many feeds a worker has in progress besides those that it is fetching: they wait for their next try, for parsing
+or for the store."""
+
+
+class IngestionPart:
+    def __init__(self, of: Foundation, feeds: FeedPart, mentions: MentionPart) -> None:
+        self._of = of
+        self._feeds = feeds
+        self._mentions = mentions
+
+    @cached_property
+    def documents(self) -> DocumentServices:
+        of = self._of
+        return DocumentServices.build(
+            *(of.store, of.archive, of.queues, of.fetcher, of.runs, self._feeds.hosts, of.articles, of.announce),
+            *(profiles.load(), of.settings.fetch_user_agent, of.clock, new_id),
+        )
+
+    @cached_property
+    def _poller(self) -> FeedPoller:
+        of, registered = self._of, self._feeds.feeds.registered
+        return FeedPoller(of.fetcher, of.apis, of.credentials, self._mentions.watchlist.tickers, registered=registered)
+
+    @cached_property
+    def feed_previews(self) -> FeedPreviews:
+        return FeedPreviews(self._poller, self._feeds.feeds.registered, self._of.clock)
+
+    @cached_property
+    def _entries(self) -> EntryIngestion:
+        settings = self._of.settings
+        return EntryIngestion(
+            self._of.store,
+            DocumentCache(settings.dedup_cache_size),
+            timedelta(days=settings.dedup_retention_days),
+            self._of.announce,
+            random.random,
+            discover=self.documents.discovery.discover,
+            writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
+        )
+
+    @cached_property
+    def ingestion(self) -> Ingestion:
+        of, feeds = self._of, self._feeds
+        attempts = FeedAttempts(
+            *(of.store, of.runs, self._poller, self._entries, of.announce, feeds.budget, feeds.outages, of.clock),
+            random.random,
+        )
+        return Ingestion(of.store, of.runs, of.queues, attempts, feeds.outages, self._places(), of.clock)
+
+    def _places(self) -> HostLimits:
+        """The attempts at feeds at once: more than requests at once, since those that wait for the store send none."""
+        settings = self._of.settings
+        return HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, settings.max_concurrent_requests_per_host)
+
+    @cached_property
+    def websub(self) -> Subscriptions:
+        of = self._of
+        return Subscriptions(
+            *(of.store, of.fetcher, of.clock, of.settings.public_url), partial(secrets.token_urlsafe, 32)
+        )

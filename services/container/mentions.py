@@ -1,0 +1,47 @@
+"""What articles say about tools: the detector, the analysis, corrections and passages."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from services.container.foundation import Foundation
+from services.documents.texts import FullTexts
+from services.mentions.correction_documents import Corrections
+from services.mentions.delays import Delays
+from services.mentions.handler import AnalysisHandler
+from services.mentions.passages import MentionPassages, WordJudge
+from services.mentions.writing import MentionWriter
+from services.tools.watchlist import Watchlist
+
+
+class MentionPart:
+    def __init__(self, of: Foundation) -> None:
+        self._of = of
+
+    @cached_property
+    def watchlist(self) -> Watchlist:
+        return Watchlist(self._of.tools, self._of.clock)
+
+    @cached_property
+    def writer(self) -> MentionWriter:
+        of = self._of
+        return MentionWriter(
+            *(of.store, of.tools, self.watchlist, of.analyzers.present, of.announcer, of.clock, FullTexts(of.archive))
+        )
+
+    @cached_property
+    def analysis(self) -> AnalysisHandler:
+        counts = self._of.figures.counters.writer
+        delays = Delays(self._of.clock, counts.soon)
+        counts.register(delays.take)  # they are flushed with those of the cache
+        return AnalysisHandler(self._of.store, self.writer, self._of.clock, delays.analyzed)
+
+    @cached_property
+    def corrections(self) -> Corrections:
+        return Corrections(self._of.store, self._of.tools, self._of.clock)
+
+    @cached_property
+    def passages(self) -> MentionPassages:
+        of, present = self._of, self._of.analyzers.present
+        judge = present if isinstance(present, WordJudge) else None
+        return MentionPassages(of.store, self.watchlist, FullTexts(of.archive), judge)

@@ -1,0 +1,53 @@
+"""Stories and the signals that follow from them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from services.articles.source_moves import SourceMoves
+from services.container.foundation import Foundation, new_id
+from services.signals.handler import SignalsHandler
+from services.signals.reading import Signals
+from services.signals.writing import SignalWriter
+from services.stories.announcing import GroupingAnnouncer
+from services.stories.corrections import GroupingCorrections
+from services.stories.handler import Grouping
+from services.stories.ledger import Ledger
+from services.stories.reading import Stories
+from services.stories.writing import GroupWriter
+
+
+class StoryPart:
+    def __init__(self, of: Foundation, announcer: GroupingAnnouncer) -> None:
+        self._of = of
+        self._announcer = announcer
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        of = self._of
+        writer = GroupWriter(of.store, self._announcer, of.announcer, of.clock)
+        return Grouping(of.store, writer, self._announcer, of.clock, new_id)
+
+    @cached_property
+    def grouping_corrections(self) -> GroupingCorrections:
+        return GroupingCorrections(self._of.store, self._of.clock)
+
+    @cached_property
+    def moves(self) -> SourceMoves:
+        return SourceMoves(self._of.store, self._of.clock)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self._of.store, self.grouping_corrections)
+
+    @cached_property
+    def stories(self) -> Stories:
+        return Stories(self._of.store, self._of.tools, self._of.clock)
+
+    @cached_property
+    def signals(self) -> Signals:
+        return Signals(self._of.store, self._of.tools)
+
+    @cached_property
+    def signal_work(self) -> SignalsHandler:
+        return SignalsHandler(self._of.store, SignalWriter(self._of.store, self._of.tools, self._of.clock))

@@ -1,0 +1,128 @@
+"""The workflows, and the changes that they follow from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from services.articles.quarantine import Quarantine
+from services.container.feeds import FeedPart
+from services.container.foundation import Foundation
+from services.container.mentions import MentionPart
+from services.container.stories import StoryPart
+from services.documents.removal import Removal
+from services.mentions.carried_corrections import CarriedCorrections
+from services.mentions.first_article import FirstArticles
+from services.runs.driver import (
+    BACKFILL,
+    COMPARE,
+    CORRECT,
+    CORRECT_GROUPING,
+    DELETE,
+    MERGE,
+    PRIORITIZE,
+    REANALYZE,
+    UNMERGE,
+    Workflow,
+    Workflows,
+)
+from services.tools.merges import Merges
+from services.workflows.backfill import Backfill
+from services.workflows.changes import ArticleChanges, Deletion, FeedChanges, ToolChanges
+from services.workflows.comparing import Comparing
+from services.workflows.correcting import Correcting, CorrectionChanges
+from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
+from services.workflows.merging import Merging
+from services.workflows.preview import ToolPreviews
+from services.workflows.priorities import Priorities
+from services.workflows.quarantine_preview import QuarantinePreview
+from services.workflows.reanalysis import Reanalysis
+from services.workflows.unmerging import Unmerging
+
+
+class WorkflowPart:
+    def __init__(self, of: Foundation, feeds: FeedPart, mentions: MentionPart, stories: StoryPart) -> None:
+        self._of = of
+        self._feeds = feeds
+        self._mentions = mentions
+        self._stories = stories
+
+    @cached_property
+    def workflows(self) -> Workflows:
+        of, mentions, stories = self._of, self._mentions, self._stories
+        writer, generations = mentions.writer, of.figures.generations
+        first_articles = FirstArticles(of.store, of.tools)
+        return Workflows(
+            of.runs,
+            {
+                DELETE: Deletion(
+                    *(of.articles, writer, generations, stories.grouping, Removal(of.store, of.archive)),
+                ),
+                PRIORITIZE: Priorities(of.store, writer, generations, of.clock),
+                COMPARE: Comparing(of.store, of.tools, mentions.watchlist, of.analyzers),
+                REANALYZE: Reanalysis(of.store, of.tools, writer, of.figures.recount, generations, of.clock),
+                **self._of_catalog(),
+                CORRECT: Correcting(mentions.corrections, first_articles, writer, generations, of.clock),
+                CORRECT_GROUPING: CorrectingGrouping(
+                    *(of.store, stories.grouping_corrections, stories.moves, writer, of.announcer, generations),
+                    of.clock,
+                ),
+            },
+            of.clock,
+        )
+
+    def _of_catalog(self) -> dict[str, Workflow]:
+        """The workflows that follow from changes of the catalog."""
+        of, corrections, writer = self._of, self._mentions.corrections, self._mentions.writer
+        merges, generations = Merges(of.store, of.tools), of.figures.generations
+        carried = CarriedCorrections(of.store, of.tools, corrections, of.clock)
+        backfill = Backfill(of.store, of.tools, writer, self._mentions.watchlist, generations)
+        return {
+            BACKFILL: backfill,
+            MERGE: Merging(
+                *(of.store, of.tools, merges, writer, of.announcer, corrections, carried, of.figures.recount),
+                *(generations, of.clock),
+            ),
+            UNMERGE: Unmerging(
+                *(of.store, of.tools, merges, writer, of.announcer, carried, backfill, of.figures.recount),
+                *(generations, of.clock),
+            ),
+        }
+
+    @cached_property
+    def feed_changes(self) -> FeedChanges:
+        return FeedChanges(self._feeds.feeds, self.workflows)
+
+    @cached_property
+    def article_changes(self) -> ArticleChanges:
+        return ArticleChanges(self._of.articles, self.workflows, self._of.figures.generations)
+
+    @cached_property
+    def tool_previews(self) -> ToolPreviews:
+        return ToolPreviews(self._of.store, self._of.tools, self._mentions.watchlist, self._of.clock)
+
+    @cached_property
+    def tool_changes(self) -> ToolChanges:
+        of = self._of
+        return ToolChanges(of.tools, Merges(of.store, of.tools), self.workflows, of.analyzers)
+
+    @cached_property
+    def correction_changes(self) -> CorrectionChanges:
+        of, mentions = self._of, self._mentions
+        return CorrectionChanges(
+            *(of.store, of.tools, mentions.watchlist, of.articles, self._feeds.feeds, mentions.corrections),
+            *(self.workflows, of.figures.generations, of.clock),
+        )
+
+    @cached_property
+    def grouping_changes(self) -> GroupingChanges:
+        of, stories = self._of, self._stories
+        return GroupingChanges(
+            *(of.store, of.articles, stories.grouping_corrections, stories.moves, self.workflows),
+            *(of.figures.generations, stories.grouping.announcer, of.clock),
+        )
+
+    @cached_property
+    def quarantine_preview(self) -> QuarantinePreview:
+        of = self._of
+        quarantine = Quarantine(of.store, of.runs, of.clock)
+        return QuarantinePreview(of.store, quarantine, self._mentions.watchlist, of.analyzers, of.clock)

@@ -1,0 +1,58 @@
+"""A worker loads and builds what its functions need, when they need it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+HEAVY = (
+    "aiohttp",
+    "azure.cosmos",
+    "httpx",
+    "resiliparse",
+    "services.documents.extraction",
+    "services.mentions.analyzers.embedded",
+    "services.mentions.prose",
+    "services.operations.audit",
+    "services.stories.grouping",
+    "services.tools.detector",
+    "services.workflows.merging",
+)
+"""What takes tens of milliseconds to load, with the tables and expressions that it needs."""
+
+PROGRAM = """
+import asyncio, json, sys, tempfile
+import function_app
+from services import container
+heavy = json.loads(sys.argv[1])
+loaded = lambda: [name for name in heavy if name in sys.modules]
+settings = {"DATA_DIR": tempfile.mkdtemp(), "AzureWebJobsStorage": "UseDevelopmentStorage=true"}
+async def main():
+    found = [loaded()]
+    built = await container.build(settings)
+    found.append(loaded())
+    built.upkeep, built.claims, built.health, built.figures, built.tools
+    found.append(loaded())
+    built.analysis
+    found.append(loaded())
+    built.ingestion
+    found.append(loaded())
+    await built.close()
+    print(json.dumps(found))
+asyncio.run(main())
+"""
+
+
+def test_a_part_of_the_flow_is_loaded_when_its_first_service_is_asked_for() -> None:
+    command = [sys.executable, "-c", PROGRAM, json.dumps(HEAVY)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    indexed, built, ticking, analysing, ingesting = map(set, json.loads(done.stdout))
+    assert (indexed, built, ticking) == (set(), set(), set())
+    assert {"services.tools.detector", "services.mentions.prose"} <= analysing
+    assert analysing & {"httpx", "resiliparse", "services.operations.audit"} == set()
+    assert ingesting - analysing >= {"httpx", "services.documents.extraction"}
+    assert ingesting & {"azure.cosmos", "services.operations.audit"} == set()

@@ -122,20 +122,21 @@ class Grouping:
         portion, renewed = FIRST_PORTION, self._seconds()
         while True:
             page = await self._store.query(ARTICLES.name, Query(order="by_grouping_due", limit=portion, after=after))
-            if page.items:
+            due = [each for each in page.items if each["source_id"] not in total.waiting]
+            if due:
                 began = self._seconds()
                 if began - renewed > LEASE.total_seconds() / 4:
                     if not await lease.renew():
                         return total, True
                     renewed = self._seconds()
                 try:
-                    total.add(await self._writer.group(page.items, lease))
+                    total.add(await self._writer.group(due, lease))
                     renewed = self._seconds()
                 except LeaseLost:
                     return total, True
                 except ChangedMeanwhile:
-                    total.add(Outcome(unfinished={each["source_id"] for each in page.items}))
-                portion = next_portion(portion, len(page.items), self._seconds() - began)
+                    total.add(Outcome(unfinished={each["source_id"] for each in due}))
+                portion = next_portion(portion, len(due), self._seconds() - began)
             after = page.next
             if after is None:
                 if not total.unfinished or round_no == ROUNDS:

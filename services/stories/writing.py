@@ -55,6 +55,7 @@ from services.stories.documents import (
     signed,
     story_of,
 )
+from services.stories.great_stories import GREAT, can_wait
 from services.stories.grouping import Change, Decision, Known, replay
 from services.stories.index import StoredArticles, readable_member
 from services.stories.keys import Entry, key_id
@@ -84,17 +85,19 @@ class LeaseLost(ChangedMeanwhile):
 @dataclass(slots=True)
 class Outcome:
     """`finished` are the articles that are no longer due; `unfinished` those that stay due, since another writer was
-    quicker or since they cannot be grouped. `stories` counts the stories that were updated, `mentions` the mentions
-    that changed their story."""
+    quicker or since they cannot be grouped; `waiting` those that stay due until their story is counted. `stories`
+    counts the stories that were updated, `mentions` the mentions that changed their story."""
 
     finished: set[str] = field(default_factory=set)
     unfinished: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
     stories: int = 0
     mentions: int = 0
 
     def add(self, other: Outcome) -> None:
         self.finished |= other.finished
-        self.unfinished = (self.unfinished | other.unfinished) - other.finished
+        self.unfinished = (self.unfinished | other.unfinished) - other.finished - other.waiting
+        self.waiting |= other.waiting
         self.stories += other.stories
         self.mentions += other.mentions
 
@@ -102,7 +105,9 @@ class Outcome:
 @dataclass(slots=True)
 class _Batch:
     """The articles that are grouped together. `documents` and `articles` are all whose articles are written: those that
-    are due, and others whose decision changes. `decided` has their decisions, None for a deleted article."""
+    are due, and others whose decision changes. `decided` has their decisions, None for a deleted article. `lost`,
+    `left` and `waiting` stay due: since another writer was quicker, to be decided again, until their story is counted.
+    """
 
     stored: StoredArticles
     now: datetime
@@ -112,6 +117,8 @@ class _Batch:
     decided: dict[str, Known | None] = field(default_factory=dict)
     before: dict[str, Decision | None] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
 
     @property
     def wanted(self) -> list[str]:
@@ -129,11 +136,21 @@ class _Batch:
 
 
 class GroupWriter:
-    def __init__(self, store: Store, announcer: GroupingAnnouncer, refreshes: RefreshAnnouncer, clock: Clock) -> None:
+    """`great`: from so many articles on, the count of a story may wait."""
+
+    def __init__(
+        self,
+        store: Store,
+        announcer: GroupingAnnouncer,
+        refreshes: RefreshAnnouncer,
+        clock: Clock,
+        great: int = GREAT,
+    ) -> None:
         self._store = store
         self._announcer = announcer
         self._refreshes = refreshes
         self._clock = clock
+        self._great = great
 
     async def group(self, documents: Sequence[Document], lease: Lease) -> Outcome:
         """Groups these articles, which are due. Raises LeaseLost, ChangedMeanwhile and Unavailable: then all of them
@@ -155,7 +172,7 @@ class GroupWriter:
         batch.before = {name: _decision(each.before) for name, each in batch.changes.items()}
         batch.before |= {name: await self._decision_of(batch, name) for name in decided if name not in batch.before}
         batch.decided |= decided
-        left = set(replayed.remaining)
+        batch.left = left = set(replayed.remaining)
         left |= await self._make_due(batch, (decided.keys() | left) - batch.changes.keys())
         undecided = {name for name in left if _decision(batch.decided.get(name)) is None}
         for name in undecided:
@@ -173,8 +190,9 @@ class GroupWriter:
         wanted = [name for name in batch.wanted if name not in left]
         finished = await self._finish(batch, wanted)
         await self._repair(batch, set(wanted) - finished)
+        waiting = finished & batch.waiting
         unfinished = unread | batch.lost | left | (batch.documents.keys() - finished)
-        return Outcome(finished, unfinished, len(events), mentions)
+        return Outcome(finished - waiting, unfinished, waiting, len(events), mentions)
 
     async def _read(self, batch: _Batch, documents: Sequence[Document]) -> set[str]:
         """Reads the articles with their members, and signs them. Returns the articles that cannot be grouped."""
@@ -308,17 +326,22 @@ class GroupWriter:
             for event, names in of_event.items()
             if len(names) == 1 and self._is_new(batch, next(iter(names))) and _begins(batch, next(iter(names)), event)
         }
-        wanted = sorted(of_event.keys() - alone)
+        keys = [(day_of(event), event) for event in sorted(of_event.keys() - alone)]
+        read = await self._store.read_many(STORIES.name, keys) if keys else []
+        stories = {
+            event: story
+            for (_, event), story in zip(keys, read, strict=True)
+            if not self._can_wait(batch, event, of_event[event], story)
+        }
+        wanted = list(stories)
         await mark_signals_due(self._store, wanted, batch.now)
-        keys = [(day_of(event), event) for event in wanted]
-        stories = await self._store.read_many(STORIES.name, keys) if keys else []
         members: list[list[Document]] = []
         for start in range(0, len(wanted), STORIES_AT_ONCE):
             some = wanted[start : start + STORIES_AT_ONCE]
             members += await asyncio.gather(*(batch.stored.members_of(event) for event in some))
         headlines = await self._headlines(batch, members)
         by_day: dict[str, list[_Named]] = {}
-        for event, before, found in zip(wanted, stories, members, strict=True):
+        for (event, before), found in zip(stories.items(), members, strict=True):
             try:
                 write = _story_write(event, before, found, headlines, batch.now)
             except (KeyError, TypeError, ValueError, AttributeError):
@@ -333,6 +356,16 @@ class GroupWriter:
         for event in await self._in_batches(STORIES.name, by_day):
             batch.lost |= of_event[event]
         return alone | set(wanted)
+
+    def _can_wait(self, batch: _Batch, event: str, names: set[str], story: Document | None) -> bool:
+        """Whether the story is counted later: then one of these articles stays due. Not if one of them has left it: the
+        article would not remember the story."""
+        if not can_wait(story, batch.now, self._great) or any(batch.event_of(name) != event for name in names):
+            return False
+        staying = names - batch.left
+        if staying:
+            batch.waiting.add(min(staying))
+        return bool(staying)
 
     @staticmethod
     def _is_new(batch: _Batch, name: str) -> bool:
@@ -376,7 +409,7 @@ class GroupWriter:
         return sum(len(each) for each in changed.values())
 
     async def _finish(self, batch: _Batch, names: Sequence[str]) -> set[str]:
-        """The articles that were written: they are no longer due."""
+        """The articles that were written: they are no longer due, but for those that wait for their story."""
         time = format_time(batch.now)
         batches: list[tuple[str, list[Operation]]] = []
         for name in names:
@@ -384,6 +417,8 @@ class GroupWriter:
             decision = None if known is None else known.decision
             after = {key: each for key, each in document.items() if key not in ("grouping_due_since", *_OF_STORY)}
             after["updated_at"] = time
+            if name in batch.waiting:
+                after["grouping_due_since"] = time
             if decision is not None:
                 after["event_id"] = decision.event_id
                 if decision.near_duplicate_of is not None:

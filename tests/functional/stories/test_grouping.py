@@ -95,6 +95,44 @@ async def test_a_message_that_is_delivered_twice_changes_nothing_more(world: Wor
     assert [each.to_document() for each in await world.articles()] == before
 
 
+async def of_a_great_story(world: World) -> list[str]:
+    """Three articles of a story that has just been counted, and a fourth that is due to be grouped."""
+    articles = [await world.analysed(90 - 10 * number, OUTAGE, LEAD) for number in range(3)]
+    await world.group()
+    world.sent()
+    world.watch.advance(seconds=30)
+    return [*articles, await world.analysed(40, OUTAGE, LEAD)]
+
+
+async def test_a_great_story_is_counted_later_and_one_of_its_articles_stays_due_until_then(world: World) -> None:
+    articles = await of_a_great_story(world)
+    worker = world.grouping(lambda: 0.0, great=2)
+    await worker.work(ANY)
+    (story,) = (await world.stories()).values()
+    assert (await world.read(articles[3])).event_id == story.event_id
+    assert (story.article_count, await world.due()) == (3, [articles[3]])
+    assert world.sent()[1] == []
+    world.watch.advance(seconds=31)
+    assert not (await worker.work(ANY)).left
+    await world.is_right()
+    assert [each["event_ids"] for each in world.sent()[1]] == [[story.event_id]]
+
+
+async def test_a_great_story_is_counted_at_once_without_a_deleted_article(world: World) -> None:
+    articles = await of_a_great_story(world)
+    worker = world.grouping(lambda: 0.0, great=2)
+    await worker.work(ANY)
+    assert await world.due() == [articles[3]]
+    await world.worker.articles.delete(articles[1])
+    await world.delivered([articles[1]])
+    await worker.forget(articles[1])
+    (story,) = (await world.stories()).values()
+    assert story.article_count == 3
+    world.watch.advance(minutes=2)
+    await worker.work(ANY)
+    await world.is_right()
+
+
 async def test_the_order_of_arrival_makes_no_difference(world: World) -> None:
     """Each article is grouped before the next arrives, the latest first."""
     await world.tool("Hexwharf")

@@ -14,6 +14,7 @@ from services.ports import Query, Where, query_all
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
 from services.stories.announcing import GroupMessage
 from services.stories.documents import known, signed, story_of
+from services.stories.great_stories import GREAT
 from services.stories.grouping import Known
 from services.stories.handler import Grouping
 from services.stories.keys import Entry, entries_of, key_id
@@ -50,14 +51,14 @@ class World(MentionsWorld):
         """The lease of another worker."""
         return Lease(self.store, self.watch, lambda: f"another-{next(self._ids)}")
 
-    def writer(self) -> GroupWriter:
+    def writer(self, great: int = GREAT) -> GroupWriter:
         refreshes = RefreshAnnouncer(self.store, self.queues, self.watch)
-        return GroupWriter(self.store, self.worker.grouper.announcer, refreshes, self.watch)
+        return GroupWriter(self.store, self.worker.grouper.announcer, refreshes, self.watch, great)
 
-    def grouping(self, seconds: Callable[[], float]) -> Grouping:
-        """A worker with another clock for the time that passes."""
+    def grouping(self, seconds: Callable[[], float], great: int = GREAT) -> Grouping:
+        """A worker with another clock for the time that passes, or to which stories are great soon."""
         announcer, new_id = self.worker.grouper.announcer, lambda: f"another-{next(self._ids)}"
-        return Grouping(self.store, self.writer(), announcer, self.watch, new_id, seconds)
+        return Grouping(self.store, self.writer(great), announcer, self.watch, new_id, seconds)
 
     async def group(self, worker: Worker | None = None) -> None:
         """Groups what is due, as the messages do until nothing is left."""

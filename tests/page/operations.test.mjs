@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { filled, gravity, hostName, isOpen, localHours, progressOf } from "../../triggers/page/dashboard/lib/operations.js";
+import { setRegion } from "../../triggers/page/dashboard/lib/format.js";
+import { filled, gravity, hostName, isOpen, localHours, progressOf, took } from "../../triggers/page/dashboard/lib/operations.js";
 
 const at = (hour) => Array.from({ length: 24 }, (_, index) => (index === hour ? 4 : 0));
 
@@ -40,4 +41,10 @@ test("a run says how far it is where it knows how much there is", () => {
 test("a host has its port, and what is no address has none", () => {
   assert.equal(hostName("http://127.0.0.1:7072/feed"), "127.0.0.1:7072");
   assert.equal(hostName("tiingo"), null);
+});
+
+test("a short time is told in the unit that says most", () => {
+  setRegion("en", "UTC");
+  assert.deepEqual([0.0341, 0.9994, 3.24, 9.96, 12, 90].map(took), ["34 ms", "999 ms", "3.2 sec", "10 sec", "12 sec", "1.5 min"]);
+  assert.equal(took(null), "–");
 });

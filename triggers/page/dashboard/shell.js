@@ -69,7 +69,7 @@ export function Shell() {
   return html`
     <div class="shell" onClick=${follow}>
       <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current?.focus(); }}>${t("app.skip")}</a>
-      <${Header} current=${place?.view.id} />
+      <${Header} view=${place?.view} />
       <${Connection} />
       <main id="main" ref=${main} tabindex="-1">
         ${place ? html`<${View} key=${place.view.id} place=${place} query=${query} segments=${segments} />` : html`<${Absent} />`}
@@ -120,13 +120,16 @@ const Absent = () => html`
   <${Empty} title=${t("app.absent")} action=${html`<a class="button" href=${BASE}>${t("app.home")}</a>`}>${t("app.absent.text")}<//>
 `;
 
-const Header = ({ current }) => html`
+/** What is marked in the navigation: the view itself, or the one that it belongs to. */
+const mark = (each, view) => (each.id === view?.id ? "page" : each.id === view?.under ? "true" : undefined);
+
+const Header = ({ view: shown }) => html`
   <header class="header">
     <a class="brand" href=${BASE}><${Icon} name="spark" />toolpulse</a>
     <nav class="nav" aria-label=${t("app.menu")}>
       ${VIEWS.filter((view) => view.nav).map(
         (view) => html`
-          <a key=${view.id} href=${href(view.path ? [view.path] : [])} aria-current=${view.id === current ? "page" : undefined}>${t(`nav.${view.id}`)}</a>
+          <a key=${view.id} href=${href(view.path ? [view.path] : [])} aria-current=${mark(view, shown)}>${t(`nav.${view.id}`)}</a>
         `,
       )}
     </nav>

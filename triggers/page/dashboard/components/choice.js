@@ -1,11 +1,13 @@
 // Choosing one of a few, or of many: segments, and selects with a label.
 import { html, useId } from "../lib/dom.js";
 
+const capital = (text) => text.charAt(0).toLocaleUpperCase() + text.slice(1);
+
 /** A row of buttons of which one is pressed. options: [[value, text]] */
 export const Segments = ({ label, options, value, onChange }) => html`
   <div class="segments" role="group" aria-label=${label}>
     ${options.map(
-      ([each, text]) => html`<button key=${each} type="button" aria-pressed=${each === value ? "true" : "false"} onClick=${() => onChange(each)}>${text}</button>`,
+      ([each, text]) => html`<button key=${each} type="button" aria-pressed=${each === value ? "true" : "false"} onClick=${() => onChange(each)}>${capital(text)}</button>`,
     )}
   </div>
 `;

@@ -7,7 +7,8 @@ const STEP = 25;
 
 /**
  * columns: [{id, name, cell: (row) => markup, value?: (row) => number|string|null (sortable), numeric?, className?,
- * hideName?: true for a column whose cells need no name on a phone, first?: "up" or "down"}]
+ * hideName?: true for a column whose cells need no name on a phone, isControl?: true for one of controls, which names
+ * itself to screen readers only, first?: "up" or "down"}]
  * sort: "id" or "-id" (highest first). rows come sorted; `groups` is [{id, name, rows}] instead of rows.
  */
 export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, className = "", rowClass }) {
@@ -75,7 +76,7 @@ function Head({ column, sort, onSort }) {
   const down = sort === `-${column.id}`;
   const kind = `${column.numeric ? "numeric" : ""} ${column.className ?? ""}`;
   if (!column.value || !onSort) {
-    return html`<th scope="col" class=${kind}>${column.hideName ? html`<span class="visually-hidden">${column.name}</span>` : column.name}</th>`;
+    return html`<th scope="col" class=${kind}>${column.isControl ? html`<span class="visually-hidden">${column.name}</span>` : column.name}</th>`;
   }
   const first = column.first ?? (column.numeric ? "down" : "up");
   const next = up ? `-${column.id}` : down ? column.id : first === "down" ? `-${column.id}` : column.id;

@@ -70,8 +70,13 @@ export function localHours(distribution, offset = -new Date().getTimezoneOffset(
   });
 }
 
-/** A length of time that may be short: 0.3 s, 12 s, then minutes. */
-export const took = (seconds) => (seconds !== null && seconds !== undefined && seconds < 10 ? number(seconds, { style: "unit", unit: "second", unitDisplay: "short", maximumFractionDigits: 1 }) : duration(seconds));
+const short = (value, unit, digits) => number(value, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: digits });
+
+/** A length of time that may be short: 34 ms, 3.2 s, 12 s, then minutes. */
+export function took(seconds) {
+  if (seconds === null || seconds === undefined || seconds >= 10) return duration(seconds);
+  return seconds < 1 ? short(Math.round(seconds * 1000), "millisecond", 0) : short(seconds, "second", 1);
+}
 
 export const ILL = ["gone", "failing", "blocked", "stale", "silent", "empty"];
 

@@ -23,7 +23,7 @@ export default function FeedView({ params }) {
   }, [feed.data?.source_name]);
   return html`
     <div class="stack">
-      <p class="small"><a href=${href(["feeds"])}>${t("nav.feeds")}</a></p>
+      <p><a class="small back" href=${href(["feeds"])}><${Icon} name="left" />${t("feed.back")}</a></p>
       ${!feed.data && html`<h1>${params.feed}</h1>`}
       <${Live} of=${feed} skeleton=${html`<${Skeleton} lines=${10} height="2rem" />`}>${(data) => html`<${Feed} feed=${data} />`}<//>
     </div>
@@ -106,7 +106,7 @@ function Feed({ feed }) {
         <section class="card stack tight" aria-label=${t("feed.facts")}>
           <h2>${t("feed.facts")}</h2>
           <dl class="facts">
-            <dt>${t("feed.url")}</dt><dd class="mono">${feed.url}</dd>
+            <dt>${t("feed.field.url")}</dt><dd class="mono">${feed.url}</dd>
             ${feed.redirect_url && html`<dt>${t("feed.redirect")}</dt><dd class="mono">${feed.redirect_url}</dd>`}
             ${link && html`<dt>${t("feed.site")}</dt><dd><a href=${link} rel="noreferrer noopener" target="_blank">${link}<span class="visually-hidden"> (${t("word.new.tab")})</span></a></dd>`}
             <dt>${t("feed.id")}</dt><dd class="mono">${feed.feed_id}</dd>

@@ -76,11 +76,11 @@ function matches(feed, text) {
 
 const columnsOf = (chosen) => [
   {
-    id: "chosen", name: t("feed.choose"), hideName: true, className: "narrow",
+    id: "chosen", name: t("feed.choose"), hideName: true, isControl: true, className: "narrow",
     cell: (feed) => html`<${Pick} feed=${feed} chosen=${chosen} />`,
   },
   {
-    id: "name", name: t("feed.name"), hideName: true, className: "whole", value: (feed) => feed.source_name.toLowerCase(),
+    id: "name", name: t("feed.name"), hideName: true, className: "whole name", value: (feed) => feed.source_name.toLowerCase(),
     cell: (feed) => html`<span class="named"><a class="clip-lines" href=${href(["feeds", feed.feed_id])}>${feed.source_name}</a><span class="quiet small clip">${hostName(feed.url) ?? feed.kind}</span></span>`,
   },
   {

@@ -125,7 +125,7 @@ function Queues({ queues }) {
     { id: "messages", name: t("queue.messages"), numeric: true, cell: (row) => number(row.messages) },
     { id: "poison", name: t("queue.poison"), numeric: true, cell: (row) => html`<span class=${row.poison ? "bad-text" : "quiet"}>${number(row.poison)}</span>` },
     {
-      id: "redrive", name: t("queue.redrive"), hideName: true, className: "whole",
+      id: "redrive", name: t("queue.redrive"), hideName: true, isControl: true, className: "whole",
       cell: (row) => row.poison > 0 && html`<button type="button" class="button button-small" onClick=${() => redrive(row)}>${t("queue.redrive")}<span class="visually-hidden"> ${row.name}</span></button>`,
     },
   ];

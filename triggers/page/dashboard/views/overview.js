@@ -82,6 +82,7 @@ function columnsOf(period, reach, chosen, compare) {
       id: "compare",
       name: t("overview.compare"),
       hideName: true,
+      isControl: true,
       className: "pick",
       cell: (row) => {
         const is = chosen.includes(row.tool_id);

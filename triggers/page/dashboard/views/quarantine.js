@@ -1,6 +1,6 @@
 // What waits for a person: batches that look like floods, and full texts that look wrong, with the effect of each choice.
 import { html, useState } from "../lib/dom.js";
-import { day, full, number, relative, signed, signedCount } from "../lib/format.js";
+import { day, full, number, relative, signed } from "../lib/format.js";
 import { refresh, useLive } from "../lib/live.js";
 import { operations } from "../lib/operations.js";
 import { href, navigate } from "../lib/router.js";
@@ -87,9 +87,9 @@ function Choice({ item, name, decision, effect }) {
     <section class="choice-card" aria-label=${t(`quarantine.decision.${decision}`)}>
       <h3>${t(`quarantine.decision.${decision}`)}</h3>
       <p class="quiet small">${t(`quarantine.meaning.${decision}`)}</p>
-      <ul class="effect">
+      <ul class="outcome">
         ${counts.map((name) => html`<li key=${name}>${t(`quarantine.effect.${name}`, { count: effect[name], n: number(effect[name]) })}</li>`)}
-        <li>${effect.mentions_added || effect.mentions_removed ? t("quarantine.effect.mentions", { added: signedCount(effect.mentions_added), removed: signedCount(-effect.mentions_removed), tools: number(effect.tools_changed) }) : t("quarantine.effect.none")}</li>
+        <li>${effect.mentions_added || effect.mentions_removed ? t("quarantine.effect.mentions", { count: effect.tools_changed, added: number(effect.mentions_added), removed: number(effect.mentions_removed), tools: number(effect.tools_changed) }) : t("quarantine.effect.none")}</li>
       </ul>
       ${effect.tools?.length > 0 && html`
         <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>

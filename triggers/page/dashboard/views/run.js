@@ -5,10 +5,11 @@ import { useLive, useNow } from "../lib/live.js";
 import { isOpen, operations, took } from "../lib/operations.js";
 import { href } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
+import { Icon } from "../components/icons.js";
 import { Message, Live, Skeleton } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { Status, Tile } from "./feed.js";
-import { Progress, secondsOf, workflow } from "./runs.js";
+import { Progress, secondsOf, subjectOf, workflow } from "./runs.js";
 
 export default function RunView({ params }) {
   const run = useLive(`run ${params.run}`, () => operations.run(params.run), 2);
@@ -17,7 +18,7 @@ export default function RunView({ params }) {
   }, [run.data?.workflow_name]);
   return html`
     <div class="stack">
-      <p class="small"><a href=${href(["runs"])}>${t("nav.runs")}</a></p>
+      <p><a class="small back" href=${href(["runs"])}><${Icon} name="left" />${t("run.back")}</a></p>
       ${!run.data && html`<h1>${t("run.one")}</h1>`}
       <${Live} of=${run} skeleton=${html`<${Skeleton} lines=${8} height="2rem" />`}>${(data) => html`<${Run} run=${data} />`}<//>
     </div>
@@ -43,12 +44,12 @@ function Run({ run }) {
       <ul class="plain-list">${run.errors.slice(0, 10).map((each, index) => html`<li key=${index}>${each}</li>`)}</ul>
     <//>`}
     <div class="tiles">
-      <${Tile} name=${t("run.subject")} value=${run.subject ?? "–"} />
+      <${Tile} name=${t("run.subject")} value=${run.subject ? subjectOf(run) : "–"} />
       <${Tile} name=${t("run.done")} value=${html`<${Progress} run=${run} />`} text=${isOpen(run) ? t("run.live") : ""} />
       <${Tile} name=${t("run.started")} value=${relative(run.started_at, now)} text=${full(run.started_at)} />
       <${Tile} name=${t("run.took")} value=${took(secondsOf(run, now))} text=${run.ended_at ? t("run.ended", { when: full(run.ended_at) }) : ""} />
     </div>
-    <div class="columns wide-first">
+    <div class=${counts.length ? "columns wide-first" : "columns"}>
       <section class="card flush" aria-label=${t("run.attempts")}>
         <div class="card-head"><h2>${t("run.attempts")}</h2></div>
         ${run.attempts?.length

@@ -15,6 +15,9 @@ const SHOWN = ["all", "RUNNING", "QUEUED", "PARTIAL", "FAILED"];
 
 export const workflow = (name) => known(`workflow.${name}`, name);
 
+/** What a run works on: a feed, a tool or an article by id, or all that a word says. */
+export const subjectOf = (run) => known(`run.subject.${run.subject}`, run.subject);
+
 /** How long a run has taken, in seconds; until now while it is open. */
 export const secondsOf = (run, now) => (run.running_since ? ((run.ended_at ? (run.ended_ms ?? Date.parse(run.ended_at)) : now) - (run.began_ms ?? Date.parse(run.running_since))) / 1000 : null);
 
@@ -30,7 +33,7 @@ export default function Runs({ query, setQuery }) {
   const runs = useLive(`runs ${query.show}`, () => operations.runs({ status }), 4);
   const now = useNow(2);
   const columns = [
-    { id: "work", name: t("run.work"), hideName: true, className: "whole", cell: (run) => html`<span class="named"><a href=${href(["runs", run.run_id])}>${workflow(run.workflow_name)}</a><span class="quiet small clip">${run.subject}</span></span>` },
+    { id: "work", name: t("run.work"), hideName: true, className: "whole", cell: (run) => html`<span class="named"><a href=${href(["runs", run.run_id])}>${workflow(run.workflow_name)}</a><span class="quiet small clip">${subjectOf(run)}</span></span>` },
     { id: "status", name: t("run.status"), hideName: true, cell: (run) => html`<${Status} status=${run.status} />` },
     { id: "progress", name: t("run.done"), numeric: true, cell: (run) => html`<${Progress} run=${run} />` },
     { id: "started", name: t("run.started"), numeric: true, cell: (run) => html`<time datetime=${run.started_at} title=${full(run.started_at)}>${relative(run.started_at, now)}</time>` },

@@ -1,5 +1,5 @@
 // The articles of the chosen time: what each says of the tool, sentence by sentence, and what a person says to that.
-import { html, useEffect, useId, useState } from "../../lib/dom.js";
+import { html, useEffect, useId, useMemo, useState } from "../../lib/dom.js";
 import { api } from "../../lib/api.js";
 import { judge, muteSource } from "../../lib/corrections.js";
 import { dayAndClock, full, percent, signed, webUrl } from "../../lib/format.js";
@@ -22,6 +22,10 @@ export function Articles({ tool, since, until, sentiment, onSentiment }) {
   const [more, setMore] = useState([]);
   const [next, setNext] = useState(null);
   const [error, setError] = useState(null);
+  // Where nobody knows the publisher, the name of the feed says who published.
+  const isNameless = (first.data?.items ?? []).some((mention) => !mention.publisher && !mention.publisher_id);
+  const feeds = useLive(isNameless ? "feeds" : null, operations.feeds, 300);
+  const names = useMemo(() => new Map((feeds.data ?? []).map((feed) => [feed.feed_id, feed.source_name])), [feeds.data]);
   useEffect(() => {
     setMore([]);
     setNext(first.data?.next ?? null);
@@ -43,7 +47,7 @@ export function Articles({ tool, since, until, sentiment, onSentiment }) {
       ${(page) =>
         page.items.length
           ? html`
-              <ul class="articles">${[...page.items, ...more].map((mention) => html`<${Article} key=${mention.source_id} tool=${tool} mention=${mention} />`)}</ul>
+              <ul class="articles">${[...page.items, ...more].map((mention) => html`<${Article} key=${mention.source_id} tool=${tool} mention=${mention} feed=${names.get(mention.source) ?? mention.source} />`)}</ul>
               ${error && html`<div class="inset"><${Failure} error=${error} retry=${load} /></div>`}
               ${next && html`<div class="table-end"><button type="button" class="button" onClick=${load}>${t("word.more")}</button></div>`}
             `
@@ -65,7 +69,7 @@ export function Headline({ mention }) {
 
 const said = (sentiment) => t(`word.${sentiment ?? "unscored"}`);
 
-function Article({ tool, mention }) {
+function Article({ tool, mention, feed }) {
   const [open, setOpen] = useState(false);
   const id = useId();
   const names = [...new Set((mention.matches ?? []).map((match) => match.name))];
@@ -74,18 +78,20 @@ function Article({ tool, mention }) {
       <span class="article-said"><${Sentiment} value=${mention.polarity} /><span class=${`tiny tone-${mention.sentiment ?? "none"}`}>${said(mention.sentiment)}</span></span>
       <div class="article-body">
         <${Headline} mention=${mention} />
-        <p class="quiet small meta">
-          <time datetime=${mention.published_at} title=${full(mention.published_at)}>${dayAndClock(mention.published_at)}</time>
-          <span>${mention.publisher ?? mention.publisher_id ?? mention.source}</span>
-          ${names.length > 0 && html`<span>${names.join(", ")}</span>`}
-          ${mention.corrected && html`<${Badge} tone="plain" icon="check" title=${t("article.corrected.title", { said: said(mention.analyzer_judgement?.sentiment) })}>${t("article.corrected")}<//>`}
-          ${mention.verdict === "right" && html`<${Badge} tone="plain" icon="check">${t("article.confirmed")}<//>`}
-        </p>
-        <div class="row article-actions">
-          <button type="button" class="button button-small button-plain" aria-expanded=${open ? "true" : "false"} aria-controls=${id} onClick=${() => setOpen(!open)}>
-            <${Icon} name=${open ? "minus" : "plus"} />${t(open ? "article.close" : "article.open")}
-          </button>
-          <${Correct} tool=${tool} mention=${mention} />
+        <div class="article-foot">
+          <p class="quiet small meta">
+            <time datetime=${mention.published_at} title=${full(mention.published_at)}>${dayAndClock(mention.published_at)}</time>
+            <span>${mention.publisher ?? mention.publisher_id ?? feed}</span>
+            ${names.length > 0 && html`<span>${names.join(", ")}</span>`}
+            ${mention.corrected && html`<${Badge} tone="plain" icon="check" title=${t("article.corrected.title", { said: said(mention.analyzer_judgement?.sentiment) })}>${t("article.corrected")}<//>`}
+            ${mention.verdict === "right" && html`<${Badge} tone="plain" icon="check">${t("article.confirmed")}<//>`}
+          </p>
+          <div class="row article-actions">
+            <button type="button" class="button button-small button-plain" aria-expanded=${open ? "true" : "false"} aria-controls=${id} onClick=${() => setOpen(!open)}>
+              <${Icon} name=${open ? "minus" : "plus"} />${t(open ? "article.close" : "article.open")}
+            </button>
+            <${Correct} tool=${tool} mention=${mention} />
+          </div>
         </div>
         <div id=${id}>${open && html`<${Evidence} tool=${tool} mention=${mention} /><${Sources} tool=${tool} mention=${mention} />`}</div>
       </div>

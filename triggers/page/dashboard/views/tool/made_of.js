@@ -19,7 +19,7 @@ export function MadeOf({ tool, movement }) {
       <ul class="bars">
         ${rows.slice(0, MOST).map((row) => html`
           <li key=${row.publisher ?? row.source}>
-            <span class="clip">${row.source_name ?? (row.publisher ? nameOf(row.publisher) : row.source)}</span>
+            <span class="clip">${row.source_name ?? (row.publisher ? nameOf(row.publisher, movement) : row.source)}</span>
             <span class="meter" aria-hidden="true"><span style=${{ width: `${100 * (row.share ?? 0)}%` }}></span></span>
             <span class="figure small">${percent(row.share)}</span>
             <span class="small"><${Sentiment} value=${row.average_sentiment} /></span>

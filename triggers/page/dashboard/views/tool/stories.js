@@ -26,22 +26,24 @@ function Story({ tool, story, others }) {
       <span class="article-said"><${Sentiment} value=${story.average_sentiment} /></span>
       <div class="article-body">
         <span class="headline">${story.headline}</span>
-        <p class="quiet small meta">
-          <span>${t("story.articles", { count, n: number(count) })}</span>
-          ${story.effect !== null && html`<span><${Change} value=${story.effect} /> ${t("why.effect")}</span>`}
-        </p>
-        ${story.event_id && html`
-          <div class="row article-actions">
-            <button type="button" class="button button-small button-plain" aria-expanded=${open ? "true" : "false"} aria-controls=${id} onClick=${() => setOpen(!open)}><${Icon} name=${open ? "minus" : "plus"} />${t("story.open")}</button>
-            ${joinable.length > 0 && html`
-              <details class="menu inline">
-                <summary class="button button-small button-plain"><${Icon} name="link" />${t("story.join")}</summary>
-                <div class="menu-body">${joinable.slice(0, 12).map((each) => html`<button key=${each.event_id} type="button" class="button button-plain start wrap" onClick=${(event) => { event.currentTarget.closest("details").open = false; joinStories(tool, story.event_id, each); }}>${each.headline}</button>`)}</div>
-              </details>
-            `}
-          </div>
-          <div id=${id}>${open && html`<${Members} tool=${tool} eventId=${story.event_id} />`}</div>
-        `}
+        <div class="article-foot">
+          <p class="quiet small meta">
+            <span>${t("story.articles", { count, n: number(count) })}</span>
+            ${story.effect !== null && html`<span><${Change} value=${story.effect} /> ${t("why.effect")}</span>`}
+          </p>
+          ${story.event_id && html`
+            <div class="row article-actions">
+              <button type="button" class="button button-small button-plain" aria-expanded=${open ? "true" : "false"} aria-controls=${id} onClick=${() => setOpen(!open)}><${Icon} name=${open ? "minus" : "plus"} />${t(open ? "story.close" : "story.open")}</button>
+              ${joinable.length > 0 && html`
+                <details class="menu inline">
+                  <summary class="button button-small button-plain"><${Icon} name="link" />${t("story.join")}</summary>
+                  <div class="menu-body">${joinable.slice(0, 12).map((each) => html`<button key=${each.event_id} type="button" class="button button-plain start wrap" onClick=${(event) => { event.currentTarget.closest("details").open = false; joinStories(tool, story.event_id, each); }}>${each.headline}</button>`)}</div>
+                </details>
+              `}
+            </div>
+          `}
+        </div>
+        ${story.event_id && html`<div id=${id}>${open && html`<${Members} tool=${tool} eventId=${story.event_id} />`}</div>`}
       </div>
     </li>
   `;

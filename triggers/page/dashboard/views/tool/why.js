@@ -31,7 +31,7 @@ export function Why({ movement, against, onAgainst }) {
             <ul class="effects">
               ${shown.map((part) => html`
                 <li key=${part.event_id ?? part.publisher ?? part.headline}>
-                  <span class="effect-name"><span class="lines-2">${part.headline ?? nameOf(part.publisher)}</span><span class="quiet tiny">${t("why.moves", { entered: number(part.entered), left: number(part.left) })}</span></span>
+                  <span class="effect-name"><span class="lines-2">${part.headline ?? nameOf(part.publisher, movement)}</span><span class="quiet tiny">${t("why.moves", { entered: number(part.entered), left: number(part.left) })}</span></span>
                   <${Effect} value=${part.effect} reach=${reach} />
                 </li>
               `)}
@@ -50,7 +50,11 @@ export function Why({ movement, against, onAgainst }) {
   `;
 }
 
-export const nameOf = (publisher) => publisher.replace(/^source:/, "");
+/** A publisher that is not known counts by its source: then the name of the source, if it is among those of the movement. */
+export function nameOf(publisher, movement) {
+  const source = publisher.replace(/^source:/, "");
+  return movement.sources.find((each) => each.source === source)?.source_name ?? source;
+}
 
 function Effect({ value, reach }) {
   const size = `${(50 * Math.abs(value)) / reach}%`;

@@ -28,6 +28,13 @@ def part(text: str) -> str:
     return quote(text, safe="")
 
 
+def headers_of(remote: Remote) -> dict[str, str]:
+    """Of every request."""
+    headers = {"Accept": "application/json", "User-Agent": "toolpulse-cli"}
+    headers |= {"x-functions-key": remote.key} if remote.key else {}
+    return headers | ({"X-Management-Key": remote.management_key} if remote.management_key else {})
+
+
 class Client:
     """One app. `pause` waits for some seconds while the app works; `starting_seconds` is how long an app that begins
     to run may refuse connections."""
@@ -42,11 +49,9 @@ class Client:
     ) -> None:
         import httpx
 
-        headers = {"Accept": "application/json", "User-Agent": "toolpulse-cli"}
-        headers |= {"x-functions-key": remote.key} if remote.key else {}
-        headers |= {"X-Management-Key": remote.management_key} if remote.management_key else {}
+        headers = headers_of(remote)
         timeout = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
-        is_local = transport is not None or "//127.0.0.1:" in remote.base
+        is_local = transport is not None or remote.is_local
         self._http = httpx.Client(headers=headers, timeout=timeout, transport=transport, trust_env=not is_local)
         self._remote = remote
         self._starting_until = time.monotonic() + starting_seconds

@@ -25,6 +25,7 @@ from toolpulse.commands import (
     tools,
     upkeep,
 )
+from toolpulse.completing import VARIABLE
 from toolpulse.declare import SHARED, Csv, Data, Full, Json, NoColor, Profile, Set, Url
 from toolpulse.failures import INTERRUPTED, MEANINGS, READER_ENDED, WRONG_USAGE, Failure
 
@@ -95,6 +96,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
+        if VARIABLE in os.environ:
+            from typer._completion_classes import completion_init
+
+            completion_init()
         command = typer.main.get_command(application())
         return int(command.main(list(arguments), prog_name=PROGRAM, standalone_mode=False) or 0)
     except _WrongUsage as wrong:

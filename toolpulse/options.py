@@ -8,13 +8,19 @@ from typing import Annotated, Literal
 import typer
 
 from toolpulse.call import LISTED
+from toolpulse.completing import feeds, tools
 
-Tool = Annotated[str, typer.Argument(metavar="TOOL", help="Name, alias or id of a tool.")]
-Feed = Annotated[str, typer.Argument(metavar="FEED", help="Name, title, URL or id of a feed.")]
+Tool = Annotated[str, typer.Argument(metavar="TOOL", help="Name, alias or id of a tool.", autocompletion=tools)]
+Feed = Annotated[str, typer.Argument(metavar="FEED", help="Name, title, URL or id of a feed.", autocompletion=feeds)]
 Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Id of an article, or words that only one has.")]
 Story = Annotated[str, typer.Argument(metavar="STORY", help="Id of a story, or words that only one has.")]
-ByTool = Annotated[str | None, typer.Option("--tool", metavar="TOOL", help="Only about this tool: name, alias or id.")]
-ByFeed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed: name, URL or id.")]
+ByTool = Annotated[
+    str | None,
+    typer.Option("--tool", metavar="TOOL", help="Only about this tool: name, alias or id.", autocompletion=tools),
+]
+ByFeed = Annotated[
+    str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed: name, URL or id.", autocompletion=feeds)
+]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many; 0 is all.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="At or after this time, such as 2026-02-21T20:00:00Z.")]  # fmt: skip  # noqa: E501
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before this time.")]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from toolpulse.tables import Row, aligned, as_csv, cell, duration, printable, value_at
+from toolpulse.tables import Row, aligned, as_csv, cell, cell_at, duration, printable, value_at
 
 _BETWEEN_REPORTS_SECONDS = 2.0
 _AT_TERMINAL_SECONDS = 0.1
@@ -67,7 +67,7 @@ class Output:
             known = [name for name in names if value_at(item, name) not in (None, "", [], {})]
             width = max((len(name) for name in known), default=0)
             for name in known:
-                print(f"{name.ljust(width)}  {cell(value_at(item, name))}")
+                print(f"{name.ljust(width)}  {cell_at(item, name)}")
 
     def json(self, value: Any) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=2))

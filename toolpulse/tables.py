@@ -11,6 +11,10 @@ from typing import Any
 _BARS = "▁▂▃▄▅▆▇█"
 _GAP = "  "
 _NARROWEST = 12
+NONE = "-"
+"""What a table has for a share or a mean of nothing."""
+_COUNTS = ("positive_count", "negative_count", "neutral_count")
+_OF_MENTIONS = ("average_sentiment", "positive_percentage", "negative_percentage", "neutral_percentage")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 Row = Mapping[str, Any]
@@ -22,6 +26,25 @@ def value_at(row: Row, column: str) -> Any:
     for name in column.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
+
+
+def cell_at(row: Row, column: str) -> str:
+    """The value of a column for a person: the API has 0 for the mean of no mentions, which is none."""
+    return NONE if column in _OF_MENTIONS and mentions_of(row) == 0 else cell(value_at(row, column))
+
+
+def mentions_of(row: Row) -> int | None:
+    """How many scored mentions the figures of a row are of; None if it does not say."""
+    if all(isinstance(row.get(name), int) for name in _COUNTS):
+        return sum(int(row[name]) for name in _COUNTS)
+    found: list[int] = [row[name] for name in ("total_mentions", "mentions") if isinstance(row.get(name), int)]
+    return found[0] if found else None
+
+
+def average(figures: Row, form: str = "{}") -> str:
+    """The average of some figures, in a sentence; some have null for none."""
+    value = figures["average_sentiment"]
+    return "none" if value is None or mentions_of(figures) == 0 else form.format(value)
 
 
 def cell(value: Any) -> str:
@@ -51,7 +74,7 @@ def heading(column: str) -> str:
 def aligned(rows: Sequence[Row], columns: Sequence[str], width: int | None = None) -> list[str]:
     """The table as lines, heads first. With a width, the rightmost columns that do not fit are left out, and the last
     that is left is cut."""
-    texts = [[cell(value_at(row, column)) for column in columns] for row in rows]
+    texts = [[cell_at(row, column) for column in columns] for row in rows]
     heads = [heading(column) for column in columns]
     widths = [max(map(len, each)) for each in zip(heads, *texts, strict=True)]
     right = [_is_numeric(row, rows) for row in columns]

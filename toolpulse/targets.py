@@ -37,6 +37,11 @@ class Remote:
         return self.name or self.base.removesuffix(_API)
 
     @property
+    def is_local(self) -> bool:
+        """Whether the app is on this machine, so that no proxy is asked."""
+        return "//127.0.0.1:" in self.base
+
+    @property
     def sends_keys_in_the_clear(self) -> bool:
         parts = urlsplit(self.base)
         return parts.scheme == "http" and parts.hostname not in _LOOPBACK and bool(self.key or self.management_key)

@@ -5,6 +5,8 @@ What a value must be beyond its type, the services check. The formats that are n
     single-line     text in one line without control characters
     visible-text    the same, without invisible characters and without a combining mark at its beginning
     web-url         an http or https URL with a host, without user or password
+    opml            an OPML document
+    yaml-of-feeds   a YAML document with the list `feeds`; yaml-of-tools: with the list `tools`
 """
 
 from __future__ import annotations

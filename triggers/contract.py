@@ -176,7 +176,7 @@ def _operation(endpoint: Declared, schemas: _Schemas, keys: list[dict[str, list[
 
 def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
     if isinstance(body, File):
-        content = {media_type: _file(media_type, body.example) for media_type in body.media_types}
+        content = {media_type: _file(media_type, body) for media_type in body.media_types}
         return {"description": body.about, "required": True, "content": content}
     schemas.add(body.name, body.schema())
     described: dict[str, Any] = {"schema": {"$ref": f"{_REF}{body.name}"}}
@@ -187,12 +187,13 @@ def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
     return {"required": bool(body.required), "content": {"application/json": described}}
 
 
-def _file(media_type: str, example: str) -> dict[str, Any]:
+def _file(media_type: str, body: File) -> dict[str, Any]:
+    text = {"type": "string", "format": body.format}
     if media_type != "multipart/form-data":
-        return {"schema": {"type": "string"}, "example": example}
-    file = {"type": "string", "format": "binary", "description": "The file."}
+        return {"schema": text, "example": body.example}
+    file = {**text, "description": "The file."}
     closed = {"required": ["file"], "additionalProperties": False}
-    return {"schema": {"type": "object", "properties": {"file": file}, **closed}, "example": {"file": example}}
+    return {"schema": {"type": "object", "properties": {"file": file}, **closed}, "example": {"file": body.example}}
 
 
 def _responses(endpoint: Declared, schemas: _Schemas, *, has_keys: bool) -> dict[str, Any]:
@@ -305,6 +306,8 @@ def _plain(schema: Any) -> Any:
         return [_plain(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
+    if "x-added" in schema:  # absent elsewhere, and null only where the type says so
+        schema = {name: value for name, value in schema.items() if name != "default"}
     plain: dict[str, Any] = {}
     parts = schema.get("prefixItems")
     if isinstance(parts, list) and all(each == parts[0] for each in parts):

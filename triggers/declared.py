@@ -70,10 +70,11 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A request body that is a file, in one of these media types."""
+    """A request body that is a file, in one of these media types. `format` names what its text is."""
 
     about: str
     media_types: tuple[str, ...]
+    format: str
     example: str
 
 

@@ -120,10 +120,16 @@ def uploaded(req: func.HttpRequest) -> bytes:
     origin = req.headers.get("Origin")
     if origin is not None and urlsplit(origin).netloc.lower() != req.headers.get("Host", "").lower():
         raise InvalidInput("Origin", "a form of another site is refused; send the file as the body, as text/x-opml")
-    contents: list[bytes] = []
+    contents: list[bytes] = [text.encode() for text in req.form.getlist(FILE_FIELD)]  # a file without a name
+    others = [each for each in req.form if each != FILE_FIELD]
     for field, file in req.files.items(multi=True):  # none if the form cannot be read
         with closing(file):
-            contents += [file.read()] if field == FILE_FIELD else []
+            if field == FILE_FIELD:
+                contents.append(file.read())
+            else:
+                others.append(field)
+    if others:
+        raise InvalidInput(others[0][:200], f"unknown: the only field is {FILE_FIELD}, a file")
     if len(contents) != 1:
         raise InvalidInput(FILE_FIELD, f"a form with one file in the field {FILE_FIELD}, not {len(contents)}")
     return contents[0]

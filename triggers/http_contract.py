@@ -14,7 +14,7 @@ from triggers.page_files import PageFile, shipped_files
 
 contract_http = func.Blueprint()
 
-DASHBOARD, DOCS, CONTRACT = "/api/dashboard", "/api/docs", "/api/openapi.json"
+DASHBOARD, DOCS, CONTRACT, MCP = "/api/dashboard", "/api/docs", "/api/openapi.json", "/api/mcp"
 PAGE = "reference/index.html"
 
 

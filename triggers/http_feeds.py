@@ -178,7 +178,7 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
     "feeds/import",
     summary="Add the feeds of an OPML document",
     about="Folders and the attribute `category` become tags.",
-    body=File("An OPML document, or a form with it in the field `file`.", (*OPML, FORM), OPML_EXAMPLE),
+    body=File("An OPML document, or a form with it in the field `file`.", (*OPML, FORM), "opml", OPML_EXAMPLE),
     answers=[ok(shapes.FEED_IMPORT)],
 )
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:

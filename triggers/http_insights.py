@@ -19,7 +19,13 @@ from triggers.parameters import PAGE, given_of, maybe_one_of, maybe_whole, one_o
 insights_http = func.Blueprint()
 
 MOST_SHIFT_HOURS = 1000
-PERIOD = one_of("period", tuple(STEPS), "How long the trends are.", "HOUR_24")
+PERIOD = one_of(
+    "period",
+    tuple(STEPS),
+    "How long the trends are: no `HOUR_1`, since a trend is drawn in steps of an hour and more.",
+    "HOUR_24",
+    why="a trend is drawn in steps of an hour and more",
+)
 FROM = time("from", "Where the time begins, within the last 43 days.", is_required=True)
 TO = time("to", "Where it ends.", is_required=True)
 SHIFT = maybe_whole(

@@ -29,7 +29,7 @@ _ABOUT = "What the list does not name stays as it is, as does what a refused ent
     "feeds/apply",
     summary="Add and change feeds to match a YAML list",
     about=_ABOUT,
-    body=File("A YAML document with the list `feeds`, as `config/feeds.yaml` has it.", YAML, _FEEDS),
+    body=File("A YAML document with the list `feeds`, as `config/feeds.yaml` has it.", YAML, "yaml-of-feeds", _FEEDS),
     answers=[ok(shapes.FEEDS_APPLIED)],
 )
 async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -53,7 +53,7 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
     "tools/apply",
     summary="Add and change tools to match a YAML list",
     about=_ABOUT,
-    body=File("A YAML document with the list `tools`, as `config/tools.yaml` has it.", YAML, _TOOLS),
+    body=File("A YAML document with the list `tools`, as `config/tools.yaml` has it.", YAML, "yaml-of-tools", _TOOLS),
     answers=[ok(shapes.TOOLS_APPLIED)],
 )
 async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:

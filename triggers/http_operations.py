@@ -29,7 +29,7 @@ from triggers.http_codec import (
     text_response,
     with_problem_responses,
 )
-from triggers.http_contract import CONTRACT, DASHBOARD, DOCS
+from triggers.http_contract import CONTRACT, DASHBOARD, DOCS, MCP
 from triggers.http_resources import VIEW, resources_response
 from triggers.parameters import (
     PAGE,
@@ -120,7 +120,8 @@ def collections() -> dict[str, str]:
         if each.method == "GET" and each.route and "{" not in each.route
         if not any(parameter.is_required for parameter in each.parameters)
     }
-    return {"self": ROOT, **dict(sorted(found.items())), "openapi": CONTRACT, "docs": DOCS, "dashboard": DASHBOARD}
+    others = {"openapi": CONTRACT, "docs": DOCS, "dashboard": DASHBOARD, "mcp": MCP}
+    return {"self": ROOT, **dict(sorted(found.items())), **others}
 
 
 @endpoint(

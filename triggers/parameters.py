@@ -58,9 +58,11 @@ class Parameter(Generic[T]):
         return shown
 
 
-def one_of(name: str, allowed: Sequence[Choice], about: str, default: Choice) -> Parameter[Choice]:
-    """One of several words; `default` if it is absent."""
-    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, _chosen(name, allowed), default)
+def one_of(
+    name: str, allowed: Sequence[Choice], about: str, default: Choice, *, why: str | None = None
+) -> Parameter[Choice]:
+    """One of several words; `default` if it is absent. `why` says why a word that others allow is none of them."""
+    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, _chosen(name, allowed, why), default)
 
 
 def maybe_one_of(
@@ -171,10 +173,11 @@ def shortly(value: Any) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-def _chosen(name: str, allowed: Sequence[Choice]) -> Callable[[str], Choice]:
+def _chosen(name: str, allowed: Sequence[Choice], why: str | None = None) -> Callable[[str], Choice]:
     def read(given: str) -> Choice:
         if given not in allowed:
-            raise InvalidInput(name, f"one of {', '.join(allowed)}, not {shortly(given)}")
+            reason = f": {why}" if why else ""
+            raise InvalidInput(name, f"one of {', '.join(allowed)}, not {shortly(given)}{reason}")
         return cast("Choice", given)
 
     return read

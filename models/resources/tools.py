@@ -96,11 +96,11 @@ class ToolResource(Resource):
         description="Paths: the tool itself, its sentiment, evidence, history, mentions, articles, references, "
         "stories, signals, corrections, merges."
     )
-    reanalysis_offered: bool | None = added(
-        "Whether another analyzer or version than the present one judged some of its mentions of "
-        "the last 30 days, as of the last recount."
+    reanalysis_offered: bool = added(
+        "In `GET tools/{tool}`: whether another analyzer or version than the present one judged some of its mentions "
+        "of the last 30 days, as of the last recount."
     )
-    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
+    run_id: str = added("The run that this request began, in the response to a change; absent if it needed none.")
     merged_by_run: IdPart | None = internal("The run of its latest merge.")
     entity_type: str | None = internal("The kind of stored document.")
     schema_version: str | None = internal("The version of its stored form.")

@@ -11,6 +11,7 @@ import typer
 from toolpulse import options
 from toolpulse.call import Call, most, without_nothing, writable
 from toolpulse.client import PAGE, part
+from toolpulse.completing import tools
 from toolpulse.declare import command, group
 from toolpulse.options import Article, Author, Feed, Limit, MaybeFile, NoWait, Reason, Tool
 
@@ -30,7 +31,10 @@ def add_to(app: typer.Typer) -> None:
 def list_(
     call: Call,
     tool: Annotated[
-        str | None, typer.Argument(metavar="[TOOL]", help="Without it, the corrections of articles and stories.")
+        str | None,
+        typer.Argument(
+            metavar="[TOOL]", help="Without it, the corrections of articles and stories.", autocompletion=tools
+        ),
     ] = None,
     state: Annotated[State | None, typer.Option(help="Only these.")] = None,
     limit: Limit = 0,

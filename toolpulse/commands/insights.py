@@ -12,6 +12,7 @@ from toolpulse.client import part
 from toolpulse.commands.articles import BySentiment
 from toolpulse.declare import command
 from toolpulse.options import DEFAULT_LIMIT, Article, Limit, Since, Tool, Until
+from toolpulse.tables import average
 
 _OF_MENTIONS = ["published_at", "sentiment", "score", "headline", "publisher", "names", "source_id"]
 _OF_EFFECTS = ["effect", "mentions", "entered", "left", "average_sentiment"]
@@ -80,7 +81,7 @@ def movement(
         return
     for when in ("previous", "present"):
         figures = found[when]
-        call.out.line(f"{when}: {figures['total_mentions']} mentions, average {figures['average_sentiment']}")
+        call.out.line(f"{when}: {figures['total_mentions']} mentions, average {average(figures)}")
     for title, name in (("stories", "headline"), ("publishers", "publisher")):
         if found[title]:
             print(f"\n{title}")

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import typer
 
 from toolpulse.call import Call
+from toolpulse.completing import VARIABLE
 from toolpulse.declare import command
 from toolpulse.targets import config_file, profiles_of, read_config
 
 Shell = Literal["bash", "zsh", "fish", "powershell"]
-_VARIABLE = "_TOOLPULSE_COMPLETE"
 _READABLE_BY_OTHERS = 0o077
 
 
@@ -42,5 +42,5 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="For this
     """Print the completion script; `toolpulse completion bash >> ~/.bashrc` and the like install it."""
     from typer._completion_shared import get_completion_script
 
-    script = get_completion_script(prog_name="toolpulse", complete_var=_VARIABLE, shell=shell)
+    script = get_completion_script(prog_name="toolpulse", complete_var=VARIABLE, shell=shell)
     sys.stdout.write(f"{script}\n")

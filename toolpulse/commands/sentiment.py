@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import typer
 
+from toolpulse import completing
 from toolpulse.call import Call, most
 from toolpulse.client import part
 from toolpulse.commands.articles import BySentiment
@@ -15,11 +16,14 @@ from toolpulse.commands.insights import show_mentions
 from toolpulse.declare import command, group
 from toolpulse.failures import WRONG_USAGE, Failure
 from toolpulse.options import DEFAULT_LIMIT, ByPeriod, Limit, NoWait, Period, Tool
-from toolpulse.tables import sparkline
+from toolpulse.tables import average, sparkline
 
 cache = group("See how the cache is, refresh it, invalidate the entries of a tool.")
 
-Tools = Annotated[list[str] | None, typer.Argument(metavar="[TOOL]...", help="Default: every active tool.")]
+Tools = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TOOL]...", help="Default: every active tool.", autocompletion=completing.tools),
+]
 Step = Literal["day", "hour"]
 Layer = Literal["canonical", "raw"]
 _STEPS = {"HOUR_1": ("hour", 1), "HOUR_24": ("hour", 1), "DAY_7": ("day", 7), "DAY_30": ("day", 30)}
@@ -94,7 +98,9 @@ def evidence(
 
 def history(
     call: Call,
-    tools: Annotated[list[str], typer.Argument(metavar="TOOL...", help="One tool, or up to 20.")],
+    tools: Annotated[
+        list[str], typer.Argument(metavar="TOOL...", help="One tool, or up to 20.", autocompletion=completing.tools)
+    ],
     step: Annotated[Step, typer.Option(help="What a point stands for.")] = "day",
     days: Annotated[int | None, typer.Option(help="The last days, 1 to 30; 7 if not given.")] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="DAY", help="Instead: from this day or time.")] = None,
@@ -134,7 +140,7 @@ def _summed(call: Call, found: dict[str, Any]) -> None:
     total, change = found["total"], (found.get("change") or {}).get("average_sentiment") or {}
     moved = change.get("absolute")
     than = "" if moved is None else f", {moved:+.4f} against the time before"
-    call.out.say(f"in all: {total['total_mentions']} mentions, average {total['average_sentiment']}{than}")
+    call.out.say(f"in all: {total['total_mentions']} mentions, average {average(total)}{than}")
 
 
 def _closes(call: Call, tools: list[str], day: str) -> None:

@@ -14,6 +14,7 @@ from toolpulse.client import part
 from toolpulse.declare import command, group
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
 from toolpulse.options import DEFAULT_LIMIT, Author, Limit, MaybeAuthor, NoWait, Reason, Since, Tool, Until
+from toolpulse.tables import average
 
 tools = group("List and change tools; search, merge and score again.")
 
@@ -261,10 +262,10 @@ def compare(
 
 def comparison_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """The report of a comparison as text."""
-    averages = [report[when]["average_sentiment"] for when in ("before", "after")]
+    averages = [average(report[when], "{:+.4f}") for when in ("before", "after")]
     yield f"{report['analyzer']} {report['analyzer_version']}"
     yield f"{report['changed']} of {report['compared']} mentions would change"
-    yield "average sentiment {:+.4f} -> {:+.4f}".format(*averages)
+    yield f"average sentiment {' -> '.join(averages)}"
     for before, row in report["labels"].items():
         counts = [f"{count} {after}" for after, count in row.items() if count]
         if counts:

@@ -3,8 +3,10 @@ that join parameters, which OpenAPI cannot express."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import schemathesis
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from scripts.demo.cast import PRODUCTS
 
 NAMES = [product.name for product in PRODUCTS]
+FEED = "https://example.com/listed.xml"
 WORDS = st.text("abcdefgh ÄéшЖ日本", min_size=1, max_size=30).map(str.strip).filter(bool)
 TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -28,8 +31,19 @@ for name, strategy in {
     "names": st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(",".join),
     "step": st.integers(1, 5).map(lambda days: (TODAY - timedelta(days=days)).strftime("%Y-%m-%d")),
     "cursor": st.just("none"),
+    "opml": WORDS.map(lambda name: f"<opml><body><outline text={quoteattr(name)} xmlUrl='{FEED}'/></body></opml>"),
+    "yaml-of-feeds": WORDS.map(lambda name: json.dumps({"feeds": [{"url": FEED, "source_name": name}]})),
+    "yaml-of-tools": WORDS.map(lambda name: json.dumps({"tools": [{"name": name}]})),
 }.items():
     schemathesis.openapi.format(name, strategy)
+
+
+@schemathesis.serializer(
+    "text/x-opml", "text/xml", "application/xml", "application/yaml", "application/x-yaml", "text/yaml"
+)
+def as_it_is(context: Any, value: Any) -> bytes:
+    """A body that is a file is text already; schemathesis would write it as a value of XML or YAML."""
+    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
 @schemathesis.hook

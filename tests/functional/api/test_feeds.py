@@ -272,7 +272,7 @@ async def test_opml_is_uploaded_as_the_file_of_a_form_and_its_folders_are_tags(a
 @pytest.mark.parametrize(
     ("name", "content", "media_type", "field"),
     [
-        ("upload", TAGGED, None, "file"),
+        ("upload", TAGGED, None, "upload"),
         ("file", b"no opml", None, "body"),
         ("file", TAGGED, "multipart/form-data", "file"),
         ("file", TAGGED, "multipart/form-data; boundary=another", "file"),

@@ -42,7 +42,8 @@ async def test_trends_are_the_aggregates_of_all_tools_with_what_went_before(
     assert {name: row[name] for name in shared} == {name: aggregate[name] for name in shared}
     assert row.keys() - shared == {"aliases", "tickers", "change", "trend"}
     assert (row["aliases"], sum(row["trend"]["mentions"]), len(row["trend"]["mentions"])) == (["Quorvia DB"], 2, 14)
-    assert (await call("list_trends", "period=HOUR_1")).status == 400
+    refused = await call("list_trends", "period=HOUR_1")
+    assert (refused.status, "in steps of an hour" in refused.json["detail"]) == (400, True)
 
 
 async def test_a_movement_has_what_a_figure_is_made_of(app: Container, articles: list[str]) -> None:

@@ -304,6 +304,12 @@ async def test_a_browser_is_led_to_the_dashboard_and_a_program_to_the_contract(a
     assert is_browser(accept) == (target == "/api/dashboard")
 
 
+def test_a_field_that_some_endpoints_add_has_no_default() -> None:
+    tool = DOCUMENT["components"]["schemas"]["Tool"]["properties"]
+    assert tool["reanalysis_offered"]["type"] == "boolean"
+    assert "default" not in tool["reanalysis_offered"]
+
+
 def test_every_view_is_the_same_parameter() -> None:
     found = [
         each for _, _, operation in operations() for each in operation.get("parameters", ()) if each["name"] == "view"

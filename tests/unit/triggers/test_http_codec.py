@@ -193,10 +193,26 @@ def form(*fields: tuple[str, bytes], **headers: str) -> func.HttpRequest:
 
 def test_the_uploaded_bytes_are_the_body_or_the_one_file_of_a_form() -> None:
     assert uploaded(request(b"<opml/>", {"Content-Type": "text/xml"})) == b"<opml/>"
-    assert uploaded(form(("file", b"\x00\r\n--c"), ("other", b"x"))) == b"\x00\r\n--c"
-    for wrong in (form(), form(("other", b"x")), form(("file", b"x"), ("file", b"y"))):
+    assert uploaded(form(("file", b"\x00\r\n--c"))) == b"\x00\r\n--c"
+    for wrong in (form(), form(("file", b"x"), ("file", b"y"))):
         with pytest.raises(InvalidInput, match=r"^file: a form with one file in the field file"):
             uploaded(wrong)
+
+
+def test_another_field_of_a_form_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"^other: unknown: the only field is file, a file"):
+        uploaded(form(("file", b"x"), ("other", b"y")))
+    with pytest.raises(InvalidInput, match=r"^note: unknown"):
+        uploaded(text_field("note"))
+
+
+def test_a_file_without_a_name_is_a_file() -> None:
+    assert uploaded(text_field("file")) == "ä".encode()
+
+
+def text_field(name: str) -> func.HttpRequest:
+    body = f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\nä\r\n--b--\r\n'
+    return request(body.encode(), {"Content-Type": "multipart/form-data; boundary=b"})
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://app.example:8080", "http://x.app.example"])

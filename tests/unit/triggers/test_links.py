@@ -42,7 +42,7 @@ def test_the_collections_are_all_that_can_be_read_without_an_id() -> None:
     found = collections()
     assert {"tools", "feeds", "articles", "stories", "signals", "runs", "quarantine", "hosts"} <= found.keys()
     assert "history" not in found, "it needs the parameter `tools`"
-    outside = {"self", "openapi", "docs", "dashboard"}
+    outside = {"self", "openapi", "docs", "dashboard", "mcp"}
     assert [name for name, link in found.items() if name not in outside and not leads_somewhere(link)] == []
 
 

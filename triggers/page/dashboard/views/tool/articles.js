@@ -1,5 +1,5 @@
 // The articles of the chosen time: what each says of the tool, sentence by sentence, and what a person says to that.
-import { html, useEffect, useId, useMemo, useState } from "../../lib/dom.js";
+import { html, useEffect, useId, useState } from "../../lib/dom.js";
 import { api } from "../../lib/api.js";
 import { judge, muteSource } from "../../lib/corrections.js";
 import { dayAndClock, full, percent, signed, webUrl } from "../../lib/format.js";
@@ -11,6 +11,7 @@ import { Badge, Sentiment } from "../../components/badge.js";
 import { Select } from "../../components/choice.js";
 import { Icon } from "../../components/icons.js";
 import { Empty, Failure, Live, Skeleton } from "../../components/states.js";
+import { useFeedNames } from "./feed-names.js";
 import { Sources } from "./sources.js";
 
 const PAGE = 15;
@@ -22,10 +23,7 @@ export function Articles({ tool, since, until, sentiment, onSentiment }) {
   const [more, setMore] = useState([]);
   const [next, setNext] = useState(null);
   const [error, setError] = useState(null);
-  // Where nobody knows the publisher, the name of the feed says who published.
-  const isNameless = (first.data?.items ?? []).some((mention) => !mention.publisher && !mention.publisher_id);
-  const feeds = useLive(isNameless ? "feeds" : null, operations.feeds, 300);
-  const names = useMemo(() => new Map((feeds.data ?? []).map((feed) => [feed.feed_id, feed.source_name])), [feeds.data]);
+  const names = useFeedNames((first.data?.items ?? []).some((mention) => !mention.publisher && !mention.publisher_id));
   useEffect(() => {
     setMore([]);
     setNext(first.data?.next ?? null);

@@ -9,6 +9,7 @@ import { Change, Sentiment } from "../../components/badge.js";
 import { Icon } from "../../components/icons.js";
 import { Empty, Live } from "../../components/states.js";
 import { Headline } from "./articles.js";
+import { useFeedNames } from "./feed-names.js";
 
 export function Stories({ tool, movement }) {
   const there = movement.stories.filter((story) => story.mentions + story.unscored_mentions > 0).sort((a, b) => b.mentions - a.mentions);
@@ -51,6 +52,7 @@ function Story({ tool, story, others }) {
 
 function Members({ tool, eventId }) {
   const story = useLive(`story ${eventId}`, () => api.story(eventId));
+  const names = useFeedNames((story.data?.members ?? []).some((member) => !member.publisher_name));
   const [picked, setPicked] = useState([]);
   const pick = (member, wanted) => setPicked(wanted ? [...picked, member] : picked.filter((each) => each !== member));
   return html`
@@ -60,7 +62,7 @@ function Members({ tool, eventId }) {
           ${found.members.map((member) => html`
             <li key=${member.source_id}>
               ${found.members.length > 1 && html`<input type="checkbox" checked=${picked.includes(member.source_id)} aria-label=${t("story.split.pick", { headline: member.headline })} onChange=${(event) => pick(member.source_id, event.currentTarget.checked)} />`}
-              <div><${Headline} mention=${member} /><p class="quiet tiny meta"><span>${dayAndClock(member.published_at)}</span><span>${member.publisher_name ?? member.sources?.[0]}</span>${!member.reason && html`<span>${t("story.first")}</span>`}</p></div>
+              <div><${Headline} mention=${member} /><p class="quiet tiny meta"><span>${dayAndClock(member.published_at)}</span><span>${member.publisher_name ?? names.get(member.sources?.[0]) ?? member.sources?.[0]}</span>${!member.reason && html`<span>${t("story.first")}</span>`}</p></div>
             </li>
           `)}
         </ul>

@@ -38,7 +38,7 @@ TOOL_VIEW = tuple(
     f"dashboard/{name}.js"
     for name in (
         *("views/tool", "views/tool/articles", "views/tool/made_of", "views/tool/stories", "views/tool/why"),
-        *("lib/series", "lib/corrections", "lib/marks"),
+        *("lib/corrections", "lib/marks"),
     )
 )
 """What the view of a tool needs besides the modules that the page names for every view."""

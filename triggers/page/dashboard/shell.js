@@ -1,8 +1,9 @@
 // The frame around every view: navigation, state of the connection, settings, and the view that the URL names.
-import { html, useCallback, useEffect, useRef, useState } from "./lib/dom.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "./lib/dom.js";
 import { relative, timeZone } from "./lib/format.js";
 import { keep, key, onKeys } from "./lib/keys.js";
-import { newestRead, retryNow, useConnection, useNewestRead, useNow } from "./lib/live.js";
+import { newestRead, prime, retryNow, useConnection, useNewestRead, useNow } from "./lib/live.js";
+import { firstOf } from "./lib/questions.js";
 import { BASE, changed, href, isOwnClick, match, navigate, onNavigate, parse } from "./lib/router.js";
 import { t } from "./i18n/index.js";
 import { Dialogs } from "./components/dialog.js";
@@ -87,8 +88,8 @@ function View({ place, query, segments }) {
   const { view, params } = place;
   const [loaded, setLoaded] = useState(modules.get(view.id) ?? null);
   const [error, setError] = useState(null);
-  const load = () => {
-    setError(null);
+  useMemo(() => firstOf({ segments, query }).forEach((question) => prime(...question)), [segments.join("/")]);
+  const load = () =>
     view.load().then(
       (module) => {
         modules.set(view.id, module);
@@ -96,10 +97,8 @@ function View({ place, query, segments }) {
       },
       () => setError({ kind: "offline" }),
     );
-  };
-  useEffect(() => {
-    if (!loaded) load();
-  }, []);
+  // While it is drawn first, not after: an effect would wait for the frame of a skeleton.
+  useMemo(() => loaded ?? load(), []);
   useEffect(() => {
     if (!view.titled) document.title = `${t(`nav.${view.id}`)} · toolpulse`;
   }, [view]);
@@ -110,7 +109,11 @@ function View({ place, query, segments }) {
     },
     [segments.join("/"), loaded],
   );
-  if (error) return html`<${Failure} error=${error} retry=${load} />`;
+  const again = () => {
+    setError(null);
+    return load();
+  };
+  if (error) return html`<${Failure} error=${error} retry=${again} />`;
   if (!loaded) return html`<${Skeleton} lines=${8} />`;
   return html`<${loaded.default} params=${params} query=${{ ...loaded.DEFAULTS, ...query }} setQuery=${setQuery} />`;
 }

@@ -96,6 +96,16 @@ function start() {
   });
 }
 
+const isOld = (entry) => entry.data === undefined || Date.now() - entry.at > Math.min(entry.every || 30, 30) * 1000;
+
+/** Asks for data before a component uses them, as useLive would. */
+export function prime(key, load, every = 30) {
+  const entry = entryOf(key);
+  if (entry.users.size) return;
+  Object.assign(entry, { load, every });
+  if (isOld(entry)) reload(entry);
+}
+
 /**
  * The data under `key`: {data, error, loading, at, reload}. `data` stays while it is asked for again, and while that
  * fails. `load` may close over what `key` says, and nothing else. A null key asks for nothing.
@@ -109,7 +119,7 @@ export function useLive(key, load, every = 30) {
     const listener = () => redraw((count) => count + 1);
     Object.assign(entry, { load, every });
     entry.users.add(listener);
-    if (entry.data === undefined || Date.now() - entry.at > Math.min(every || 30, 30) * 1000) reload(entry);
+    if (isOld(entry)) reload(entry);
     else listener();
     return () => entry.users.delete(listener);
   }, [key]);

@@ -20,6 +20,21 @@ export function rangeOf(query, now) {
   return fitted(end - length, end, now);
 }
 
+/** The time that a person chose in the chart, if it is within the range; else null. */
+export function chosenIn(query, range) {
+  const [from, to] = [Date.parse(query.since), Date.parse(query.until)];
+  return from < to && from < range.to && to > range.from ? { from, to } : null;
+}
+
+/**
+ * What a time is compared with: "before", or a number of hours ago. Of a month, the month before is seldom kept: then the
+ * figure of a week ago is what people compare with.
+ */
+export const againstOf = (query, { from, to }) => query.against || (to - from > 20 * DAY ? "168" : "before");
+
+/** The present hour: the same until the hour is over, and so the keys of data that are named by it. */
+export const presentHour = () => Math.floor(Date.now() / HOUR) * HOUR + 1;
+
 /**
  * Whole steps, and how the API is asked for them: {from, to, step: length of a point, unit: "hour" or "day", factor}.
  * About 24 to 120 points; hours are kept for a month.

@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from "../lib/dom.js";
 import { api } from "../lib/api.js";
 import { number, percent, shortDay, dayAndClock, signed } from "../lib/format.js";
 import { refresh, useLive } from "../lib/live.js";
+import { OVERVIEW, PERIODS, periodOf, trends as trendsOf } from "../lib/questions.js";
 import { href } from "../lib/router.js";
 import { FILTERS, changeOf, grouped, matches, reachOf, shares, top } from "../lib/rows.js";
 import { t } from "../i18n/index.js";
@@ -16,15 +17,14 @@ import { Empty, Live, Skeleton } from "../components/states.js";
 import { Table, sorted } from "../components/table.js";
 import { note } from "../components/toast.js";
 
-export const DEFAULTS = { period: "DAY_7", sort: "-mentions", show: "all", group: "none", q: "", compare: "" };
-const PERIODS = ["HOUR_24", "DAY_7", "DAY_30"];
+export const DEFAULTS = OVERVIEW;
 const MOST_COMPARED = 6;
 
 const toolHref = (row, period) => href(["tools", row.tool_id], { period: period === "DAY_7" ? "" : period });
 
 export default function Overview({ query, setQuery }) {
-  const period = PERIODS.includes(query.period) ? query.period : DEFAULTS.period;
-  const trends = useLive(`trends ${period}`, () => api.trends(period));
+  const period = periodOf(query);
+  const trends = useLive(...trendsOf(period));
   return html`
     <div class="stack">
       <div class="toolbar page-head">

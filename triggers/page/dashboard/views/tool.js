@@ -1,11 +1,11 @@
 // One tool: its sentiment and mentions over time, and below, for the chosen time, what is behind them and why they moved.
 import { html, useEffect, useMemo } from "../lib/dom.js";
-import { api } from "../lib/api.js";
 import { day, dayAndClock, number, percent, shortDay, signed } from "../lib/format.js";
 import { useLive, useSteady } from "../lib/live.js";
 import { BASE } from "../lib/router.js";
-import { DAY, HOUR } from "../lib/scale.js";
-import { CACHED, MENTIONS_KEPT, RANGES, asked, gapsOf, rangeOf, together, zoomed } from "../lib/series.js";
+import { HOUR } from "../lib/scale.js";
+import { TOOL, aggregate as aggregateOf, cachedOf, history as historyOf, iso, movement as movementOf, tool as toolOf } from "../lib/questions.js";
+import { MENTIONS_KEPT, RANGES, againstOf, chosenIn, gapsOf, presentHour, rangeOf, together, zoomed } from "../lib/series.js";
 import { known, t } from "../i18n/index.js";
 import { Change, Limits, Sentiment } from "../components/badge.js";
 import { ChartOrTable, TimeChart } from "../components/chart.js";
@@ -17,12 +17,11 @@ import { MadeOf } from "./tool/made_of.js";
 import { Stories } from "./tool/stories.js";
 import { Why } from "./tool/why.js";
 
-export const DEFAULTS = { period: "DAY_7", from: "", to: "", since: "", until: "", show: "articles", sentiment: "", against: "" };
-
-const iso = (at) => new Date(at).toISOString().replace(".000Z", "Z");
+export const DEFAULTS = TOOL;
+const NOTHING = [null];
 
 export default function ToolView({ params, query, setQuery }) {
-  const tool = useLive(`tool ${params.tool}`, () => api.tool(params.tool), 60);
+  const tool = useLive(...toolOf(params.tool));
   return html`<${Live} of=${tool} skeleton=${html`<${Waiting} />`}>${(found) => html`<${Tool} key=${found.tool_id} tool=${found} query=${query} setQuery=${setQuery} />`}<//>`;
 }
 
@@ -43,14 +42,12 @@ function Tool({ tool, query, setQuery }) {
   useEffect(() => {
     document.title = `${tool.name} · toolpulse`;
   }, [tool.name]);
-  // The present hour, so that the key of the data is the same until the hour is over.
-  const now = Math.floor(Date.now() / HOUR) * HOUR + 1;
+  const now = presentHour();
   const range = useMemo(() => rangeOf(query, now), [query.period, query.from, query.to, now]);
   const isNamed = !query.from;
-  const key = `tool ${tool.tool_id} ${range.from} ${range.to} ${range.unit}`;
-  const { live: history, beside: shown } = useSteady(useLive(`${key} history`, () => api.history(tool.tool_id, asked(range, now))), range);
-  const isCached = isNamed && CACHED.includes(query.period);
-  const aggregate = useLive(isCached ? `tool ${tool.tool_id} ${query.period} aggregate` : null, () => api.sentiment(tool.tool_id, query.period));
+  const { live: history, beside: shown } = useSteady(useLive(...historyOf(tool.tool_id, range, now)), range);
+  const cached = cachedOf(query);
+  const aggregate = useLive(...(cached ? aggregateOf(tool.tool_id, cached) : NOTHING));
   const zoom = (how) => {
     const next = zoomed(range, how, now);
     setQuery({ from: next ? iso(next.from) : "", to: next ? iso(next.to) : "", since: "", until: "" });
@@ -69,18 +66,13 @@ function Tool({ tool, query, setQuery }) {
       </div>
       <${Live} of=${history} skeleton=${html`<${FiguresWaiting} />`}>
         ${(found) => html`
-          <${Figures} figure=${(isCached && aggregate.data) || found.total} change=${found.change} complete=${found} />
+          <${Figures} figure=${(cached && aggregate.data) || found.total} change=${found.change} complete=${found} />
           <${Chart} tool=${tool} history=${found} range=${shown} chosen=${chosen} choose=${choose} zoom=${zoom} />
         `}
       <//>
       <${Behind} tool=${tool} range=${range} chosen=${chosen} choose=${choose} zoom=${zoom} query=${query} setQuery=${setQuery} now=${now} />
     </div>
   `;
-}
-
-function chosenIn(query, range) {
-  const [from, to] = [Date.parse(query.since), Date.parse(query.until)];
-  return from < to && from < range.to && to > range.from ? { from, to } : null;
 }
 
 function Figures({ figure, change, complete }) {
@@ -148,14 +140,12 @@ function Chart({ tool, history, range, chosen, choose, zoom }) {
 
 /** Everything below the chart is of the chosen time, or of the whole time that is shown. */
 function Behind({ tool, range, chosen, choose, zoom, query, setQuery, now }) {
-  const { from, to } = chosen ?? range;
+  const time = chosen ?? range;
+  const { from, to } = time;
   const when = to - from < 3 * 24 * HOUR ? dayAndClock : shortDay;
   const isKept = from >= now - MENTIONS_KEPT;
-  // Of a month, the month before is seldom kept: then the figure of a week ago is what people compare with.
-  const against = query.against || (to - from > 20 * DAY ? "168" : "before");
-  const key = `tool ${tool.tool_id} ${from} ${to} ${against}`;
-  const hours = against === "before" ? null : against;
-  const { live: movement } = useSteady(useLive(isKept ? `${key} movement` : null, () => api.movement(tool.tool_id, iso(from), iso(to), hours)));
+  const against = againstOf(query, time);
+  const { live: movement } = useSteady(useLive(...(isKept ? movementOf(tool.tool_id, time, against) : NOTHING)));
   return html`
     <div class="selection" role="status">
       ${chosen

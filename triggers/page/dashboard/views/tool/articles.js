@@ -6,6 +6,7 @@ import { dayAndClock, full, percent, signed, webUrl } from "../../lib/format.js"
 import { useLive } from "../../lib/live.js";
 import { pieces } from "../../lib/marks.js";
 import { operations } from "../../lib/operations.js";
+import { ARTICLES as PAGE, mentions as mentionsOf } from "../../lib/questions.js";
 import { t } from "../../i18n/index.js";
 import { Badge, Sentiment } from "../../components/badge.js";
 import { Select } from "../../components/choice.js";
@@ -14,12 +15,10 @@ import { Empty, Failure, Live, Skeleton } from "../../components/states.js";
 import { useFeedNames } from "./feed-names.js";
 import { Sources } from "./sources.js";
 
-const PAGE = 15;
 const SAID = ["", "positive", "neutral", "negative", "unscored"];
 
 export function Articles({ tool, since, until, sentiment, onSentiment }) {
-  const key = `tool ${tool.tool_id} ${since} ${until} mentions ${sentiment}`;
-  const first = useLive(key, () => api.mentions(tool.tool_id, { since, until, sentiment, limit: PAGE }));
+  const first = useLive(...mentionsOf(tool.tool_id, since, until, sentiment));
   const [more, setMore] = useState([]);
   const [next, setNext] = useState(null);
   const [error, setError] = useState(null);

@@ -37,8 +37,8 @@ SECURITY = {
 TOOL_VIEW = tuple(
     f"dashboard/{name}.js"
     for name in (
-        *("views/tool", "views/tool/articles", "views/tool/made_of", "views/tool/stories", "views/tool/why"),
-        *("lib/corrections", "lib/marks"),
+        *("views/tool", "views/tool/articles", "views/tool/made_of", "views/tool/sources"),
+        *("views/tool/stories", "views/tool/why", "lib/corrections", "lib/marks", "lib/operations"),
     )
 )
 """What the view of a tool needs besides the modules that the page names for every view."""

@@ -37,7 +37,7 @@ SECURITY = {
 TOOL_VIEW = tuple(
     f"dashboard/{name}.js"
     for name in (
-        *("views/tool", "views/tool/articles", "views/tool/made_of", "views/tool/sources"),
+        *("views/tool", "views/tool/articles", "views/tool/feed-names", "views/tool/made_of", "views/tool/sources"),
         *("views/tool/stories", "views/tool/why", "lib/corrections", "lib/marks", "lib/operations"),
     )
 )

@@ -83,7 +83,7 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
         items=_with_account(document.items, site_url),
         site_url=site_url,
         moved_to=_new_url(head),
-        hub=hub_in_document(head, base_url),
+        hub=collected.hub or hub_in_document(head, base_url),
         freshness=_freshness(head.lower()),
     )
 

@@ -1,5 +1,5 @@
 """The WebSub hub that a feed names, and the topic under which that hub knows the feed: from links in the feed document
-before its first entry, or from HTTP Link headers. Pure.
+before its first entry, from the fields of JSON Feed, or from HTTP Link headers. Pure.
 
 Of several hubs the first counts. Without a link to itself the feed has no topic, and its hub is of no use.
 """
@@ -30,7 +30,7 @@ def hub_in_document(head: bytes, base: str) -> Hub | None:
     if b"hub" not in head:
         return None
     links = (_attributes(found[1]) for _, found in zip(range(MOST_LINKS), _LINK.finditer(head), strict=False))
-    return _hub(((each.get("rel", ""), each.get("href", "")) for each in links), base)
+    return hub_in_links(((each.get("rel", ""), each.get("href", "")) for each in links), base)
 
 
 def hub_in_headers(link: str | None, base: str) -> Hub | None:
@@ -38,7 +38,7 @@ def hub_in_headers(link: str | None, base: str) -> Hub | None:
     if link is None or "hub" not in link:
         return None
     found = (each for _, each in zip(range(MOST_LINKS), _HEADER_LINK.finditer(link), strict=False))
-    return _hub(((_rel(each[2]), each[1]) for each in found), base)
+    return hub_in_links(((_rel(each[2]), each[1]) for each in found), base)
 
 
 def _attributes(text: bytes) -> dict[str, str]:
@@ -51,7 +51,8 @@ def _rel(parameters: str) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
-def _hub(links: Iterable[tuple[str, str]], base: str) -> Hub | None:
+def hub_in_links(links: Iterable[tuple[str, str]], base: str) -> Hub | None:
+    """`links` are pairs of the relation and the URL."""
     first: dict[str, str] = {}
     for rel, url in _web_links(links, base):
         first.setdefault(rel, url)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from models.raw_item import Hub
@@ -23,6 +25,36 @@ def test_a_feed_document_names_its_hub_and_itself(document: str) -> None:
     parsed = parse(document.encode(), BASE)
     assert parsed.hub == HUB
     assert len(parsed.items) == 1
+
+
+JSON = {
+    "version": "https://jsonfeed.org/version/1.1",
+    "title": "T",
+    "feed_url": "https://news.example/feed.xml",
+    "hubs": [{"type": "rssCloud", "url": "https://cloud.example/"}, {"type": "WebSub", "url": "https://hub.example/"}],
+    "items": [{"id": "1", "url": "https://news.example/1", "title": "One"}],
+}
+
+
+def test_a_json_feed_names_its_hub_of_websub_and_itself() -> None:
+    parsed = parse(json.dumps(JSON).encode(), BASE)
+    assert (parsed.hub, len(parsed.items)) == (HUB, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hubs": None},
+        {"hubs": ["https://hub.example/"]},
+        {"hubs": [{"type": "rssCloud", "url": "https://hub.example/"}]},
+        {"hubs": [{"type": "WebSub", "url": "ftp://hub.example/"}]},
+        {"hubs": [{"type": "WebSub"}]},
+        {"feed_url": None},
+    ],
+)
+def test_a_json_feed_without_a_usable_hub_has_none(change: dict[str, object]) -> None:
+    parsed = parse(json.dumps({**JSON, **change}).encode(), BASE)
+    assert (parsed.hub, len(parsed.items)) == (None, 1)
 
 
 @pytest.mark.parametrize(

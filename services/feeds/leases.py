@@ -19,6 +19,7 @@ from typing import Any, cast
 from models.errors import ChangedMeanwhile
 from models.feed import Feed, FeedAttemptDocument, FeedDocument
 from models.values import format_time, is_ahead, is_over, parse_time
+from services.feeds.websub import after_push
 from services.logs import log_event
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
 from services.store.containers import FEEDS
@@ -51,9 +52,6 @@ _DISABLING = frozenset(
 )
 """Fields that belong together: if a person disabled or enabled the feed meanwhile, all are as that person's change left
 them."""
-
-_OURS = ("current_attempt", "feed_url", "last_fetch_time")
-"""A worker that finds another value in one of these has lost the feed to another attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +107,15 @@ class Leases:
         """Stores the lease for WORK_LEASE; None if another attempt has had the feed meanwhile, or the feed is gone.
         Changes that a person made to the feed meanwhile are kept."""
         for _ in range(TRIES):
-            wanted = _leased(lease, self._clock())
+            # As a person's change writes the feed: a field that only looks different then would count as changed.
+            wanted = Feed.from_document(_leased(lease, self._clock())).to_document()
             try:
-                stored = await self._store.replace(FEEDS.name, without_nulls(wanted), lease.document["_etag"])
+                stored = await self._store.replace(FEEDS.name, wanted, lease.document["_etag"])
             except ChangedMeanwhile:
                 fresh = await self._store.read(FEEDS.name, lease.feed.feed_id, Feed.ID)
                 if fresh is None:
                     return None
-                if any(fresh.get(name) != lease.document.get(name) for name in _OURS):
+                if _ours(fresh) != _ours(lease.document):
                     return AtWork(lease.feed.feed_id) if fresh.get("claim_id") == lease.run_id else None
                 again = cast(FeedDocument, fresh)
                 begun = _begun(again, lease.run_id, lease.attempt_no, lease.task_name, lease.started_at)
@@ -171,7 +170,7 @@ class Leases:
                 return False
             if all(fresh.get(name) == value for name, value in wanted.items()):
                 return True  # it was saved, and the response was lost
-            if any(fresh.get(name) != lease.document.get(name) for name in _OURS):
+            if _ours(fresh) != _ours(lease.document):
                 return False
             merged = _merged(wanted, lease.document, fresh)
             try:
@@ -267,7 +266,24 @@ def _merged(wanted: Document, before: FeedDocument, fresh: Document) -> Document
     theirs = {name for name in before.keys() | fresh.keys() if before.get(name) != fresh.get(name)}
     if theirs & {"enabled", "disabled_by"}:
         theirs |= _DISABLING
-    return without_nulls({**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}})
+    merged = {**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}}
+    if "websub" in theirs and "next_fetch_time" not in theirs:
+        merged["next_fetch_time"] = _after_push(merged)
+    return without_nulls(merged)
+
+
+def _after_push(feed: Document) -> str:
+    """When the feed is due: soon, if the hub has pushed while it was fetched. A feed that fails keeps its schedule."""
+    pushed, due, fetched = (feed.get("websub") or {}).get("last_push"), feed["next_fetch_time"], feed["last_fetch_time"]
+    if pushed is None or fetched is None or feed.get("consecutive_errors") or feed.get("retry_after_until"):
+        return str(due)
+    return format_time(after_push(parse_time(pushed), parse_time(due), parse_time(fetched)))
+
+
+def _ours(feed: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A worker that finds another value here has lost the feed to another attempt."""
+    attempt = feed.get("current_attempt") or {}
+    return attempt.get("run_id"), attempt.get("attempt_no"), feed.get("feed_url"), feed.get("last_fetch_time")
 
 
 def without_nulls(document: Mapping[str, Any]) -> Document:

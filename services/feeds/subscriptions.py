@@ -111,15 +111,15 @@ class Subscriptions:
         for _ in range(_TRIES):
             after = pushed(feed, self._clock()) if feed is not None else None
             if feed is None or after is None:
-                break
+                return True
             try:
                 await self._store.replace(FEEDS.name, after.to_document(), feed.stored_etag or "")
             except ChangedMeanwhile:
                 feed, _ = await self._read(feed_id)
                 continue
             log_event(log, logging.INFO, "websub_pushed", feed_id=feed_id)
-            break
-        return True
+            return True
+        raise ChangedMeanwhile(f"feed {feed_id} keeps changing")  # the hub pushes again
 
     async def _work(self, feed_id: str) -> bool:
         """Whether the hub was asked."""

@@ -33,6 +33,8 @@ UNANSWERED_AFTER = 2
 
 PUSH_GAP = timedelta(seconds=30)
 """At least so long after a fetch, a push has the feed fetched again: pushes cannot have it fetched faster."""
+NOTED_AGAIN = timedelta(seconds=5)
+"""Pushes to a feed that is due already are noted at most so often."""
 FRESH_PUSH = timedelta(minutes=10)
 CHECKED_AGAIN = timedelta(minutes=2)
 """A fetch that finds nothing so soon after a push may have met an older copy of the feed: the feed is due again."""
@@ -176,7 +178,7 @@ def pushed(feed: Feed, now: datetime) -> Feed | None:
     waits = feed.consecutive_errors > 0 or (feed.retry_after_until is not None and feed.retry_after_until > now)
     soon = now if feed.last_fetch_time is None else max(now, feed.last_fetch_time + PUSH_GAP)
     due = feed.next_fetch_time if waits else min(feed.next_fetch_time, soon)
-    if websub.last_push is not None and now - websub.last_push < PUSH_GAP and due == feed.next_fetch_time:
+    if websub.last_push is not None and now - websub.last_push < NOTED_AGAIN and due == feed.next_fetch_time:
         return None
     return feed.changed(now, websub=websub.model_copy(update={"last_push": now}), next_fetch_time=due)
 
@@ -194,12 +196,26 @@ def after_poll(
 
 
 def slowed(websub: FeedWebSub | None, next_fetch_time: datetime, new_articles: int, now: datetime) -> datetime:
-    """The next fetch of a feed whose own rhythm would have it fetched at `next_fetch_time`."""
+    """The next fetch of a feed, fetched at `now`, whose own rhythm would have it fetched at `next_fetch_time`."""
     if websub is None or websub.last_push is None:
         return next_fetch_time
+    return after_push(websub.last_push, _slowed(websub, websub.last_push, next_fetch_time, new_articles, now), now)
+
+
+def after_push(last_push: datetime, next_fetch_time: datetime, fetched_at: datetime) -> datetime:
+    """The next fetch: soon, if a push came during the fetch that began at `fetched_at`, or right before it. The hub may
+    have told of something that this fetch did not see, and a push right after another one is not noted."""
+    if last_push <= fetched_at - NOTED_AGAIN:
+        return next_fetch_time
+    return min(next_fetch_time, fetched_at + PUSH_GAP)
+
+
+def _slowed(
+    websub: FeedWebSub, last_push: datetime, next_fetch_time: datetime, new_articles: int, now: datetime
+) -> datetime:
     if websub.lease_ends is None or websub.lease_ends <= now:
         return next_fetch_time
-    if now - websub.last_push < FRESH_PUSH and not new_articles:
+    if now - last_push < FRESH_PUSH and not new_articles:
         return min(next_fetch_time, now + CHECKED_AGAIN)
     if websub.missed_at is not None and now - websub.missed_at < DISTRUSTED:
         return next_fetch_time

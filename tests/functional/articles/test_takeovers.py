@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
@@ -13,8 +15,9 @@ from models.errors import Unavailable
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
-from services.ports import BatchOutcome, Operation
+from services.ports import BatchOutcome, Operation, Store
 from services.store.containers import ARTICLES, FEEDS
+from tests.failing_stores import Interrupted
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import Item, SettableClock, World, item
@@ -176,3 +179,25 @@ async def test_an_outage_of_the_store_counts_as_no_death_of_a_worker(world: Worl
     await world.new_worker().ingestion.ingest(message, 9)
     feed = await world.feed("a")
     assert (feed.enabled, feed.total_articles_fetched, feed.consecutive_errors) == (True, 1, 0)
+
+
+async def test_a_persons_change_at_any_operation_of_an_attempt_stays_and_so_does_what_the_attempt_saves(
+    world: World,
+) -> None:
+    """The attempt has the lease of the feed, which the change writes too, and keeps it."""
+    registry = FeedRegistry(world.store, world.clock)
+    for number in itertools.count():
+        name = f"feed{number}"
+        await world.add_feed(name, [item(number)])
+        (batch,) = await world.claimed(name)
+
+        async def change(name: str = name) -> None:
+            await registry.change(name, {"priority": 7.0})
+
+        interrupted = Interrupted(world.store, number, change)
+        await world.new_worker(cast("Store", interrupted)).ingestion.ingest(batch)
+        if not interrupted.has_acted:
+            break
+        feed = await world.feed(name)
+        assert (feed.priority_score, feed.total_articles_fetched, feed.current_attempt) == (7.0, 1, None), number
+    assert number > 10

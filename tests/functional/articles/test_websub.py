@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import itertools
 from collections.abc import Callable
 from datetime import timedelta
+from typing import cast
 from urllib.parse import parse_qsl
 
 import pytest
@@ -13,9 +16,10 @@ import pytest
 from models.websub import FeedSubscription
 from services.feeds.registry import FeedRegistry
 from services.feeds.subscriptions import Subscriptions
-from services.feeds.websub import Verification
+from services.feeds.websub import PUSH_GAP, Verification
 from services.ports import Store
 from services.store.containers import FEEDS
+from tests.failing_stores import Interrupted
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.articles.world import World, item, rss
 
@@ -134,9 +138,6 @@ async def test_a_push_during_an_attempt_has_the_feed_fetched_again(world: World)
     async def fetch(request: object) -> object:
         nonlocal pushes
         pushes += 1
-        import hashlib
-        import hmac
-
         digest = hmac.new(stored.secret.encode(), b"", hashlib.sha256).hexdigest()
         assert await app.push(stored.token, b"", f"sha256={digest}")
         return await original(request)  # type: ignore[arg-type]
@@ -148,6 +149,38 @@ async def test_a_push_during_an_attempt_has_the_feed_fetched_again(world: World)
     assert after.websub is not None
     assert after.websub.last_push is not None
     assert after.next_fetch_time <= world.clock.now + timedelta(seconds=30)
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+async def test_a_push_at_any_operation_of_an_attempt_at_a_due_feed_has_it_fetched_again(
+    world: World, is_new: bool
+) -> None:
+    """The feed is due already, so that the push changes no time. With new articles, the next fetch would be late."""
+    await naming(world)
+    app = subscriptions(world, Hub())
+    await app.work()
+    stored = await known(world)
+    assert stored is not None
+    digest = hmac.new(stored.secret.encode(), b"", hashlib.sha256).hexdigest()
+
+    async def push() -> None:
+        assert await app.push(stored.token, b"", f"sha256={digest}")
+
+    for number in itertools.count():
+        world.clock.forward(hours=20)
+        if is_new:
+            body = rss([item(each) for each in range(number + 2)], "NOTE").replace(b"NOTE", LINKS.encode())
+            world.shelf.pages["https://feed.example/feed"].body = body
+        interrupted = Interrupted(world.store, number, push)
+        worker = world.new_worker(cast("Store", interrupted))
+        for batch in await worker.claims.claim_due(world.clock.now):
+            await worker.ingestion.ingest(batch)
+        if not interrupted.has_acted:
+            break
+        after = await world.feed("feed")
+        assert after.last_fetch_time == world.clock.now, number
+        assert after.next_fetch_time <= world.clock.now + PUSH_GAP, number
+    assert number > 12
 
 
 async def test_without_a_public_address_no_hub_is_asked(world: World) -> None:

@@ -269,7 +269,8 @@ def test_a_push_makes_the_feed_due_but_not_sooner_after_a_fetch_than_the_gap() -
     just = pushed(feed(**late, last_fetch_time=NOW - timedelta(seconds=10)), NOW)
     assert just is not None
     assert just.next_fetch_time == NOW - timedelta(seconds=10) + PUSH_GAP
-    assert pushed(just, NOW + timedelta(seconds=5)) is None
+    assert pushed(just, NOW + timedelta(seconds=4)) is None
+    assert pushed(just, NOW + timedelta(seconds=5)) is not None
 
 
 def test_a_push_does_not_hurry_a_feed_that_fails_or_waits() -> None:
@@ -303,6 +304,13 @@ def test_a_fetch_that_finds_nothing_after_a_push_is_soon_repeated() -> None:
     assert wait(fresh, 15) == 2
     assert wait(fresh, 1) == 1
     assert wait(fresh, 5, new=3) == 20
+
+
+def test_after_a_push_during_a_fetch_or_right_before_it_the_feed_is_fetched_again() -> None:
+    """Also if the fetch found something: the push may have told of something else."""
+    for seconds, minutes in ((-5, 20), (-4, 0.5), (3, 0.5)):
+        fresh = shown(state="active", lease_ends=NOW + DAY, last_push=NOW + timedelta(seconds=seconds))
+        assert wait(fresh, 5, new=3) == minutes
 
 
 def test_a_hub_that_missed_an_article_is_noticed() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from models.timeline import (
     MOST_ROWS,
@@ -30,6 +30,8 @@ from services.figures.window_breadth import (
 from services.parse.publisher_id import counted_publisher
 from services.ports import Document, Operation, Upsert
 
+_T = TypeVar("_T")
+_name = itemgetter(0)
 _place = itemgetter(0, 1)
 """The minute and the story of a row."""
 
@@ -67,11 +69,18 @@ class RowCount:
         if self.count > MOST_ROWS:
             return None
         return {
-            publisher: {
-                source: sorted(of_source.values(), key=_place) for source, of_source in sorted(by_source.items())
-            }
-            for publisher, by_source in sorted(self.found.items())
+            publisher: {source: _sorted_rows(of_source) for source, of_source in _sorted(by_source)}
+            for publisher, by_source in _sorted(self.found)
         }
+
+
+def _sorted(found: Mapping[str, _T]) -> Iterable[tuple[str, _T]]:
+    # Most hours of most tools have one mention: sorting them would take a third of the time of `rows`.
+    return sorted(found.items(), key=_name) if len(found) > 1 else found.items()
+
+
+def _sorted_rows(found: Mapping[tuple[int, str], list[Any]]) -> list[list[Any]]:
+    return sorted(found.values(), key=_place) if len(found) > 1 else list(found.values())
 
 
 @dataclass(slots=True)

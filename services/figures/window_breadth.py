@@ -242,7 +242,8 @@ def _delta(edges: tuple[Edges, Edges], changes: RowChanges) -> _Delta:
     changed: dict[tuple[int, ...], _Changed] = {}
     for hour in {*changes.before, *changes.after}:
         was, has = changes.before.get(hour), changes.after.get(hour)
-        periods_before, periods_after = whole_in(edges[0], hour), whole_in(edges[1], hour)
+        periods_before = whole_in(edges[0], hour)
+        periods_after = periods_before if edges[0] is edges[1] else whole_in(edges[1], hour)
         if was is has and periods_before == periods_after:
             continue
         for rows, periods, sign in ((was, periods_before, -1), (has, periods_after, 1)):

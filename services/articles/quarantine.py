@@ -206,15 +206,21 @@ class Quarantine:
                 raise InvalidInput("decision", f"one of {', '.join(item.decisions)}")
             if item.decided is None:
                 item = item.reviewed(self._clock(), decision, author, reason)
+                batch = await self._batch_of(item)
                 try:
                     stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
                 except ChangedMeanwhile:
+                    if batch is not None:
+                        await self._engine.withdraw(batch.run_id)
                     continue
                 item = QuarantineItem.from_document(stored)
-            elif item.decided != decision or item.reviewed_by not in (None, author):
+                await self._forget_dropped(item)
+                return Reviewed(item, batch)
+            if item.decided != decision or item.reviewed_by not in (None, author):
                 by = f" by {item.reviewed_by}" if item.reviewed_by else ""
                 raise Conflict(f"quarantine item {quarantine_id} was reviewed already{by}: {item.decided}")
-            return Reviewed(item, await self._consequence(item))
+            await self._forget_dropped(item)
+            return Reviewed(item, await self._batch_of(item))
         raise ChangedMeanwhile(f"quarantine item {quarantine_id} keeps changing: try again")
 
     async def get(self, quarantine_id: str) -> QuarantineItem:
@@ -226,13 +232,14 @@ class Quarantine:
             raise NotFound(f"quarantine: there is nothing with the id {quarantine_id!r}")
         return QuarantineItem.from_document(found)
 
-    async def _consequence(self, item: QuarantineItem) -> IngestMessage | None:
-        """Drops a batch, or gives a released one a run of its own. The run is stored before its message is sent, so
-        that a lost message is noticed."""
-        if item.kind != "BATCH" or item.released_at is not None:
-            return None
-        if item.manual_review_status == "CLEARED_TERMINAL":
-            await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)
+    async def _batch_of(self, item: QuarantineItem) -> IngestMessage | None:
+        """The message of a batch that is released, with a run of its own. The run is stored before the review: if this
+        process dies in between, the run finds nothing to ingest; if it dies afterwards, the run is overdue."""
+        if item.kind != "BATCH" or not item.waits_for_ingestion:
             return None
         run = await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})
         return IngestMessage(run.run_id, quarantine_id=item.quarantine_id)
+
+    async def _forget_dropped(self, item: QuarantineItem) -> None:
+        if item.kind == "BATCH" and item.released_at is None and item.manual_review_status == "CLEARED_TERMINAL":
+            await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)

@@ -1,12 +1,14 @@
 """Messages that were lost after a write are sent again, within limits."""
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
 
 from models.errors import ChangedMeanwhile
 from services.articles.backlog import BacklogReader
+from services.articles.quarantine import Quarantine
 from services.documents.overdue import OverdueDocuments
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
@@ -19,6 +21,7 @@ from services.store.containers import ARTICLES
 from services.stories.announcing import GroupingAnnouncer
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
 from tests.builders import MemoryArchive
+from tests.failing_stores import Crash, mortal
 from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
 
@@ -139,6 +142,25 @@ async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: Wo
     assert (await upkeep.run()).batches == (lost,)
     await world.worker.ingestion.ingest(lost)
     assert (await upkeep.run()).batches == ()
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2])
+async def test_a_batch_whose_review_died_at_any_write_is_ingested_if_the_review_was_stored(
+    world: World, writes: int
+) -> None:
+    """Nobody reviews it a second time."""
+    quarantined = await flooded(world)
+    dying = mortal(world.store, writes)
+    review = Quarantine(dying, world.new_worker(dying).engine, world.clock)
+    with suppress(Crash):
+        await review.review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
+    world.clock.forward(minutes=6)
+    world.worker.queues.waiting_since[INGEST_FEEDS] = world.clock.now
+    for batch in (await upkeep_of(world).run()).batches:
+        await world.worker.ingestion.ingest(batch)
+    item = await quarantined_batch(world)
+    assert (item.decided is not None, item.released_at is not None) == (writes == 2, writes == 2)
+    assert (await upkeep_of(world).run()).batches == ()
 
 
 async def test_a_released_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:

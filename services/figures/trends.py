@@ -34,6 +34,8 @@ log = logging.getLogger("toolpulse.cache")
 
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
+"""From when on the hours of the shorter periods are known: a timeline has twice their length."""
 STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "HOUR_24": (24, _HOUR),
     "DAY_7": (14, 12 * _HOUR),
@@ -197,7 +199,7 @@ class Trends:
     ) -> list[Past | None]:
         """None for a tool whose timeline cannot be read."""
         progress = await self._progress() if _is_long(period) else None
-        since = known_from(progress, now)
+        since = known_from(progress, now) if _is_long(period) else _ALWAYS
         found = {
             entry.tool_id: past
             for entry in entries
@@ -206,7 +208,7 @@ class Trends:
         left = [entry for entry in entries if entry.tool_id not in found]
         timelines = await self.store.read_many(CATALOG.name, [(entry.tool_id, Timeline.ID) for entry in left])
         frozen: Sequence[Document | None] = [None] * len(left)
-        if since < _whole_hour(now) - KEPT:
+        if _is_long(period) and since < _whole_hour(now) - KEPT:
             frozen = await self.store.read_many(CATALOG.name, [(entry.tool_id, FrozenHours.ID) for entry in left])
         until = "" if progress is None or progress.frozen_until is None else progress.frozen_until.replace("-", "")
         documents = cast("Sequence[TimelineDocument | None]", timelines)

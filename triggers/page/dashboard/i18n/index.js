@@ -27,6 +27,7 @@ export function t(name, values = {}) {
   let text = messages[name];
   if (text === undefined) return name;
   if (typeof text === "object") text = text[plural.select(values.count ?? 0)] ?? text.other;
+  if (!text.includes("{")) return text;
   return text.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
 }
 

@@ -27,7 +27,7 @@ from services.logs import log_event
 from services.mentions.messages import MOST_ARTICLES, article_messages
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter, WriteReport, is_analysed
-from services.ports import Clock, Query, Replace, Store, Where
+from services.ports import Clock, Document, Query, Replace, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import LAST_DELIVERY
 
@@ -126,8 +126,8 @@ class AnalysisHandler:
             removed=report.removed,
             failed=len(report.failed),
         )
-        for source_id in report.permanent:
-            await self._note_failure(source_id, report.failed[source_id], last=True, permanent=True)
+        for source_id, article in report.permanent.items():
+            await self._note_failure(source_id, report.failed[source_id], last=True, permanent=article)
         return report
 
     async def retry_errors(self, now: datetime) -> list[str]:
@@ -159,15 +159,20 @@ class AnalysisHandler:
         replaced = await self._replace(after)
         return [each["source_id"] for each, is_replaced in zip(after, replaced, strict=True) if is_replaced]
 
-    async def _note_failure(self, source_id: str, why: str | None, *, last: bool, permanent: bool = False) -> None:
+    async def _note_failure(
+        self, source_id: str, why: str | None, *, last: bool, permanent: Article | None = None
+    ) -> None:
         """Counts the attempt; after the `last` of a message, the article becomes an error, and keeps the scores and
-        mentions that it has. An article that another message has had analysed meanwhile stays as it is."""
+        mentions that it has. An article that another message has had analysed meanwhile stays as it is; and so does one
+        that changed since it was `permanent`: another try is due."""
         for _ in range(_TRIES):
             document = await self._store.read(ARTICLES.name, source_id, Article.ID)
             if document is None or document.get("deleted_at") or is_analysed(document):
                 return
+            if permanent is not None and _words_of(document) != _words_of(permanent.to_document()):
+                return
             after = cast("ArticleDocument", document)
-            attempts = MOST_ATTEMPTS if permanent else (after.get("analysis_attempts") or 0) + 1
+            attempts = MOST_ATTEMPTS if permanent is not None else (after.get("analysis_attempts") or 0) + 1
             after["analysis_attempts"] = attempts
             after["last_error_fingerprint"] = why or after.get("last_error_fingerprint") or fingerprint("process died")
             if last:
@@ -185,3 +190,8 @@ class AnalysisHandler:
         that its model cannot read is written too."""
         batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in articles]
         return [isinstance(outcome, list) for outcome in await self._store.batch_many(ARTICLES.name, batches)]
+
+
+def _words_of(article: Document) -> tuple[object, object]:
+    """What names the words that are judged."""
+    return article["canonical"].get("revision"), article.get("full_text")

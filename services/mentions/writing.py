@@ -71,14 +71,14 @@ Invalidate = Callable[[Collection[str]], Awaitable[None]]
 
 @dataclass(slots=True)
 class WriteReport:
-    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent` would fail at
-    every further try. `due_since` is since when the analyses that are done were due. `written` and `removed` count
-    mentions."""
+    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent`, as they were
+    read, would fail at every further try. `due_since` is since when the analyses that are done were due. `written` and
+    `removed` count mentions."""
 
     done: set[str] = field(default_factory=set)
     due_since: list[datetime] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    permanent: set[str] = field(default_factory=set)
+    permanent: dict[str, Article] = field(default_factory=dict)
     written: int = 0
     removed: int = 0
 
@@ -278,7 +278,7 @@ class MentionWriter:
         for each in analyses:
             if each.scores is not None and isinstance(each.scores.article, NotJudged):
                 report.failed[each.source_id] = fingerprint(each.scores.article.reason)
-                report.permanent.add(each.source_id)
+                report.permanent[each.source_id] = each.article
         return report.not_failed(analyses)
 
     async def _with_stored_mentions(

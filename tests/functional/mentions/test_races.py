@@ -236,6 +236,20 @@ async def test_an_alias_that_is_added_and_applied_meanwhile_is_found(world: Worl
         assert await news.sentiment(number) == "positive", number
 
 
+async def test_an_edit_of_an_article_that_cannot_be_judged_stays_due(world: World) -> None:
+    """Its message may be lost: then the stored article is all that says so."""
+    quorvia = await world.tool("Quorvia")
+    articles = [await world.article(number + 1, "Quorvia is cursed") for number in range(MOST_CALLS)]
+
+    async def analyse(worker: Worker, number: int) -> None:
+        await worker.analysis.handle([articles[number]])
+
+    async for number in interrupted(world, analyse, lambda number: world.edit(articles[number], "Quorvia is good")):
+        if (await world.read(articles[number])).analysis_due_since is not None:
+            await world.delivered([articles[number]])
+        assert (await world.mentions(quorvia))[articles[number]].sentiment == "positive", number
+
+
 @pytest.mark.parametrize("analysed", [False, True])
 async def test_a_recount_meanwhile_misses_no_mention(world: World, analysed: bool) -> None:
     news = Newsroom(world)

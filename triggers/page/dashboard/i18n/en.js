@@ -447,7 +447,7 @@ export default {
   "overview.tile.reliable": "Reliable figures",
   "overview.tile.of": "{n} of {all}",
   "overview.tile.none": "None",
-  "overview.change.none": "There is nothing to compare with: the period before is not kept by the hour, or the tool was not watched then.",
+  "overview.change.none": "There is nothing to compare with: the tool was not watched in the period before. A month is compared once the app has run for 60 days.",
   "overview.change.title": "{before} in the period before",
   "overview.empty": "No tools are watched yet",
   "overview.empty.text": "Name a tool, and the articles of the last 30 days are searched for it. New ones are, too, as they come.",

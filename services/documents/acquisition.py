@@ -295,14 +295,20 @@ class Acquisition:
             source_id=document.source_id,
             data_product_id=document.data_product_id,
         )
-        try:
-            await self.store.create(LOCATORS.name, alias.to_document())
-        except Conflict:
+        key, known = document_key(document.locator_identity), None
+        for _ in range(_TRIES):
+            try:
+                if known is None:
+                    await self.store.create(LOCATORS.name, alias.to_document())
+                else:
+                    await self.store.replace(LOCATORS.name, alias.to_document(), known["_etag"])
+                return None
+            except (Conflict, ChangedMeanwhile):
+                known = await self.store.read(LOCATORS.name, key, key)
             holder = await self._other_holder(document, document.locators[0].value)
             if holder is not None:
                 return holder
-            await self.store.upsert(LOCATORS.name, alias.to_document())
-        return None
+        raise Unavailable(f"the alias of {document.source_id} keeps changing", retry_after=1.0)
 
     async def _other_holder(self, document: DocumentProduct, url: str | None) -> str | None:
         """Another article whose document has the page at this address, and still exists."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from models.document import DocumentProduct
+from models.errors import ChangedMeanwhile
 from models.locator import document_key
 from services.archive.files import delete_files
 from services.ports import Archive, Delete, Query, Store, Where, query_all, readable
@@ -42,8 +44,9 @@ class Removal:
 
 
 async def remove_alias(store: Store, document: DocumentProduct) -> None:
-    """Another article may have the page of this document from then on."""
+    """Another article may have the page of this document from then on, and keeps it if it was quicker."""
     key = document_key(document.locator_identity)
     alias = await store.read(LOCATORS.name, key, key)
     if alias is not None and alias["source_id"] == document.source_id:
-        await store.delete(LOCATORS.name, key, key)
+        with suppress(ChangedMeanwhile):
+            await store.delete(LOCATORS.name, key, key, alias["_etag"])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 
 from models.errors import Unavailable
+from models.locator import DocumentAlias
 from models.quarantine import QuarantineItem
+from services.documents import life_cycle
 from services.documents.discovery import AcquireMessage
 from services.documents.life_cycle import TRY_TAKES
-from services.ports import Archive, Query, Where
-from services.store.containers import QUARANTINE, RUNS
-from tests.failing_stores import hesitant
+from services.ports import Archive, Query, Store, Where
+from services.store.containers import LOCATORS, QUARANTINE, RUNS
+from tests.failing_stores import Interrupted, hesitant
 from tests.functional.documents.world import TEXT, World, html, page
 
 _DUE = Query((Where("deleted_at", "missing"),), order="by_analysis_due", limit=100)
@@ -180,3 +183,39 @@ async def _review(world: World, decision: str) -> None:
     [item] = await world.held()
     reviewed: QuarantineItem = item.reviewed(world.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
     await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")
+
+
+@pytest.mark.once
+async def test_of_two_articles_at_a_page_whose_holder_is_gone_one_reads_it_whenever_the_other_is_tried(
+    world: World,
+) -> None:
+    for number in range(40):
+        path = f"/{number}"
+        world.server.answers[path] = page()
+        gone, first, second = [await world.article(10 * number + each, path) for each in (1, 2, 3)]
+        stub = life_cycle.stub(gone, world.watch())
+        alias = DocumentAlias(
+            created_at=world.watch(),
+            updated_at=world.watch(),
+            provider=gone.feed_id,
+            locator_identity=stub.locator_identity,
+            source_id=gone.source_id,
+            data_product_id=stub.data_product_id,
+        )
+        await world.store.create(LOCATORS.name, alias.to_document())
+        await world.discover(first, second)
+        world.queues.sent.clear()
+
+        async def other(source_id: str = second.source_id, number: int = number) -> None:
+            await world.services.handler.handle(AcquireMessage(f"other-{number}", (source_id,)))
+
+        interrupted = Interrupted(world.store, number, other)
+        worker = world.new_worker(cast("Store", interrupted))
+        await worker.handler.handle(AcquireMessage(f"one-{number}", (first.source_id,)))
+        if not interrupted.has_acted:
+            assert number > 10
+            return
+        found = {(await world.document(each.source_id)).validation_status for each in (first, second)}
+        assert found == {"VALID", "UNVALIDATED"}, number
+        assert [each.path for each in world.server.requests].count(path) == 1, number
+    pytest.fail("a try makes too many calls")

@@ -184,7 +184,7 @@ def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
         described["examples"] = {
             name.replace(" ", "_"): {"summary": name, "value": dict(value)} for name, value in body.examples.items()
         }
-    return {"required": bool(body.required), "content": {"application/json": described}}
+    return {"required": body.is_required, "content": {"application/json": described}}
 
 
 def _file(media_type: str, body: File) -> dict[str, Any]:

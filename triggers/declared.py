@@ -55,6 +55,11 @@ class Body:
     rules: Schema = field(default_factory=dict)
     about: str = ""
 
+    @property
+    def is_required(self) -> bool:
+        """Whether an empty object breaks a rule: every choice of a `oneOf` needs some field."""
+        return bool(self.required) or "oneOf" in self.rules
+
     def of(self, req: func.HttpRequest) -> dict[str, Any]:
         """The object in the body; an empty body is an empty object. Raises InvalidInput."""
         return json_body(req, tuple(self.fields))

@@ -25,6 +25,7 @@ from scripts.demo.cast import OUTLETS, PRODUCTS, Outlet
 from scripts.demo.newsroom import Newsroom, opening
 from scripts.demo.server import Newsstand, served
 from scripts.local_host import Refused
+from scripts.local_host.data import Running, running_host
 from services import container
 from services.container import Container
 from services.feeds.form import new_feed
@@ -122,7 +123,7 @@ async def running(mark: Path, environment: MutableMapping[str, str], clock: Cloc
             dataclasses.replace(here, has_turned=True).write(mark)
 
         await _with_app(environment, opened)
-        app = _App(environment["WEBSITE_HOSTNAME"], environment.get("MANAGEMENT_KEY", ""))
+        app = RunningApp.of(environment, running_host(mark.parent))
         work = [asyncio.create_task(_first_minute(app))]
         if not known.has_turned:
             work.append(asyncio.create_task(_turned(app, turn)))
@@ -154,15 +155,25 @@ async def _with_app(environment: Mapping[str, str], work: Callable[[Container], 
 
 
 @dataclass(frozen=True, slots=True)
-class _App:
+class RunningApp:
     """The running app, as its own HTTP API shows it."""
 
-    host: str
-    management_key: str
+    own: str
+    functions: str
+    keys: Mapping[str, str]
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], host: Running | None) -> RunningApp:
+        """`host` is where the local host serves itself and the functions: two ports if it has keys."""
+        own = f"http://{environment['WEBSITE_HOSTNAME']}"
+        key = environment.get("FUNCTION_KEYS", "").partition(",")[0].strip()
+        given = {"x-functions-key": key, "X-Management-Key": environment.get("MANAGEMENT_KEY", "")}
+        keys = {name: value for name, value in given.items() if value}
+        return cls(own, own if host is None else host.functions, keys)
 
     async def fire(self, timer: str) -> None:
         """Runs a timer, as soon as the app serves requests."""
-        async with aiohttp.ClientSession(f"http://{self.host}") as session:
+        async with aiohttp.ClientSession(self.own) as session:
             for _ in range(100):
                 with contextlib.suppress(aiohttp.ClientError):
                     async with session.post(f"/admin/functions/{timer}", json={}):
@@ -171,7 +182,7 @@ class _App:
 
     async def has_read(self, feed_ids: Sequence[str]) -> bool:
         """Whether each of these feeds was fetched with success; feeds that a person removed do not count."""
-        async with aiohttp.ClientSession(f"http://{self.host}") as session:
+        async with aiohttp.ClientSession(self.functions, headers=self.keys) as session:
             for feed_id in feed_ids:
                 async with session.get(f"/api/v1/feeds/{feed_id}") as response:
                     if response.status != 404 and not (await response.json()).get("last_successful_fetch"):
@@ -179,15 +190,14 @@ class _App:
         return True
 
     async def fetch(self, feed_id: str) -> None:
-        headers = {"X-Management-Key": self.management_key} if self.management_key else {}
         async with (
-            aiohttp.ClientSession(f"http://{self.host}", headers=headers) as session,
+            aiohttp.ClientSession(self.functions, headers=self.keys) as session,
             session.post(f"/api/v1/feeds/{feed_id}/fetch", json={}),
         ):
             pass
 
 
-async def _first_minute(app: _App) -> None:
+async def _first_minute(app: RunningApp) -> None:
     """Runs the app's timers as soon as the app serves requests, so that a newcomer sees figures soon: the next ticks
     may be half a minute and a quarter of an hour away."""
     await app.fire("ingest_due_feeds")
@@ -196,7 +206,7 @@ async def _first_minute(app: _App) -> None:
         await app.fire("refresh_sentiment_cache")
 
 
-async def _turned(app: _App, turn: Callable[[], None]) -> None:
+async def _turned(app: RunningApp, turn: Callable[[], None]) -> None:
     """Turns the feeds that turn once the app has read them, and has the app fetch them again, so that a newcomer sees a
     dead feed and a flood in quarantine."""
     for _ in range(ASKED_FOR):

@@ -160,11 +160,16 @@ async def _run(command: Command) -> int:
             enabled = [each for each in functions if not each.disabled]
             host = Host(enabled, options, folder, console, access, command.limits)
             _stop_on_signals(host)
+            console.is_of_launcher = True
             async with command.companion(command.data):
                 await host.start([port] if own is None else [own, port], timers=not command.once)
+                console.is_of_launcher = False
                 served = _url(port)
-                for line in _to_open(functions, command.public_url or served, access, command.worth_opening):
+                to_open, elsewhere = opened_at(served, command.public_url, socket.gethostname())
+                for line in _to_open(functions, to_open, access, command.worth_opening):
                     console.tell(line)
+                if elsewhere is not None:
+                    console.tell(f"From other machines: {elsewhere}")
                 console.tell(f"Ready on {served} with its data in {command.data}. Ctrl-C stops it.")
                 try:
                     return await (host.once() if command.once else host.serve())
@@ -212,6 +217,17 @@ def _reached(port: socket.socket) -> str:
 def _url(port: socket.socket) -> str:
     address, number = port.getsockname()[:2]
     return f"http://[{address}]:{number}" if ":" in address else f"http://{address}:{number}"
+
+
+def opened_at(served: str, public_url: str | None, machine: str) -> tuple[str, str | None]:
+    """The URL that a person on this machine opens; and that for other machines, if the host listens on all addresses,
+    of which none can be opened. Pure."""
+    if public_url is not None:
+        return public_url, None
+    address, number = served.removeprefix("http://").rsplit(":", 1)
+    if address not in ("0.0.0.0", "[::]"):  # noqa: S104 - compared, not bound
+        return served, None
+    return f"http://localhost:{number}", f"http://{machine}:{number}"
 
 
 def _set_environment(app: Path, values: Mapping[str, str], origin: str) -> list[str]:

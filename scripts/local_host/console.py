@@ -47,6 +47,9 @@ class Console:
         self._out = out
         self._loop = loop
         self.is_terminal = out.isatty()
+        self.is_of_launcher = False
+        """Whether lines outside of invocations are those of the launcher, which opens the app's store: Azure has none,
+        and drops none."""
         self._colour = self.is_terminal and not os.environ.get("NO_COLOR")
         self._lowest = LEVELS[0]
         self._is_routine: Callable[[Mapping[str, Any]], bool] = lambda fields: False
@@ -164,7 +167,8 @@ class AppLog(logging.Handler):
             category = f"Host.{record.name}"
         else:
             category = "Host.Function"
-            of_host["note"] = "of no invocation: Azure drops this line"
+            if not self._console.is_of_launcher:
+                of_host["note"] = "of no invocation: Azure drops this line"
         self._console.log(level, category, fields, of_host)
 
 

@@ -57,6 +57,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         if case.body.get("name") in (case.body.get("aliases") or ()):
             del case.body["aliases"]  # names of a tool differ
         case.body.pop("name_rules", None)  # they are for names of the tool
+        if case.operation.path.endswith("/review"):
+            case.body["decision"] = "drop"  # the others depend on the item
         if case.body.get("preset") is not None:
             case.body |= {"preset": "pypi-releases", "values": {"package": "httpx"}}
     if case.query:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from scripts.demo.cast import OUTLETS, PRODUCTS
-from scripts.demo.session import forget_products, register, unregister, watch_products
+from scripts.demo.session import RunningApp, forget_products, register, unregister, watch_products
+from scripts.local_host.data import Running
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.store.sqlite import SqliteStore
@@ -64,3 +65,16 @@ async def test_the_demos_tools_are_watched_while_it_runs_and_stay_as_people_chan
     assert sorted(tool.primary_name for tool in await catalog.active()) == sorted(each.name for each in PRODUCTS)
     assert (await catalog.get("Nimbry Cloud")).tickers == ("NMBY",)
     await store.close()
+
+
+def test_an_app_with_keys_is_asked_at_its_own_port_and_with_both_keys() -> None:
+    keys = {"FUNCTION_KEYS": "one, two", "MANAGEMENT_KEY": "three"}
+    host = Running("http://127.0.0.1:5000", "http://127.0.0.1:7071")
+    app = RunningApp.of({"WEBSITE_HOSTNAME": "127.0.0.1:5000", **keys}, host)
+    assert (app.own, app.functions) == ("http://127.0.0.1:5000", "http://127.0.0.1:7071")
+    assert app.keys == {"x-functions-key": "one", "X-Management-Key": "three"}
+
+
+def test_an_app_without_keys_has_one_port() -> None:
+    app = RunningApp.of({"WEBSITE_HOSTNAME": "127.0.0.1:7071"}, None)
+    assert (app.own, app.functions, app.keys) == ("http://127.0.0.1:7071", "http://127.0.0.1:7071", {})

@@ -107,7 +107,8 @@ def test_the_apps_lines_have_their_invocation_and_traceback(
 ) -> None:
     out = io.StringIO()
     logger = logging.Logger("app.module")
-    logger.addHandler(AppLog(Console(options, out, loop)))
+    console = Console(options, out, loop)
+    logger.addHandler(AppLog(console))
     token = current.set(Invocation("7", "tick"))
     try:
         logger.info('{"event": "counted", "count": 2}')
@@ -118,7 +119,10 @@ def test_the_apps_lines_have_their_invocation_and_traceback(
     finally:
         current.reset(token)
     logger.info("alone")
-    counted, failed, alone = map(json.loads, lines(out))
+    console.is_of_launcher = True
+    logger.info("at the start")
+    counted, failed, alone, at_start = map(json.loads, lines(out))
+    assert "note" not in at_start
     assert {"logger": "app.module", "function": "tick", "invocation": "7", "event": "counted", "count": 2}.items() <= (
         counted.items()
     )

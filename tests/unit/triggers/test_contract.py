@@ -8,6 +8,7 @@ from typing import Any
 
 import azure.functions as func
 import pytest
+from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
 
 import function_app
@@ -302,6 +303,16 @@ async def test_a_browser_is_led_to_the_dashboard_and_a_program_to_the_contract(a
     answer = await start(request(Accept=accept))
     assert (answer.status_code, answer.headers["Location"]) == (302, target)
     assert is_browser(accept) == (target == "/api/dashboard")
+
+
+def test_a_body_may_be_left_out_only_if_an_empty_object_is_allowed() -> None:
+    bodies = [(each, DOCUMENT["components"]["schemas"]) for _, _, each in operations() if "requestBody" in each]
+    for operation, schemas in bodies:
+        schema = operation["requestBody"]["content"].get("application/json", {}).get("schema")
+        if schema is not None:
+            whole = {**schemas[schema["$ref"].rpartition("/")[2]], "components": DOCUMENT["components"]}
+            allows_nothing = Draft202012Validator(whole).is_valid({})
+            assert operation["requestBody"]["required"] != allows_nothing, operation["operationId"]
 
 
 def test_a_field_that_some_endpoints_add_has_no_default() -> None:

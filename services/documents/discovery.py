@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.article import Article
 from models.document import DocumentProduct
 from models.errors import ChangedMeanwhile, InvalidInput
 from services.articles.full_texts import Asked
@@ -103,6 +104,12 @@ class Discovery:
                 continue
             return after
         raise ChangedMeanwhile(f"document {asked.source_id} keeps changing")
+
+
+def asked_by(article: Article) -> Asked:
+    """The full text of the article's canonical reading, whatever its feed asks for."""
+    reading = article.canonical
+    return Asked(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp)
 
 
 def _are_names(names: Any) -> bool:

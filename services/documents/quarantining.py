@@ -10,7 +10,9 @@ from models.document import DocumentProduct
 from models.errors import ChangedMeanwhile
 from models.quarantine import QuarantineItem, quarantine_id
 from services.documents import life_cycle
+from services.documents.discovery import asked_by
 from services.documents.judging import Unknown
+from services.documents.removal import remove_alias
 from services.ports import Clock, Store, readable
 from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
 
@@ -67,8 +69,14 @@ class DocumentQuarantine:
                 article = await self.store.read(ARTICLES.name, item.subject, Article.ID)
                 expires = None if article is None else article.get("ttl_timestamp")
                 after = life_cycle.reviewed(document, item.manual_review_status, expires, self.clock())
+                present = readable(article, Article.from_document)
+                if after is not None and after.eligibility == "ACQUIRE" and present is not None:
+                    # While it waited for the person, an edit could not make it due.
+                    after = life_cycle.edited(after, asked_by(present), self.clock())
             try:
                 if document is not None and after is not None:
+                    if after.locator_identity != document.locator_identity:
+                        await remove_alias(self.store, document)
                     await self.store.replace(DOCUMENTS.name, after.to_document(), document.stored_etag or "")
             except ChangedMeanwhile:
                 continue

@@ -11,10 +11,9 @@ from models.resources.base import View
 from models.resources.documents import DocumentResource, FileResource
 from models.resources.runs import AttemptResource
 from models.run import Attempt
-from services.articles.full_texts import Asked
 from services.articles.reading import Articles
 from services.documents import life_cycle
-from services.documents.discovery import Discovery
+from services.documents.discovery import Discovery, asked_by
 from services.documents.removal import remove_alias
 from services.ports import Clock, Listed, Query, Store, listed_documents, query_all, readable
 from services.runs.engine import RunEngine
@@ -77,13 +76,13 @@ class Documents:
         raise ChangedMeanwhile(f"document of {article_id} keeps changing: try again")
 
     async def _created(self, article: Article) -> DocumentProduct:
-        document = life_cycle.stub(_asked(article), self.clock())
+        document = life_cycle.stub(asked_by(article), self.clock())
         return DocumentProduct.from_document(await self.store.create(DOCUMENTS.name, document.to_document()))
 
     async def _again(self, article: Article, known: DocumentProduct) -> DocumentProduct:
         now = self.clock()
         try:
-            after = life_cycle.tried_again(life_cycle.edited(known, _asked(article), now), now)
+            after = life_cycle.tried_again(life_cycle.edited(known, asked_by(article), now), now)
         except InvalidTransition:
             state = f"{known.validation_status} (quarantine item {known.quarantine_id})"
             raise InvalidTransition("document", state, "acquired: only its review can release it") from None
@@ -91,8 +90,3 @@ class Documents:
             await remove_alias(self.store, known)
         await self.store.replace(DOCUMENTS.name, after.to_document(), known.stored_etag or "")
         return after
-
-
-def _asked(article: Article) -> Asked:
-    reading = article.canonical
-    return Asked(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp)

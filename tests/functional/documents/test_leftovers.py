@@ -90,6 +90,22 @@ async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None
     assert await world.held() == []
 
 
+async def test_an_edit_while_the_document_waits_for_a_person_is_followed_when_it_is_released(world: World) -> None:
+    asked = await world.article()
+    world.server.answers["/story"] = ODD
+    await world.acquire(asked)
+    await world.mentions.edit(asked.source_id, "Ferry is back")
+    await world.mentions.delivered([asked.source_id])
+    edited = (await world.mentions.read(asked.source_id)).canonical
+    await world.discover(asked._replace(revision=edited.revision, url=edited.url))
+    await _review(world, "CLEARED_RETRY_APPROVED")
+    await world.services.overdue.send()
+    document = await world.document(asked.source_id)
+    assert (document.revision, document.locators[0].value) == (edited.revision, edited.url)
+    assert document.eligibility == "ACQUIRE"
+    assert await world.aliases() == []
+
+
 async def test_a_review_right_before_the_end_of_the_try_is_followed(world: World) -> None:
     asked = await world.article()
     world.server.answers["/story"] = ODD

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import os
-import time
 import tracemalloc
 import zlib
 
@@ -107,10 +106,8 @@ async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: 
             await asyncio.sleep(0.02)
 
     server.answers["/feed"] = drip
-    started = time.monotonic()
     result = await make(request_timeout_seconds=0.2, retry_attempts=2).fetch(FetchRequest(server.url()))
     assert (result.status, result.attempts, result.fingerprint) == (FetchStatus.TIMEOUT, 2, "timeout")
-    assert 0.4 <= time.monotonic() - started < 2
     assert result.duration_ms >= 400
 
 

@@ -113,10 +113,8 @@ async def test_a_function_that_raises_leaves_its_traceback_in_the_log(sample: Sa
 
 
 async def test_a_function_is_stopped_at_its_time_limit(sample: Sample) -> None:
-    began = time.monotonic()
     async with sample.client.get("/api/v1/wrong/hang") as response:
         assert response.status == 500
-    assert 0.9 < time.monotonic() - began < 4
     await sample.until(lambda: "longer than functionTimeout, 1 s" in sample.host.printed())
 
 

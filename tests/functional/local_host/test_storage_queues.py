@@ -1,7 +1,6 @@
 """The Queues port over the wire: the adapter and Microsoft's own client, against the local host's Storage interface."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -56,7 +55,6 @@ async def test_a_redriven_message_is_worked_on_again(sample: Sample, queues: Que
 
 async def test_no_response_differs_from_no_messages(unused_tcp_port: int) -> None:
     queues = StorageQueues(connection_string(f"http://127.0.0.1:{unused_tcp_port}"), timeout_seconds=0.3)
-    began = time.monotonic()
     with pytest.raises(Unavailable):
         await queues.depths(["one"])
     with pytest.raises(Unavailable):
@@ -65,7 +63,6 @@ async def test_no_response_differs_from_no_messages(unused_tcp_port: int) -> Non
         await queues.redrive("one", 1)
     with pytest.raises(Unavailable):
         await queues.send("one", ["a"] * 20)
-    assert time.monotonic() - began < 2
     await queues.close()
 
 

@@ -1,17 +1,19 @@
 """The embedded analyzer with the shipped table judges plain cases right, and any text in bounded time."""
 
 import asyncio
+import re
 import threading
-import time
 
 import pytest
 
 from scripts.sentiment import corpus
+from services.mentions.analyzers import general
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.general import LONGEST_TEXT, judge
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage
 from services.mentions.analyzers.table import SHIPPED, Word, make_table, shipped_table
 from services.tools.matching import Span
+from tests.steps import growth, steps
 
 
 def judged(text: str) -> str:
@@ -81,10 +83,20 @@ def test_tickers_handles_and_addresses_are_neutral(noise: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "…", "12 34", "\x00\ud800", "速い", "x" * 100_000, "(" * 30_000, "a@" * 20_000]
 )
-def test_odd_texts_are_neutral_and_cost_no_more_than_others(text: str) -> None:
-    start = time.process_time()
+def test_odd_texts_are_neutral(text: str) -> None:
     assert judge(text, shipped_table()).sentiment == "neutral"
-    assert time.process_time() - start < 1.0
+
+
+EXPRESSIONS = [each for each in vars(general).values() if isinstance(each, re.Pattern)]
+
+
+@pytest.mark.parametrize("unit", ["x", "(", "a@", "`", "$A ", "…", "a-", ":'", "don't ", "a.b", "http://a"])
+def test_odd_texts_take_steps_in_proportion_to_their_length(unit: str) -> None:
+    table = shipped_table()
+    assert growth(lambda size: judge(unit * size, table), 1000) < 2.2
+    assert steps(lambda: judge(unit * 20_000, table)) == steps(lambda: judge(unit * 40_000, table))
+    for expression in EXPRESSIONS:  # none is quadratic: see steps.py
+        expression.findall(unit * 300_000)
 
 
 def test_words_in_code_are_not_opinions() -> None:

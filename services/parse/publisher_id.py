@@ -139,14 +139,21 @@ def _of_site(host: str, url: str) -> str | None:
 
 def names_account(url: str) -> bool:
     """Whether the address names an account on a platform whose paths name accounts."""
-    platform = _site(_host(url)).platform
+    platform = _platform(url)
     return platform is not None and _of_account(platform, url) is not None
 
 
 def lacks_account(url: str, page: str) -> bool:
     """Whether `url` names no account on the platform of this page."""
-    platform = _site(_host(url)).platform
-    return platform is not None and platform == _site(_host(page)).platform and _of_account(platform, url) is None
+    platform = _platform(url)
+    return platform is not None and platform == _platform(page) and _of_account(platform, url) is None
+
+
+def _platform(url: str) -> str | None:
+    """The platform whose paths name accounts. Without the list of public suffixes: it takes memory and time to load,
+    and a worker that only fetches does not need it."""
+    known, host = _known(), _OTHER_SHAPE.sub("", _host(url))
+    return host if host in known.sites[_ACCOUNT_IN_PATH] and host not in known.by_domain else None
 
 
 @lru_cache(maxsize=4096)

@@ -142,9 +142,10 @@ async def _ingest(url: str, kind: str, feeds: int, folder: str, queues: str) -> 
             feed_id=name, source_name=name, feed_url=address, created_at=now, updated_at=now, next_fetch_time=now
         )
         await services.store.create("feeds", made.to_document())
+    claims, ingestion = services.claims, services.ingestion  # loads their modules
     before, started, cpu = memory_mb("VmRSS"), time.perf_counter(), time.process_time()
-    batches = await services.claims.claim_every(utc_now())
-    await asyncio.gather(*(services.ingestion.ingest(batch) for batch in batches))
+    batches = await claims.claim_every(utc_now())
+    await asyncio.gather(*(ingestion.ingest(batch) for batch in batches))
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     figures = {
         "before_mb": before,

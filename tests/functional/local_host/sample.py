@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -44,6 +46,16 @@ class Sample:
     async def count(self, queue: str) -> int:
         async with self.client.get(f"/devstoreaccount1/{queue}?comp=metadata") as response:
             return int(response.headers.get("x-ms-approximate-messages-count", 0))
+
+    async def taken(self, queue: str) -> list[str]:
+        """Takes every message of the queue, and returns their texts."""
+        texts: list[str] = []
+        while True:
+            async with self.client.get(f"/devstoreaccount1/{queue}/messages?numofmessages=32") as response:
+                some = re.findall("<MessageText>(.*?)</MessageText>", await response.text())
+            if not some:
+                return texts
+            texts += [base64.b64decode(each).decode() for each in some]
 
     async def until_count(self, queue: str, count: int, seconds: float = 8) -> None:
         async with asyncio.timeout(seconds):

@@ -129,12 +129,13 @@ async def test_every_message_is_handled_through_kills_in_the_middle_of_work(tmp_
     async with running_sample(tmp_path) as sample:
         await sample.until_count("work", 0)
         assert await sample.count("work-poison") == 0
-        # One "done" for each that was finished: none was lost, and none was finished twice.
-        assert await sample.count("done") == len(texts)
+        done = Counter(await sample.taken("done"))
     seen = recorded(tmp_path, queue="work")
     assert {each["text"] for each in seen} == set(texts)
     tries = Counter(each["text"] for each in seen)
     for text in texts:
+        # As on Azure, a host that dies between sending "done" and deleting the message does both again.
+        assert 1 <= done[f"done {text}"] <= tries[text]
         # The count is of deliveries: one may have died before the function could say so.
         counts = [each["count"] for each in seen if each["text"] == text]
         assert counts == sorted(set(counts))

@@ -79,9 +79,6 @@ class IngestionMetrics(Shape):
 class WorkflowMetrics(_Known):
     """The counts of a run that is no ingestion: each is there for the workflows that count it."""
 
-    failed: Count = sometimes(
-        "Articles that could not be read or judged, and stay as they were; of `acquire_documents`, tries that failed."
-    )
     articles: Count = sometimes("Articles that were searched.")
     analyzed: Count = sometimes("Articles that were analysed again, since another source leads.")
     mentions: Count = sometimes("Mentions that were written; of a merge, that were moved.")
@@ -97,6 +94,9 @@ class WorkflowMetrics(_Known):
     quarantined: Count = sometimes("Full texts that wait for a person.")
     skipped: Count = sometimes("Full texts that are not fetched, or not now.")
     stub: Count = sometimes("Full texts whose try has not ended.")
+    failed: Count = sometimes(
+        "Articles that could not be read or judged, and stay as they were; of `acquire_documents`, tries that failed."
+    )
 
 
 Metrics = Annotated[IngestionMetrics | WorkflowMetrics, PlainSerializer(lambda either: either.shown())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -12,7 +13,8 @@ def steps(work: Callable[[], object], *, of_lines: bool = True) -> int:
     """The calls that `work` makes in this thread, also of functions in C, and the lines that it runs.
 
     What a function in C does is one step. A quadratic expression shows as a test that does not end (see
-    `faulthandler_timeout`), if its text is long: with half a million characters, it would take an hour.
+    `faulthandler_timeout`), if its text is long: with half a million characters, it would take an hour. Garbage is not
+    collected meanwhile: when that is due depends on what ran before, and what listens to it (Hypothesis) takes steps.
     """
     counted = 0
 
@@ -26,6 +28,8 @@ def steps(work: Callable[[], object], *, of_lines: bool = True) -> int:
         counted += event in ("call", "c_call")
 
     before = sys.gettrace(), sys.getprofile()
+    was_collecting = gc.isenabled()
+    gc.disable()
     if of_lines:
         sys.settrace(trace)
     sys.setprofile(profile)
@@ -34,6 +38,8 @@ def steps(work: Callable[[], object], *, of_lines: bool = True) -> int:
     finally:
         sys.setprofile(before[1])
         sys.settrace(before[0])
+        if was_collecting:
+            gc.enable()
     return counted
 
 

@@ -34,7 +34,7 @@ def _wrong(message: dict[str, Any]) -> str | None:
         (message.get("jsonrpc") == "2.0", 'jsonrpc: must be "2.0"'),
         (not has_id or _is_id(message["id"]) or "error" in message, "id: must be a text or a whole number"),
         (is_answer or isinstance(message.get("method"), str), "method: must be a text, such as tools/list"),
-        (is_answer or isinstance(message.get("params", {}), dict), "params: must be an object"),
+        (is_answer or isinstance(message.get("params"), dict | None), "params: must be an object"),
         (not has_result or isinstance(message["result"], dict), "result: must be an object"),
         (not has_result or has_id, "id: is needed in an answer"),
         ("error" not in message or _is_error(message["error"]), "error: must be an object with code and message"),
@@ -45,7 +45,7 @@ def _wrong(message: dict[str, Any]) -> str | None:
 def _wrong_call(params: dict[str, Any]) -> str | None:
     if not isinstance(params.get("name"), str):
         return "params.name: must be a text: the name of a tool"
-    is_right = isinstance(params.get("arguments") or {}, dict)
+    is_right = isinstance(params.get("arguments"), dict | None)
     return None if is_right else "params.arguments: must be an object"
 
 

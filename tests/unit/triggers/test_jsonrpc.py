@@ -17,6 +17,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"method": None}, "method"),
     ({"params": [1]}, "params"),
     ({"params": "x"}, "params"),
+    ({"params": []}, "params"),
     ({"id": {}}, "id"),
     ({"id": True}, "id"),
 ]
@@ -41,7 +42,12 @@ def test_a_body_that_is_no_object_is_refused(body: bytes, code: int) -> None:
 
 @pytest.mark.parametrize(
     ("params", "field"),
-    [({}, "params.name"), ({"name": 3}, "params.name"), ({"name": "health", "arguments": [1]}, "params.arguments")],
+    [
+        ({}, "params.name"),
+        ({"name": 3}, "params.name"),
+        ({"name": "health", "arguments": [1]}, "params.arguments"),
+        ({"name": "health", "arguments": ""}, "params.arguments"),
+    ],
 )
 def test_a_wrong_call_of_a_tool_names_the_field(params: dict[str, Any], field: str) -> None:
     said = refusal(json.dumps({**CALL, "method": "tools/call", "params": params}).encode())
@@ -54,6 +60,8 @@ MESSAGES = [
     CALL,
     {**CALL, "method": "tools/call", "params": {"name": "health"}},
     {**CALL, "id": "a"},
+    {**CALL, "params": None},
+    {**CALL, "method": "tools/call", "params": {"name": "health", "arguments": None}},
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": 1, "result": {}},
     {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "no"}},

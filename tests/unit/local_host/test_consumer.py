@@ -1,0 +1,80 @@
+"""A message ends the wait between polls of an empty queue. The clock of the loop does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import selectors
+from types import SimpleNamespace
+from typing import Any
+
+from scripts.local_host.consumer import Consumer
+from scripts.local_host.settings import QueueOptions
+
+OPTIONS = QueueOptions(
+    visibility_timeout=0,
+    max_polling_interval=3600,
+    batch_size=16,
+    new_batch_threshold=8,
+    max_dequeue_count=5,
+    base64=True,
+)
+
+
+class Clock(selectors.SelectSelector):
+    """Instead of waiting, the time goes on."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        self.now += max(0.0, timeout or 0.0)
+        return super().select(0)
+
+
+class Loop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.clock = Clock()
+        super().__init__(self.clock)
+
+    def time(self) -> float:
+        return self.clock.now
+
+
+def polls(wakes_at: float | None, until: float) -> list[float]:
+    """When the consumer of an empty queue looks at it, in seconds."""
+    loop, found = Loop(), list[float]()
+
+    def take(*_: object, **__: object) -> list[Any]:
+        found.append(loop.time())
+        return []
+
+    async def run() -> None:
+        function, queues = SimpleNamespace(queue="work"), SimpleNamespace(take=take)
+        given: list[Any] = [function, queues, None, OPTIONS, None, None, None]
+        consumer = Consumer(*given)
+        running = asyncio.create_task(consumer.run())
+        if wakes_at is not None:
+            loop.call_at(wakes_at, consumer.wake)
+        await asyncio.sleep(until)
+        running.cancel()
+        await asyncio.wait([running])
+
+    try:
+        loop.run_until_complete(run())
+    finally:
+        loop.close()
+    return found
+
+
+def test_an_empty_queue_is_polled_ever_less_often() -> None:
+    found = polls(None, 100)
+    waits = [after - before for before, after in itertools.pairwise(found)]
+    assert waits[0] < 0.11
+    assert all(after > 1.1 * before for before, after in itertools.pairwise(waits))
+    assert 9 <= len(found) <= 12
+
+
+def test_a_message_is_looked_for_at_once_and_not_at_the_next_poll() -> None:
+    """The eighth and the ninth poll come before 16.1 and after 21.2 s, whatever the jitter."""
+    assert [each for each in polls(None, 20) if each > 16.1] == []
+    assert [round(each, 3) for each in polls(18, 20) if each > 16.1] == [18]

@@ -3,8 +3,8 @@
     python -m benchmarks.memory                      60 documents of 10 MB, then 120 feeds with the same 19,000 entries
     python -m benchmarks.memory --feeds 8 --kind few
 
-The documents are made up and served on loopback by a process of their own. tests/functional/package/test_memory.py runs
-small scenarios of it, and holds the app to its limit.
+The documents are made up and served on loopback by a process of their own. tests/functional/articles/test_memory.py
+runs small scenarios of it, and holds the app to its limit.
 """
 
 from __future__ import annotations

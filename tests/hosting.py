@@ -68,7 +68,7 @@ async def running_host(
     settings: Mapping[str, str] | None = None,
     python: str = sys.executable,
     environment: Mapping[str, str] | None = None,
-    seconds: float = 20,
+    seconds: float = 60,
 ) -> AsyncIterator[RunningHost]:
     """Starts a host on a free port, waits until it answers, and kills it at the end if it still runs."""
     command = host_command(
@@ -88,7 +88,7 @@ async def running_host(
 
 
 async def run_host_once(
-    *, app_dir: Path = ROOT, data: Path, settings: Mapping[str, str] | None = None, seconds: float = 30
+    *, app_dir: Path = ROOT, data: Path, settings: Mapping[str, str] | None = None, seconds: float = 90
 ) -> tuple[int, str]:
     """`--once`: the exit code and what it printed."""
     command = host_command("--port", "0", "--once", app_dir=app_dir, data=data, settings=settings or {})

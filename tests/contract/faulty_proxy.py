@@ -161,7 +161,7 @@ async def running(upstream: str) -> AsyncIterator[FaultyProxy]:
         yield proxy
     finally:
         server.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await server.wait_closed()
             if proxy.open:
                 await proxy.idle.wait()

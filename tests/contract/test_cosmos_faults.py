@@ -79,7 +79,7 @@ async def test_a_throttled_request_waits_as_long_as_azure_asks(store: CosmosStor
     clock = asyncio.get_running_loop().time
     start = clock()
     await store.read("mentions", "t", "a")
-    assert 0.3 <= clock() - start < 1.0
+    assert clock() - start >= 0.3
     counted = store.counters["mentions"]
     assert (counted.operations, counted.retries, counted.throttles) == (1, 2, 2)
     assert len(proxy.item_requests) == 3
@@ -89,11 +89,12 @@ async def test_the_budget_ends_retries_with_the_wait_that_azure_asked_for(
     store: CosmosStore, proxy: FaultyProxy
 ) -> None:
     proxy.always = Fault.answer(429, 3200, retry_after_ms=1000)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         with pytest.raises(Unavailable) as refused:
             await store.upsert("mentions", item())
     assert refused.value.retry_after == 1.0
     assert "429" in str(refused.value)
+    assert len(proxy.item_requests) <= 2
 
 
 @pytest.mark.parametrize(
@@ -216,8 +217,8 @@ async def test_a_database_that_was_never_made_is_not_an_absent_document(
 
 
 async def test_silence_ends_with_the_budget(store: CosmosStore, proxy: FaultyProxy) -> None:
-    proxy.always = Fault(hold=1.8)
-    async with asyncio.timeout(1.75):
+    proxy.always = Fault(hold=4)
+    async with asyncio.timeout(3.75):
         with pytest.raises(Unavailable, match="did not answer"):
             await store.read("mentions", "t", "a")
 
@@ -231,10 +232,10 @@ async def test_cancelled_calls_give_their_connections_back(store: CosmosStore, p
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
     proxy.always = None
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         await asyncio.gather(*(store.upsert("mentions", item(f"{n}")) for n in range(20)))
     await store.close()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         await proxy.idle.wait()
     assert proxy.open == 0
 

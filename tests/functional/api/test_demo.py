@@ -12,7 +12,7 @@ from scripts.demo.cast import OUTLETS, PRODUCTS, STRUCK
 from tests.hosting import RunningHost, running_host
 
 T = TypeVar("T")
-SECONDS = 40
+SECONDS = 120
 
 
 async def listed(session: aiohttp.ClientSession, what: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from tests.functional.flow.feeds import Entry, Feeds, serving
 from tests.functional.signals.world import HEADLINE, LEAD
 from tests.hosting import running_host
 
-SECONDS = 20
+SECONDS = 60
 OUTLETS = ("alpha", "beta", "gamma")
 
 

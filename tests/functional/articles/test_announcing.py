@@ -27,7 +27,7 @@ class Hanging:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 (another task makes it true)
             await asyncio.sleep(0.01)
 

@@ -187,7 +187,7 @@ async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make)
     assert [type(each) for each in await asyncio.gather(stuck, waiting, return_exceptions=True)] == [
         asyncio.CancelledError
     ] * 2
-    assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 2)).ok
+    assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 30)).ok
 
 
 async def test_large_bodies_wait_for_the_budget_without_running_out_of_time_and_small_ones_do_not_wait(

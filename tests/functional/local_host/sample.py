@@ -30,7 +30,7 @@ class Sample:
     def recorded(self, **wanted: Any) -> list[dict[str, Any]]:
         return recorded(self.folder, **wanted)
 
-    async def until(self, condition: Callable[[], Any], seconds: float = 8) -> None:
+    async def until(self, condition: Callable[[], Any], seconds: float = 30) -> None:
         """Waits for it; what the host printed is in the failure."""
         try:
             async with asyncio.timeout(seconds):
@@ -57,7 +57,7 @@ class Sample:
                 return texts
             texts += [base64.b64decode(each).decode() for each in some]
 
-    async def until_count(self, queue: str, count: int, seconds: float = 8) -> None:
+    async def until_count(self, queue: str, count: int, seconds: float = 30) -> None:
         async with asyncio.timeout(seconds):
             while await self.count(queue) != count:  # noqa: ASYNC110 (another process makes it so)
                 await asyncio.sleep(0.02)

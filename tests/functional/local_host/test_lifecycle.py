@@ -54,7 +54,7 @@ async def test_a_stop_cancels_a_function_that_does_not_end_and_its_message_is_de
         assert time.monotonic() - began < 5
         blocked.cancel()
     async with running_sample(tmp_path, settings=settings) as sample:
-        await sample.until(lambda: len(sample.recorded(text="stuck")) == 2, seconds=2)
+        await sample.until(lambda: len(sample.recorded(text="stuck")) == 2)
 
 
 async def test_a_second_host_on_the_same_data_is_refused(tmp_path: Path) -> None:

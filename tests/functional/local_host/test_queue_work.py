@@ -152,7 +152,7 @@ async def test_the_messages_of_a_killed_host_are_delivered_at_its_restart(tmp_pa
         sample.host.kill()
         await sample.host.process.wait()
     async with running_sample(tmp_path, settings=settings) as sample:
-        await sample.until(lambda: len(sample.recorded(text="stuck")) == 2, seconds=2)
+        await sample.until(lambda: len(sample.recorded(text="stuck")) == 2)
         assert [each["count"] for each in sample.recorded(text="stuck")] == [1, 2]
         assert "Messages that an earlier host left in work are free again: 1." in sample.host.printed()
 

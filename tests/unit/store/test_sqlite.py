@@ -58,7 +58,7 @@ def raw(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not true():  # noqa: ASYNC110 - another thread or process changes it, and tells nobody
             await asyncio.sleep(0.01)
 

@@ -18,7 +18,7 @@ from toolpulse.targets import Given, Local, Remote, target
 
 VARIABLE = "_TOOLPULSE_COMPLETE"
 """The script that `toolpulse completion` prints sets it: to `complete_bash`, for example."""
-_SECONDS = 1.0
+_SECONDS = 3.0
 _MOST = 500
 
 

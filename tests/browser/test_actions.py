@@ -36,6 +36,7 @@ def test_a_feed_is_added_after_a_look_at_what_is_there(app: DemoApp, browsers: B
             expect(page.get_by_label("Name", exact=True)).to_have_value("Cloudmast")
             page.get_by_role("button", name="Add this feed").click()
             expect(page.get_by_text("Cloudmast was added")).to_be_visible()
+            expect(page.get_by_role("link", name="Cloudmast")).to_be_visible()
             page.get_by_role("button", name="Undo").click()
             expect(page.get_by_role("link", name="Cloudmast")).to_have_count(0)
     finally:
@@ -75,8 +76,9 @@ def test_many_feeds_are_changed_at_once_after_the_effect_is_told_and_back(app: D
         dialog.get_by_role("button", name="Disable").click()
         expect(page.get_by_text("2 feeds disabled")).to_be_visible()
         assert app.get("feeds/demo-hardened")["enabled"] is False
-        page.get_by_role("button", name="Undo").click()
         row = page.get_by_role("row", name="Hardened Weekly")
+        expect(row).to_contain_text("off")
+        page.get_by_role("button", name="Undo").click()
         expect(row).not_to_contain_text("off")
     assert app.get("feeds/demo-hardened")["enabled"] is True
 

@@ -12,6 +12,9 @@ from services.articles.portions import PER_POLL
 GROWTH_MB = 220
 """What a worker may take besides what it has before: six documents of the same 19,000 entries took 460 MB once."""
 
+MADE_ONCE_MB = 40
+"""What a worker loads and makes for its first documents, and keeps: 77 MB before are 114 where all is loaded ahead."""
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.once,
@@ -27,6 +30,7 @@ def test_memory_does_not_grow_with_the_number_of_large_documents(kind: str, feed
     figures = measured(kind, feeds)
     assert figures["failed"] == 0
     assert figures["articles"] >= articles
-    assert figures["most_mb"] - figures["before_mb"] < GROWTH_MB
+    loaded = figures["before_mb"] + MADE_ONCE_MB
+    assert figures["most_mb"] < loaded + GROWTH_MB
     assert figures["most_mb"] < LIMIT_MB
-    assert figures["after_mb"] < figures["before_mb"] + GROWTH_MB / 2 + 10, "most of it is given back"
+    assert figures["after_mb"] < loaded + GROWTH_MB / 2 + 10, "most of it is given back"

@@ -345,7 +345,7 @@ async def test_over_the_host_an_alias_with_signs_in_it_is_added_found_and_backfi
     async with session.patch("/api/v1/tools/c%20sharp", json={"aliases": ["C Sharp", "Visual C#"]}) as response:
         assert response.status == 202
         location = response.headers["Location"]
-    until = datetime.now(UTC) + timedelta(seconds=10)
+    until = datetime.now(UTC) + timedelta(seconds=60)
     status = None
     while status != "SUCCEEDED" and datetime.now(UTC) < until:
         async with session.get(location) as response:

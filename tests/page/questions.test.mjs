@@ -7,7 +7,8 @@ import { aggregate, firstOf, history, iso, mentions, movement, tool, trends } fr
 
 const ID = "59e0097e-e5fc-49d6-a50c-1eacdc8fe6bd";
 const keys = (questions) => questions.map(([key]) => key);
-const asked = (path, search = "") => keys(firstOf(parse(`/api/dashboard${path}`, search)));
+const now = presentHour();
+const asked = (path, search = "") => keys(firstOf(parse(`/api/dashboard${path}`, search), now));
 
 test("the overview asks for its period, and for its default if the URL names none", () => {
   assert.deepEqual(asked(""), keys([trends("DAY_7")]));
@@ -16,7 +17,6 @@ test("the overview asks for its period, and for its default if the URL names non
 });
 
 test("a tool's view asks by the id in the URL for all that it shows", () => {
-  const now = presentHour();
   const range = rangeOf({ period: "DAY_7" }, now);
   const shown = [tool(ID), history(ID, range, now), aggregate(ID, "DAY_7"), movement(ID, range, "before"), mentions(ID, iso(range.from), iso(range.to), "")];
   assert.deepEqual(asked(`/tools/${ID}`), keys(shown));
@@ -29,7 +29,6 @@ test("a tool that is named by a name is asked for alone: its id is not known", (
 });
 
 test("what is below the chart is asked for the chosen time", () => {
-  const now = presentHour();
   const [since, until] = [now - 1 - 2 * DAY, now - 1 - DAY].map(iso);
   const found = asked(`/tools/${ID}`, `?since=${since}&until=${until}&sentiment=negative`);
   assert.deepEqual(found.slice(3), keys([movement(ID, { from: Date.parse(since), to: Date.parse(until) }, "before"), mentions(ID, since, until, "negative")]));

@@ -34,10 +34,9 @@ export const cachedOf = (query) => (!query.from && CACHED.includes(query.period)
 /** Only an id is asked for ahead: of a name, the view waits until it knows whose it is. */
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function ofTool(id, given) {
+function ofTool(id, given, now) {
   const query = { ...TOOL, ...given };
   if (!ID.test(id)) return [tool(id)];
-  const now = presentHour();
   const range = rangeOf(query, now);
   const time = chosenIn(query, range) ?? range;
   const found = [tool(id), history(id, range, now)];
@@ -49,8 +48,8 @@ function ofTool(id, given) {
 }
 
 /** What the view at this place asks first; nothing for a view that asks by itself. */
-export function firstOf({ segments, query }) {
+export function firstOf({ segments, query }, now = presentHour()) {
   if (!segments.length) return [trends(periodOf(query))];
   const found = match("tools/:tool", segments);
-  return found ? ofTool(found.tool, query) : [];
+  return found ? ofTool(found.tool, query, now) : [];
 }

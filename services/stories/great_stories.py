@@ -1,9 +1,9 @@
 """When a great story is counted again. Pure.
 
 A story is counted from all of its members, so that its figures are right whatever happened before. That of a great
-story costs as much for one new article as for a thousand: so it waits, the longer the more articles the story has, and
-counting costs no more per minute than the members of a story of GREAT articles. Until then an article of the story
-stays due to be grouped: this is what remembers that the story is to be counted.
+story costs as much for one new article as for a thousand: so it waits, the longer the more articles the story has, but
+not longer than LONGEST_WAIT. Up to there, counting costs no more per minute than the members of a story of GREAT
+articles. Until it is counted, an article of the story stays due to be grouped: this is what remembers it.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ class Outcome:
     def add(self, other: Outcome) -> None:
         self.finished |= other.finished
         self.unfinished = (self.unfinished | other.unfinished) - other.finished - other.waiting
-        self.waiting |= other.waiting
+        # One that a later portion decided again is grouped again before the message ends.
+        self.waiting = (self.waiting | other.waiting) - other.unfinished
         self.stories += other.stories
         self.mentions += other.mentions
 

@@ -133,6 +133,23 @@ async def test_a_great_story_is_counted_at_once_without_a_deleted_article(world:
     await world.is_right()
 
 
+async def test_an_article_that_waits_for_its_story_and_is_decided_again_meanwhile_has_its_new_story(
+    world: World,
+) -> None:
+    """A later portion of the same message has an earlier article, which begins the story."""
+    articles = await of_a_great_story(world)
+    for number in range(9):
+        await world.analysed(20 - number, f"Pebblegrid{number} opens{number} an{number} office{number} in Oslo{number}")
+    first = await world.analysed(95, OUTAGE, LEAD)
+    worker = world.grouping(lambda: 0.0, great=2)
+    await worker.work(ANY)
+    events = {(await world.read(each)).event_id for each in (first, *articles)}
+    assert events == {(await world.members())[first].event_id}
+    world.watch.advance(minutes=5)
+    await worker.work(ANY)
+    await world.is_right()
+
+
 async def test_the_order_of_arrival_makes_no_difference(world: World) -> None:
     """Each article is grouped before the next arrives, the latest first."""
     await world.tool("Hexwharf")

@@ -122,7 +122,9 @@ async def build(
     # ingestion.
     gc.set_threshold(20_000, 20, 50)
     logs.configure(settings.log_level, settings.structured_logging)
-    async with AsyncExitStack() as resources:
+    async with AsyncExitStack() as unless_built:
+        # The container goes on with this stack: what it makes later is closed with it too.
+        resources = await unless_built.enter_async_context(AsyncExitStack())
         if settings.sentry_dsn:
             from services.operations import error_reports
 
@@ -155,5 +157,5 @@ async def build(
         )
         container = Container(foundation)
         resources.push_async_callback(container.figures.close)
-        foundation.resources = resources.pop_all()
+        unless_built.pop_all()
         return container

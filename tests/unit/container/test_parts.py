@@ -56,3 +56,28 @@ def test_a_part_of_the_flow_is_loaded_when_its_first_service_is_asked_for() -> N
     assert analysing & {"httpx", "resiliparse", "services.operations.audit"} == set()
     assert ingesting - analysing >= {"httpx", "services.documents.extraction"}
     assert ingesting & {"azure.cosmos", "services.operations.audit"} == set()
+
+
+CREDENTIAL_PROGRAM = """
+import asyncio, sys, tempfile, types
+from services import container
+identity = sys.modules["azure.identity.aio"] = types.ModuleType("azure.identity.aio")
+class Credential:
+    async def close(self):
+        print("closed")
+identity.DefaultAzureCredential = Credential
+settings = {"DATA_DIR": tempfile.mkdtemp(), "AzureWebJobsStorage": "UseDevelopmentStorage=true"}
+settings |= {"ANALYZER": "azure-language", "AZURE_LANGUAGE_ENDPOINT": "https://language.example/"}
+async def main():
+    built = await container.build(settings)
+    built.analysis
+    print("made")
+    await built.close()
+asyncio.run(main())
+"""
+
+
+def test_a_credential_that_a_later_part_makes_is_closed_with_the_container() -> None:
+    command = [sys.executable, "-c", CREDENTIAL_PROGRAM]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["made", "closed"]

@@ -178,7 +178,7 @@ def pushed(feed: Feed, now: datetime) -> Feed | None:
     waits = feed.consecutive_errors > 0 or (feed.retry_after_until is not None and feed.retry_after_until > now)
     soon = now if feed.last_fetch_time is None else max(now, feed.last_fetch_time + PUSH_GAP)
     due = feed.next_fetch_time if waits else min(feed.next_fetch_time, soon)
-    if websub.last_push is not None and now - websub.last_push < NOTED_AGAIN and due == feed.next_fetch_time:
+    if websub.last_push is not None and abs(now - websub.last_push) < NOTED_AGAIN and due == feed.next_fetch_time:
         return None
     return feed.changed(now, websub=websub.model_copy(update={"last_push": now}), next_fetch_time=due)
 
@@ -204,8 +204,9 @@ def slowed(websub: FeedWebSub | None, next_fetch_time: datetime, new_articles: i
 
 def after_push(last_push: datetime, next_fetch_time: datetime, fetched_at: datetime) -> datetime:
     """The next fetch: soon, if a push came during the fetch that began at `fetched_at`, or right before it. The hub may
-    have told of something that this fetch did not see, and a push right after another one is not noted."""
-    if last_push <= fetched_at - NOTED_AGAIN:
+    have told of something that this fetch did not see, and a push right after another one is not noted. A push that a
+    clock ahead has noted counts no more."""
+    if not -NOTED_AGAIN < last_push - fetched_at < FRESH_PUSH:
         return next_fetch_time
     return min(next_fetch_time, fetched_at + PUSH_GAP)
 
@@ -215,7 +216,7 @@ def _slowed(
 ) -> datetime:
     if websub.lease_ends is None or websub.lease_ends <= now:
         return next_fetch_time
-    if now - last_push < FRESH_PUSH and not new_articles:
+    if abs(now - last_push) < FRESH_PUSH and not new_articles:
         return min(next_fetch_time, now + CHECKED_AGAIN)
     if websub.missed_at is not None and now - websub.missed_at < DISTRUSTED:
         return next_fetch_time

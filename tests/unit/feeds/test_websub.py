@@ -313,6 +313,15 @@ def test_after_a_push_during_a_fetch_or_right_before_it_the_feed_is_fetched_agai
         assert wait(fresh, 5, new=3) == minutes
 
 
+def test_a_push_that_a_clock_ahead_has_noted_does_not_have_the_feed_fetched_again_and_again() -> None:
+    ahead = shown(state="active", lease_ends=NOW + DAY, last_push=NOW + HOUR)
+    assert [wait(ahead, 5, new) for new in (0, 3)] == [20, 20]
+    after = pushed(feed(next_fetch_time=NOW, websub=ahead), NOW)
+    assert after is not None
+    assert after.websub is not None
+    assert after.websub.last_push == NOW
+
+
 def test_a_hub_that_missed_an_article_is_noticed() -> None:
     last = NOW - HOUR
 

@@ -27,7 +27,7 @@ from publicsuffixlist import PublicSuffixList
 from services.parse.text import publisher_key
 
 _BEFORE_ACCOUNT = re.compile(
-    "feeds?|rss|users?|u|c|channel|r|groups|g|pages|view|site|people|profile|s|company|in|authors|pub|projects?|show"
+    "feeds?|rss|users?|u|c|channels?|r|groups|g|pages|view|site|people|profile|s|company|in|authors|pub|projects?|show"
 )
 _NO_ACCOUNT = re.compile(
     r"watch|shorts|embed|live|playlist|results|status|i|intent|hashtag|p|reel|posts?|story|stories|share|videos?|"
@@ -46,6 +46,8 @@ _BLOGSPOT = re.compile(r"(?:.*\.)?([a-z0-9-]+)\.blogspot\.[a-z.]{2,6}")
 _POST_OF_ACCOUNT = re.compile(r"https?://[^/]+/(@[\w.-]{1,60})/\d{6,}/?", re.IGNORECASE)
 """A post at any server of the fediverse: `https://social.example/@someone/112233445566`."""
 _OTHER_SHAPE = re.compile(r"^(?:www|m|mobile|old|new|np)\.")
+_MAIN_SHAPE = re.compile(r"^(?:www|m|mobile)\.")
+"""Where hosts name accounts, others may be one's name."""
 _ACCOUNT = re.compile(r"[\w.@~+-]{1,80}")
 _REDIRECTING = frozenset({"google.com", "facebook.com", "youtube.com"})
 """Sites that are no aggregators, some of whose links redirect: `google.com/url?url=…`."""
@@ -164,11 +166,10 @@ def _site(host: str) -> _Site:
             return _Site(known.by_domain[each], is_listed=True)
         if each in known.sites[_AGGREGATORS]:
             return _Site(None)
-        is_main = _OTHER_SHAPE.sub("", host) == each
-        if each in known.sites[_ACCOUNT_IN_HOST] and not is_main:
+        if each in known.sites[_ACCOUNT_IN_HOST] and _MAIN_SHAPE.sub("", host) != each:
             account = host.removesuffix(f".{each}").rpartition(".")[2]
             return _Site(f"{account}.{each}")
-        if each in known.sites[_ACCOUNT_IN_PATH] and is_main:
+        if each in known.sites[_ACCOUNT_IN_PATH] and _OTHER_SHAPE.sub("", host) == each:
             return _Site(None, each)
     blog = _BLOGSPOT.fullmatch(host)
     return _Site(f"{blog[1]}.blogspot.com" if blog is not None else _registrable(host))

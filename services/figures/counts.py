@@ -7,6 +7,7 @@ as long as the rest of a recount.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, cast
@@ -123,7 +124,8 @@ class ToolCounts:
 
     Without `hours` and `dirty_hours` nothing is recounted: only the windows are carried on, for a new hour.
     `all_tables` are the stored hour tables by hour, and `all_stories` the stored story tables, if the mentions of all
-    hours are counted; the stored timeline is then ignored, and tables that are right are not written again.
+    hours are counted; the stored timeline is then ignored but for hours that are too old to be counted, and tables that
+    are right are not written again.
     `needed_tables` are the stored hour tables that are needed besides, each None until it is read.
     """
 
@@ -240,6 +242,8 @@ class ToolCounts:
 
     def _operations(self, now: datetime) -> list[Operation]:
         oldest = hour_key(now - KEPT)
+        if self.all_tables is not None:
+            self._keep_first_hours(oldest)
         days, judged = self.timeline_hours.stored(oldest), self.timeline_hours.stored_analyzers(oldest)
         timeline = timeline_document(self.tool_id, self.timeline, days, judged, self.count.latest, now)
         assert self.breadth is not None
@@ -261,6 +265,16 @@ class ToolCounts:
             if hour in deletions:
                 operations.append(deletions.pop(hour))
         return [*operations, *deletions.values()]
+
+    def _keep_first_hours(self, oldest: str) -> None:
+        """The hours of the oldest day that are too old to be counted stay as they were: until the day is frozen, only
+        the timeline has them."""
+        with suppress(ValueError):
+            stored = hours_of(self.timeline)
+            for hour in (f"{oldest[:8]}{number:02}" for number in range(int(oldest[8:]))):
+                numbers = stored.numbers(hour)
+                if any(numbers):
+                    self.timeline_hours.put(hour, numbers, stored.analyzers_of_hour(hour))
 
     @property
     def tombstones(self) -> list[Replace]:

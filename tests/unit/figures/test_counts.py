@@ -320,6 +320,20 @@ def test_an_hour_with_a_tombstone_stays_dirty_until_the_tombstone_has_no_texts()
     assert counts.dirty_hours_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
+def test_a_rebuild_keeps_the_first_hours_of_the_oldest_day_which_it_does_not_count() -> None:
+    """The day may not be frozen yet: then nothing else has them."""
+    first, counted_now, too_old = "2026012019", "2026012020", "2026011923"
+    counts = ToolCounts("vscode", [], windows_at(NOW, {}, {}), [], {}, tool=TOOL)
+    counts.timeline = a_timeline(dict.fromkeys((first, counted_now, too_old), ONE))
+    timeline = _write(counts).operations[0]
+    assert isinstance(timeline, Upsert)
+    assert by_hour(timeline.document["hours"]) == {first: ONE}
+    counts.timeline = cast("TimelineDocument", {**counts.timeline, "hours": 7})
+    timeline = _write(counts).operations[0]
+    assert isinstance(timeline, Upsert)
+    assert timeline.document["hours"] == {}
+
+
 def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_dirty() -> None:
     hours = {back: NOW - timedelta(hours=back) for back in range(5)}
     count = counted(*(a_mention(hours[back]) for back in (0, 1, 2)))

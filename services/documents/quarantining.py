@@ -71,8 +71,11 @@ class DocumentQuarantine:
                 after = life_cycle.reviewed(document, item.manual_review_status, expires, self.clock())
                 present = readable(article, Article.from_document)
                 if after is not None and after.eligibility == "ACQUIRE" and present is not None:
-                    # While it waited for the person, an edit could not make it due.
-                    after = life_cycle.edited(after, asked_by(present), self.clock())
+                    asked = asked_by(present)
+                    # While it waited for the person, an edit could not make it due. Another feed, whose reading leads
+                    # now, asks for itself.
+                    if asked.feed_id == after.provider:
+                        after = life_cycle.edited(after, asked, self.clock())
             try:
                 if document is not None and after is not None:
                     if after.locator_identity != document.locator_identity:

@@ -11,7 +11,8 @@ from typing import Any, cast
 from models.locator import document_key
 from models.quarantine import QuarantineItem
 from services.ports import Operation, Store
-from services.store.containers import DOCUMENTS, QUARANTINE
+from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
+from tests.documents import reading
 from tests.functional.documents.world import World, html, page
 
 ODD = page(html(headline="Welcome to our site"))
@@ -104,6 +105,21 @@ async def test_an_edit_while_the_document_waits_for_a_person_is_followed_when_it
     assert (document.revision, document.locators[0].value) == (edited.revision, edited.url)
     assert document.eligibility == "ACQUIRE"
     assert await world.aliases() == []
+
+
+async def test_a_release_reads_no_page_of_another_feed_whose_reading_leads_meanwhile(world: World) -> None:
+    """That feed may not ask for full texts."""
+    asked = await world.article()
+    world.server.answers["/story"] = ODD
+    await world.acquire(asked)
+    before = await world.mentions.read(asked.source_id)
+    leading = reading(source="another", headline="Ferry is back", url="https://another.example/a", revision="r9")
+    after = before.changed(world.mentions.watch.now, canonical=leading, has_further_sources=True)
+    await world.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
+    await _review(world, "CLEARED_RETRY_APPROVED")
+    await world.services.overdue.send()
+    document = await world.document(asked.source_id)
+    assert (document.provider, document.locators[0].value) == (asked.feed_id, asked.url)
 
 
 async def test_a_review_right_before_the_end_of_the_try_is_followed(world: World) -> None:

@@ -159,8 +159,8 @@ class GroupWriter:
         batch = _Batch(StoredArticles(self._store), self._clock())
         try:
             return await self._grouped(batch, documents, lease)
-        except ChangedMeanwhile:
-            await self._repair(batch, batch.documents)
+        except ChangedMeanwhile as error:
+            await self._repair(batch, batch.documents, overtaken=isinstance(error, LeaseLost))
             raise
 
     async def _grouped(self, batch: _Batch, documents: Sequence[Document], lease: Lease) -> Outcome:
@@ -315,9 +315,9 @@ class GroupWriter:
         if lost:
             raise ChangedMeanwhile(f"{len(lost)} members of stories were changed meanwhile")
 
-    async def _write_stories(self, batch: _Batch) -> set[str]:
+    async def _write_stories(self, batch: _Batch, *, may_wait: bool = True) -> set[str]:
         """Counts the stories of these articles anew, and marks that their signals are due: the members are written.
-        Returns them, also those that have no article any more."""
+        Returns them, also those that have no article any more. `may_wait`: great ones may be counted later."""
         of_event: dict[str, set[str]] = {}
         for name in batch.wanted:
             for event in batch.events_of(name):
@@ -332,7 +332,7 @@ class GroupWriter:
         stories = {
             event: story
             for (_, event), story in zip(keys, read, strict=True)
-            if not self._can_wait(batch, event, of_event[event], story)
+            if not (may_wait and self._can_wait(batch, event, of_event[event], story))
         }
         wanted = list(stories)
         await mark_signals_due(self._store, wanted, batch.now)
@@ -428,10 +428,9 @@ class GroupWriter:
         outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
         return {name for (name, _), outcome in zip(batches, outcomes, strict=True) if isinstance(outcome, list)}
 
-    async def _repair(self, batch: _Batch, names: Collection[str]) -> None:
+    async def _repair(self, batch: _Batch, names: Collection[str], *, overtaken: bool = False) -> None:
         """Makes those of these articles due that another worker has finished meanwhile, who had the lease: this one may
-        have written older decisions over its own. The stories are counted anew."""
-        overtaken = False
+        have written older decisions over its own. All stories are counted anew: the articles may not remember them."""
         for _ in range(_TRIES if names else 0):
             found = await self._store.read_many(ARTICLES.name, [(name, Article.ID) for name in names])
             time = format_time(self._clock())
@@ -443,7 +442,7 @@ class GroupWriter:
             batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in after]
             await self._store.batch_many(ARTICLES.name, batches)
         if overtaken:
-            await self._write_stories(batch)
+            await self._write_stories(batch, may_wait=False)
 
     async def _in_batches(self, container: str, by_partition: Mapping[str, Sequence[_Named]]) -> set[str]:
         """Does the operations, each with a name. Returns the names of those that failed with their batch."""

@@ -16,6 +16,7 @@ from services.mentions.correction_form import Signed
 from services.ports import Query, Store
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
+from services.stories.great_stories import GREAT
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.failing_stores import Crash, Interrupted
@@ -89,16 +90,20 @@ async def grouped_before(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("act", "dies"),
+    ("act", "dies", "great"),
     [
-        (edited, 1),
-        *((act, None) for act in (edited, deleted, arrived, corrected, grouped_by_another, edited_back_by_another)),
+        (edited, 1, GREAT),
+        *(
+            (act, None, GREAT)
+            for act in (edited, deleted, arrived, corrected, grouped_by_another, edited_back_by_another)
+        ),
+        (edited_back_by_another, None, 2),
     ],
 )
 async def test_the_grouping_is_right_whatever_happens_at_one_of_its_calls(
-    tmp_path: Path, act: Act, dies: int | None
+    tmp_path: Path, act: Act, dies: int | None, great: int
 ) -> None:
-    """`dies`: after so many writes more."""
+    """`dies`: after so many writes more. `great`: from so many articles on, the worker may count a story later."""
     articles = await grouped_before(path := tmp_path / "before.db")
     for number in range(MOST_CALLS):
         store = SqliteStore(Path(shutil.copy(path, tmp_path / f"{number}.db")), watch := Watch(NOW))
@@ -106,7 +111,7 @@ async def test_the_grouping_is_right_whatever_happens_at_one_of_its_calls(
         acted = functools.partial(act, world, articles)
         interrupted = Interrupted(store, number, acted, dies)
         with contextlib.suppress(Crash):
-            await world.new_worker(cast("Store", interrupted)).grouper.work(ANY)
+            await world.grouping(lambda: 0.0, great, cast("Store", interrupted)).work(ANY)
         await work_off(world)
         await world.is_right()
         await store.close()

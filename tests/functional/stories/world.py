@@ -10,9 +10,9 @@ from models.article import Article
 from models.story import Story, StoryMember
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.understanding import published_at
-from services.ports import Query, Where, query_all
+from services.ports import Query, Store, Where, query_all
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
-from services.stories.announcing import GroupMessage
+from services.stories.announcing import GroupingAnnouncer, GroupMessage
 from services.stories.documents import known, signed, story_of
 from services.stories.great_stories import GREAT
 from services.stories.grouping import Known
@@ -51,14 +51,18 @@ class World(MentionsWorld):
         """The lease of another worker."""
         return Lease(self.store, self.watch, lambda: f"another-{next(self._ids)}")
 
-    def writer(self, great: int = GREAT) -> GroupWriter:
-        refreshes = RefreshAnnouncer(self.store, self.queues, self.watch)
-        return GroupWriter(self.store, self.worker.grouper.announcer, refreshes, self.watch, great)
+    def writer(self, great: int = GREAT, store: Store | None = None) -> GroupWriter:
+        announcer, store = self._announcer(store), store or self.store
+        return GroupWriter(store, announcer, RefreshAnnouncer(store, self.queues, self.watch), self.watch, great)
 
-    def grouping(self, seconds: Callable[[], float], great: int = GREAT) -> Grouping:
+    def grouping(self, seconds: Callable[[], float], great: int = GREAT, store: Store | None = None) -> Grouping:
         """A worker with another clock for the time that passes, or to which stories are great soon."""
-        announcer, new_id = self.worker.grouper.announcer, lambda: f"another-{next(self._ids)}"
-        return Grouping(self.store, self.writer(great), announcer, self.watch, new_id, seconds)
+        writer, announcer = self.writer(great, store), self._announcer(store)
+        store, new_id = store or self.store, lambda: f"another-{next(self._ids)}"
+        return Grouping(store, writer, announcer, self.watch, new_id, seconds)
+
+    def _announcer(self, store: Store | None) -> GroupingAnnouncer:
+        return (self.worker if store is None else self.new_worker(store)).grouper.announcer
 
     async def group(self, worker: Worker | None = None) -> None:
         """Groups what is due, as the messages do until nothing is left."""

@@ -30,12 +30,13 @@ def server() -> Iterator[CosmosServer]:
 
 
 def nothing_went_wrong(report: Report, scenario: Scenario) -> None:
-    """A message may be delivered again: an invocation that waits for the store until its deadline puts it back."""
+    """A message may be delivered again: an invocation that waits for the store until its deadline puts it back.
+    How many do depends on the machine, so the bound is a share."""
     assert report.is_idle
     assert report.invocations.timed_out == {}
     assert scenario.app.queues.poison == {}
     assert [each for each in report.invocations.failed if "Unavailable" not in each] == []
-    assert sum(report.invocations.failed.values()) <= FEW
+    assert report.invocations.failed.total() <= max(FEW, report.invocations.done.total() // 10)
 
 
 async def all_is_counted(scenario: Scenario, articles: int) -> None:

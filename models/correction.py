@@ -10,9 +10,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from models.scored import WordsJudgement
 from models.stored import StoredDocument
 from models.tool import ToolId, normalize_name
-from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time, UnscoredReason, Value
+from models.values import Count, IdPart, Sentiment, SourceKey, Text, Time, Value
 
 Verdict = Literal["right", "not_this_tool", "positive", "negative", "neutral", "mute", "exclude"]
 Subject = Literal["MENTION", "SOURCE", "PHRASE"]
@@ -40,25 +41,8 @@ def phrase_correction(phrase: str) -> str:
     return "PHRASE:" + hashlib.sha256(normalize_name(phrase).encode()).hexdigest()[:32]
 
 
-class AnalyzerJudgement(Value):
+class AnalyzerJudgement(WordsJudgement):
     """What an analyzer said of a mention: the fields of a SentimentScore under the same names."""
-
-    sentiment: Sentiment | None = Field(
-        default=None,
-        description="`positive`, `negative` or `neutral`: the most probable of the three; null if the words "
-        "could not be scored.",
-    )
-    score: Share | None = Field(
-        default=None, description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
-    )
-    polarity: Polarity | None = Field(
-        default=None, description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
-    )
-    unscored_reason: UnscoredReason | None = Field(
-        default=None,
-        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language; null if "
-        "there is one.",
-    )
 
 
 class VersionedJudgement(AnalyzerJudgement):

@@ -32,7 +32,7 @@ from models.version import VERSION
 from scripts.local_host import Refused
 from scripts.local_host.data import LOCK, locked
 from scripts.local_host.settings import app_settings
-from services.operations.migrations.runner import MIGRATIONS
+from services.operations.migrations import MIGRATIONS
 from services.store.sqlite_sql import SCHEMA_VERSION
 
 ROOT = Path(__file__).resolve().parent.parent

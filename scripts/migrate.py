@@ -3,8 +3,8 @@
 
     .venv/bin/python scripts/migrate.py [--list] [--data DIR]
 
-The settings in the environment or in local.settings.json name the store. The file of the embedded store is copied
-first. A second run does nothing; a run after a crash continues. --list shows each migration and when it was run, and
+The settings in the environment or in local.settings.json name the store.
+A second run does nothing; a run after a crash continues. --list shows each migration and when it was run, and
 runs none.
 """
 
@@ -28,30 +28,21 @@ from models.errors import ToolpulseError, WrongSettings  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
-from services.operations.migrations.runner import MIGRATIONS, records, run_pending  # noqa: E402
+from services.operations.migrations import run_pending, states  # noqa: E402
 from services.ports import Store  # noqa: E402
 from services.setting_names import unknown  # noqa: E402
-from services.settings import Settings, table  # noqa: E402
+from services.settings import table  # noqa: E402
 
 READER_ENDED = 141
 """What a shell reports for a program that SIGPIPE ended."""
 
 
 async def show(store: Store) -> None:
-    begun = await records(store)
-    for migration in MIGRATIONS:
-        record = begun.pop(migration.number, None)
-        state = "pending"
-        if record is not None:
-            state = "interrupted" if record.completed_at is None else f"done {record.completed_at:%Y-%m-%d %H:%M} UTC"
-        print(f"{migration.number:04d}  {migration.name:24}  {state:22}  {migration.about}")
-    for number, record in sorted(begun.items()):
-        print(f"{number:04d}  {record.name:24}  {'unknown here':22}  run by a newer version")
+    for each in await states(store):
+        print(f"{each.number:04d}  {each.name:24}  {each.state:22}  {each.about}")
 
 
 async def migrate(settings: Mapping[str, str], *, only_list: bool) -> None:
-    if not only_list:
-        await container.copy_before_upgrade(Settings.load(settings))
     built = await container.build(settings, migrate=False)
     try:
         if only_list:

@@ -19,7 +19,6 @@ from services import deadline, logs
 from services.container.adapters import (
     archive_of,
     begin_telemetry,
-    copy_before_upgrade,
     credentials,
     opened_store,
     prepare_store,
@@ -38,7 +37,7 @@ from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, utc_now
 from services.settings import Settings
 
-__all__ = ["Container", "adopt", "build", "close", "copy_before_upgrade", "get", "prepare_store", "resumed"]
+__all__ = ["Container", "adopt", "build", "close", "get", "prepare_store", "resumed"]
 
 log = logging.getLogger("toolpulse.container")
 

@@ -13,9 +13,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.errors import WrongSettings
+from models.errors import Unavailable, Unusable, WrongSettings
 from models.version import VERSION
 from services import logs, telemetry
+from services.operations import migrations
 from services.operations.traffic import RequestCounters
 from services.ports import Archive, Clock, Queues, Store, utc_now
 from services.settings import Settings
@@ -102,45 +103,28 @@ async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now) 
 async def opened_store(
     settings: Settings, clock: Clock, credential: NewCredential, resources: AsyncExitStack, *, migrate: bool
 ) -> SqliteStore | CosmosStore:
-    migrate = migrate and settings.store == "sqlite"
-    if migrate:
-        await copy_before_upgrade(settings)
+    """The store, checked and with its containers. With `migrate`, an embedded store is migrated; for Cosmos DB, the
+    deployment runs scripts/migrate.py. Raises Unusable if the store has another format."""
     adapter = _store(settings, clock, credential)
     resources.push_async_callback(adapter.close)
     await adapter.ensure_containers()
-    if migrate:
-        await _migrate(adapter, clock)
+    try:
+        await migrations.check(adapter)
+    except Unusable:
+        raise
+    except Unavailable as error:  # health and every call will say so
+        logs.log_event(log, logging.WARNING, "format_not_checked", error=str(error))
+    if migrate and settings.store == "sqlite":
+        async for migration in migrations.run_pending(adapter, clock):
+            logs.log_event(log, logging.INFO, "migrated", number=migration.number, name=migration.name)
     return adapter
-
-
-async def copy_before_upgrade(settings: Settings) -> None:
-    """Copies the file of the embedded store if migrations are pending. Raises Unusable if the file is newer."""
-    if settings.store == "sqlite":
-        from services.operations.migrations.runner import MIGRATIONS
-        from services.store.sqlite_upgrade import copy_before_upgrade as copied
-
-        copy = await asyncio.to_thread(copied, _file_of(settings), MIGRATIONS[-1].number)
-        if copy is not None:
-            logs.log_event(log, logging.INFO, "copied_before_upgrade", copy=str(copy))
-
-
-def _file_of(settings: Settings) -> Path:
-    return Path(settings.data_dir) / "toolpulse.db"
-
-
-async def _migrate(store: Store, clock: Clock) -> None:
-    """Migrates the embedded store. For Cosmos DB, the deployment runs scripts/migrate.py."""
-    from services.operations.migrations.runner import run_pending
-
-    async for migration in run_pending(store, clock):
-        logs.log_event(log, logging.INFO, "migrated", number=migration.number, name=migration.name)
 
 
 def _store(settings: Settings, clock: Clock, credential: NewCredential) -> SqliteStore | CosmosStore:
     if settings.store == "sqlite":
         from services.store.sqlite import SqliteStore
 
-        return SqliteStore(_file_of(settings), clock)
+        return SqliteStore(Path(settings.data_dir) / "toolpulse.db", clock)
     from services.store.cosmos import CosmosStore
 
     return CosmosStore(

@@ -14,8 +14,6 @@ from services.store.containers import RUNS
 _RUNS_AT_ONCE = 100
 _MOST_PAGES = 20
 """Pages of runs that one list reads to find attempts that its filter accepts. It then ends early, with a cursor."""
-_EARLIER = "earlier:"
-"""Begins the cursors into attempts that earlier versions stored as documents of their own."""
 
 
 async def history(
@@ -23,20 +21,6 @@ async def history(
 ) -> Listed[Attempt]:
     """The attempts at a feed in all runs that the filter accepts, newest first. A page ends with a run, so it may have
     fewer than `limit`; it has more if the first run alone has more."""
-    if after is not None and after.startswith(_EARLIER):
-        return await _earlier_history(store, feed_id, limit, after.removeprefix(_EARLIER) or None, by)
-    page = await _history(store, feed_id, limit, after, by)
-    if page.next is not None:
-        return page
-    earlier = await _earlier_history(store, feed_id, max(1, limit - len(page.items)), None, by)
-    if len(page.items) >= limit:
-        return replace(page, next=_EARLIER if earlier.items else None)
-    unreadable = (*page.unreadable, *earlier.unreadable)
-    return replace(earlier, items=[*page.items, *earlier.items], unreadable=unreadable)
-
-
-async def _history(store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter) -> Listed[Attempt]:
-    """The attempts that are stored in runs. A page without a cursor is the last one."""
     at_once = limit if by == EVERY_ATTEMPT else max(limit, _RUNS_AT_ONCE)
     unreadable: tuple[str, ...] = ()
     for _ in range(_MOST_PAGES):
@@ -63,13 +47,3 @@ async def _runs_of(store: Store, feed_id: str, limit: int, after: str | None, by
     where = (Where("feeds", "contains", feed_id), Where("id", "eq", JobRun.ID), *by.of_runs())
     query = Query(where, order="by_start", reverse=True, limit=limit, after=after)
     return listed(await store.query(RUNS.name, query), read_run, "run_id")
-
-
-async def _earlier_history(
-    store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter
-) -> Listed[Attempt]:
-    """The attempts that earlier versions stored as documents of their own."""
-    where = (Where("subject", "eq", feed_id), Where("entity_type", "eq", "Attempt"), *by.of_attempts())
-    query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
-    found = listed(await store.query(RUNS.name, query), Attempt.from_document, "id")
-    return replace(found, next=_EARLIER + found.next if found.next else None)

@@ -59,12 +59,6 @@ class AttemptFilter:
         latest = () if self.until is None else (Where("started_at", "lt", format_time(self.until)),)
         return (*earliest, *latest)
 
-    def of_attempts(self) -> tuple[Where, ...]:
-        """The conditions of attempts that are documents of their own."""
-        since = () if self.since is None else (Where("started_at", "ge", format_time(self.since)),)
-        until = () if self.until is None else (Where("started_at", "lt", format_time(self.until)),)
-        return (*since, *until, *(() if self.status is None else (Where("status", "eq", self.status),)))
-
     def accepts(self, attempt: Attempt) -> bool:
         return (
             self.status in (None, attempt.status)

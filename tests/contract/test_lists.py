@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from models.feed import Feed
 from services.feeds.listing import SORTS, Sorting
-from services.operations.migrations import m0004_lists_of_feeds
 from services.ports import Store
 from services.runs.engine import RunEngine
 from services.store.containers import FEEDS, RUNS
@@ -42,17 +40,3 @@ async def test_runs_and_attempts_are_filtered_on_both_stores(store: Store, given
     engine = RunEngine(store, lambda: NOW, lambda: "new")
     assert await run_lists.listed(engine, {"workflow": "ingest_feeds", **given}) == expected
     assert await run_lists.history(engine, {"status": "FAILED"}, 1) == "r1"
-
-
-async def test_feeds_of_an_earlier_version_are_found_after_the_migration(store: Store) -> None:
-    later = feed_lists.FEEDS_STORED[1].to_document()
-    earlier = {name: value for name, value in later.items() if name not in Feed.COMPUTED}
-    await store.create(FEEDS.name, earlier)
-    assert await feed_lists.walked(store, {"host": "one.example"}, Sorting(), 5) == []
-    for _ in range(2):
-        await m0004_lists_of_feeds.run(store, NOW)
-        found = await feed_lists.walked(store, {"host": "one.example", "text": "alpha"}, Sorting("name"), 5)
-        assert found == [feed_lists.FEEDS_STORED[1]]
-    written = await store.read(FEEDS.name, "f1", Feed.ID)
-    await m0004_lists_of_feeds.run(store, NOW)
-    assert await store.read(FEEDS.name, "f1", Feed.ID) == written

@@ -10,8 +10,8 @@ from typing import cast
 
 import pytest
 
-from models.errors import ChangedMeanwhile
-from services.operations.migrations.runner import MIGRATIONS, Migration, records, run_pending
+from models.errors import ChangedMeanwhile, Unusable
+from services.operations.migrations import MIGRATIONS, Migration, check, records, run_pending
 from services.ports import Document, Store
 from tests.contract.conftest import SettableClock
 
@@ -122,6 +122,21 @@ async def test_all_migrations_run_on_an_empty_store(store: Store, clock: Settabl
     assert await run(store, clock, list(MIGRATIONS)) == []
 
 
+async def test_a_store_of_another_format_or_of_a_newer_version_is_refused(store: Store, clock: SettableClock) -> None:
+    await check(store)
+    assert await run(store, clock, list(MIGRATIONS)) == [1]
+    await check(store)
+    record = (await records(store))[1]
+    newer = record.model_copy(update={"number": 9, "name": "later"})
+    await store.create(newer.CONTAINER, newer.to_document())
+    await check(store)
+    with pytest.raises(Unusable, match=r"migrated by a newer version \(0009 later\): run that version, or restore"):
+        await run(store, clock, list(MIGRATIONS))
+    await store.upsert(record.CONTAINER, {**record.to_document(), "name": "begin"})
+    with pytest.raises(Unusable, match=r"has the format 'begin'.* run the version that wrote it, or choose an empty"):
+        await check(store)
+
+
 def migrate(*arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "migrate.py"), *arguments], capture_output=True, text=True, check=True
@@ -131,8 +146,8 @@ def migrate(*arguments: str) -> str:
 
 def test_the_script_lists_runs_and_then_has_nothing_to_do(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
-    assert "0001  begin" in migrate("--list", *data)
+    assert "0001  baseline" in migrate("--list", *data)
     assert "pending" in migrate("--list", *data)
-    assert "0001  begin: done" in migrate(*data)
+    assert "0001  baseline: done" in migrate(*data)
     assert "done 2" in migrate("--list", *data)
     assert "nothing to do" in migrate(*data)

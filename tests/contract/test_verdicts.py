@@ -5,10 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from models.feed import Feed
-from services.feeds.form import DISABLED_BY_HAND
 from services.feeds.hosts import HostStates
 from services.feeds.listing import feed_filter
 from services.feeds.outage_states import Outages
@@ -16,7 +13,6 @@ from services.feeds.outcome import Failure
 from services.feeds.registry import FeedRegistry
 from services.fetch.hosts import HostReport
 from services.operations.feed_health import count_feeds
-from services.operations.migrations import m0003_verdicts
 from services.ports import Store
 from services.store.containers import FEEDS
 from tests.contract.conftest import SettableClock
@@ -24,25 +20,6 @@ from tests.documents import NOW, feed
 
 DAY = timedelta(days=1)
 OFF: dict[str, Any] = {"enabled": False, "disabled_at": NOW - 9 * DAY}
-WELL: dict[str, Any] = {
-    "created_at": NOW - 100 * DAY,
-    "last_successful_fetch": NOW,
-    "last_fetch_time": NOW,
-    "fetch_count": 900,
-    "total_articles_fetched": 500,
-    "silent_hours": 5.0,
-}
-
-REASONS = {
-    "by-hand": (DISABLED_BY_HAND, "person", None),
-    "old-hand": ("too noisy", "person", None),
-    "gone": ("410 from https://a.example/: gone permanently", "app", "gone"),
-    "missing": ("404 from https://a.example/: there is nothing at this address", "app", "not_found"),
-    "errors": ("10 errors in a row, the last: a.example: no such name", "app", "errors"),
-    "deadly": ("3 workers in a row died while they fetched it alone; enable it to try again", "app", "worker_died"),
-    "twin": ("it has moved to a feed that is registered already, as other", "app", "duplicate"),
-    "page": ("the feed of this page is registered already, as other", "app", "duplicate"),
-}
 
 
 async def put(store: Store, name: str, **fields: Any) -> None:
@@ -53,41 +30,6 @@ async def read(store: Store, name: str) -> Feed:
     document = await store.read(FEEDS.name, name, Feed.ID)
     assert document is not None
     return Feed.from_document(document)
-
-
-@pytest.mark.parametrize("name", REASONS)
-async def test_who_disabled_a_feed_follows_from_its_reason(store: Store, name: str) -> None:
-    reason, by, cause = REASONS[name]
-    await put(store, name, **OFF, disabled_reason=reason)
-    await m0003_verdicts.run(store, NOW)
-    after = await read(store, name)
-    assert (after.disabled_by, after.disabled_cause, after.disabled_reason) == (by, cause, reason)
-    assert (after.verdict_since, after.enabled) == (OFF["disabled_at"], False)
-    is_probed = cause in ("errors", "not_found", "duplicate")
-    assert (after.probe_at is not None) == is_probed
-    assert after.probe_at is None or NOW <= after.probe_at <= NOW + DAY
-
-
-async def test_a_feed_that_works_has_a_verdict_whose_beginning_is_not_known(store: Store) -> None:
-    await put(store, "well", **WELL)
-    await put(store, "ill", **WELL, consecutive_errors=4, last_error="no response")
-    await put(store, "new")
-    await m0003_verdicts.run(store, NOW)
-    well, ill, new = [await read(store, each) for each in ("well", "ill", "new")]
-    assert (well.verdict, well.verdict_since, ill.verdict, ill.verdict_since) == ("ok", None, "failing", None)
-    assert (new.verdict, new.verdict_since, new.first_fetched_at) == ("new", new.created_at, None)
-    assert (well.first_fetched_at, well.articles_per_day) == (NOW - 100 * DAY, 5.0)
-    assert well.newest_article_at == NOW - timedelta(hours=5)
-
-
-async def test_a_second_run_changes_nothing_and_a_later_verdict_stays(store: Store) -> None:
-    await put(store, "errors", **OFF, disabled_reason=REASONS["errors"][0])
-    await put(store, "judged", verdict="slow", verdict_since=NOW - DAY)
-    await m0003_verdicts.run(store, NOW)
-    once = [await store.read(FEEDS.name, each, Feed.ID) for each in ("errors", "judged")]
-    await m0003_verdicts.run(store, NOW + DAY)
-    assert [await store.read(FEEDS.name, each, Feed.ID) for each in ("errors", "judged")] == once
-    assert (await read(store, "judged")).verdict == "slow"
 
 
 DISABLED = feed_filter({"verdict": "disabled"})

@@ -78,23 +78,13 @@ def migrate(
 
 
 async def _listed(app: Container) -> list[dict[str, Any]]:
-    from services.operations.migrations.runner import MIGRATIONS, records
+    from services.operations.migrations import states
 
-    begun = await records(app.store)
-    rows: list[dict[str, Any]] = []
-    for each in MIGRATIONS:
-        record = begun.pop(each.number, None)
-        state = "pending"
-        if record is not None:
-            state = "interrupted" if record.completed_at is None else f"done {record.completed_at:%Y-%m-%d %H:%M} UTC"
-        rows.append({"number": each.number, "name": each.name, "state": state, "about": each.about})
-    later = sorted(begun.items())
-    return rows + [{"number": n, "name": each.name, "state": "unknown here", "about": "run by a newer version"}
-                   for n, each in later]  # fmt: skip
+    return [dataclasses.asdict(each) for each in await states(app.store)]
 
 
 async def _migrated(app: Container) -> list[dict[str, Any]]:
-    from services.operations.migrations.runner import run_pending
+    from services.operations.migrations import run_pending
 
     return [{"number": each.number, "name": each.name, "state": "done", "about": each.about}
             async for each in run_pending(app.store, app.clock)]  # fmt: skip

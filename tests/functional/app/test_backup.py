@@ -17,7 +17,7 @@ from scripts.backup import MANIFEST, backup, main, restore
 from scripts.local_host import Refused
 from scripts.local_host.data import DataFolder
 from services.archive.folder import FolderArchive
-from services.operations.migrations.runner import run_pending
+from services.operations.migrations import run_pending
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW

@@ -18,8 +18,7 @@ from services.mentions import references, tool_references
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.kept_references import KeptReferences
 from services.mentions.tool_references import Asked, ToolReferences
-from services.operations.migrations import m0005_references
-from services.ports import Document, Operation, Query, Store
+from services.ports import Operation, Query, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.tools.merges import Merges
 from tests.builders import MemoryQueues
@@ -339,43 +338,3 @@ async def test_documents_that_cannot_be_read_hide_nothing_else_and_are_not_overw
     page = await reader_of(world).page(tool, Asked(), 50, None)
     assert [each["source_id"] for each in page.items] == [f"article-{old.date()}", f"article-{older.date()}"]
     assert sorted(page.unreadable) == sorted([broken["id"], f"article-{older.date()}"])
-
-
-async def test_the_migration_keeps_first_articles_and_old_mentions(world: World) -> None:
-    tool, bare = await world.tool("Quorvia"), await world.tool("Tarnwick")
-    now = world.watch.now
-    first, old = now - 300 * DAY, now - 34 * DAY
-    await world.worker.catalog.discovered(tool.tool_id, None, "first", first.date().isoformat())
-    await said(world, tool, "old", old, created_at=now)
-    await said(world, tool, "present", now)
-
-    def stored(tool_id: str, source_id: str) -> Document:
-        fields = {"source": "tiingo", "source_identifier": "91144751", "title": "Quorvia is here"}
-        return {
-            **{"id": f"NOVAREF:{source_id}", "pk": tool_id, "tool_id": tool_id, "entity_type": "ToolReference"},
-            **{"reference_id": source_id, "role": "DISCOVERY", "added_by_workflow": "analyze_articles"},
-            **{"created_at": f"{first:%Y-%m-%dT%H:%M:%SZ}", "updated_at": f"{first:%Y-%m-%dT%H:%M:%SZ}"},
-            "schema_version": "1",
-            "reference": {**fields, "reference_id": source_id, "published_at": f"{first:%Y-%m-%dT%H:%M:%SZ}"},
-        }
-
-    await world.store.create(CATALOG.name, stored(tool.tool_id, "first"))
-    await world.store.create(CATALOG.name, stored(bare.tool_id, "first"))
-    for k in itertools.count(1):
-        try:
-            await m0005_references.run(DyingStore(world.store, k, "halfway"), now)
-        except Died:
-            continue
-        break
-    await m0005_references.run(world.store, now)
-    found = await listed(world, tool)
-    assert [(each["source_id"], each["role"]) for each in found] == [
-        ("present", "TIMELINE_SOURCE"),
-        ("old", "TIMELINE_SOURCE"),
-        ("first", "DISCOVERY"),
-    ]
-    assert (found[2]["title"], found[2]["source_identifier"]) == ("Quorvia is here", "91144751")
-    assert await kept(world, tool) == {first.date().isoformat(): ["first"], old.date().isoformat(): ["old"]}
-    assert await kept(world, bare) == {}, "it was left behind when the tool lost this article"
-    names = [each["id"] for each in (await world.store.query(CATALOG.name, world.everything)).items]
-    assert [each for each in names if each.startswith("NOVAREF")] == []

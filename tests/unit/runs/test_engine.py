@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, InvalidInput, NotFound
+from models.errors import ChangedMeanwhile, NotFound
 from models.resources.runs import RunResource
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
@@ -478,30 +478,6 @@ async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(engine
             break
     assert pages == [[("r4", 1)], [("r3", 2), ("r3", 1)], [("r2", 1), ("r1", 1)], [("r0", 1)]]
     assert [len((await engine.history("a", limit, None)).items) for limit in (1, 3, 10)] == [1, 3, 6]
-
-
-async def test_a_feeds_history_goes_on_with_the_attempts_of_earlier_versions(engine: RunEngine, put: Put) -> None:
-    for n in range(3):
-        at = NOW + timedelta(minutes=n)
-        await put(
-            run(run_id=f"r{n}", subject="a", started_at=at),
-            *(attempt(run_id=f"r{n}", subject=feed, started_at=at) for feed in ("a", "b")),
-        )
-    for n in (3, 4):
-        each = ingestion_batch(run_id=f"r{n}", started_at=NOW + timedelta(minutes=n), ended_at=NOW + timedelta(hours=1))
-        await put(with_attempts(each, of(f"r{n}", n, "a")))
-    for limit in (1, 2, 3, 5):
-        found, after = [], None
-        while True:
-            page = await engine.history("a", limit, after)
-            assert 0 < len(page.items) <= limit
-            found += [each.run_id for each in page.items]
-            after = page.next
-            if after is None:
-                break
-        assert found == ["r4", "r3", "r2", "r1", "r0"]
-    with pytest.raises(InvalidInput):
-        await engine.history("a", 1, "earlier:x")
 
 
 @pytest.mark.parametrize("run_id", ["gone", "", "x" * 3000, "a/b"])

@@ -1,7 +1,11 @@
-"""Runs the numbered migrations in their order, and records in the catalog which have been run.
+"""Changes to stored documents: numbered, run in their order, and recorded in the catalog.
 
-A record without `completed_at` shows that a migration was stopped: it is run again. Two concurrent runs do no
-harm beyond the double work, since each migration may be run twice.
+A migration is `async def run(store, now)`. It may be stopped at any point and is then run again from the start, so that
+a second run must do no harm. A number is never used twice, and a released migration is never changed. A record without
+`completed_at` shows that a migration was stopped: it is run again.
+
+The first migration is the baseline. It changes nothing; its name says which format the store has. A store whose
+baseline has another name is refused: a format that cannot be migrated gets a new name.
 """
 
 from __future__ import annotations
@@ -10,14 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.errors import ChangedMeanwhile, Conflict
+from models.errors import ChangedMeanwhile, Conflict, Unusable
 from models.operations import MigrationRecord
-from services.operations.migrations import (
-    m0002_attempts_and_due_analyses,
-    m0003_verdicts,
-    m0004_lists_of_feeds,
-    m0005_references,
-)
 from services.ports import Clock, Query, Store, query_all
 
 _TRIES = 20
@@ -25,6 +23,8 @@ _TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class Migration:
+    """One numbered change to stored documents."""
+
     number: int
     name: str
     about: str
@@ -35,33 +35,18 @@ async def _nothing(store: Store, now: datetime) -> None:
     """Changes no document."""
 
 
-MIGRATIONS = (
-    Migration(1, "begin", "Nothing to change: every document is as version 0.1 wrote it.", _nothing),
-    Migration(
-        2,
-        "attempts_and_due_analyses",
-        "Feeds list interrupted attempts, and articles record that an analysis is due.",
-        m0002_attempts_and_due_analyses.run,
-    ),
-    Migration(
-        3,
-        "verdicts",
-        "Feeds have a verdict, and record who disabled them; those that the app disabled are probed.",
-        m0003_verdicts.run,
-    ),
-    Migration(
-        4,
-        "lists_of_feeds",
-        "Feeds are stored with what lists filter and sort them by.",
-        m0004_lists_of_feeds.run,
-    ),
-    Migration(
-        5,
-        "references",
-        "The references of old days are kept in one document for each tool and day; NOVAREF documents are gone.",
-        m0005_references.run,
-    ),
-)
+MIGRATIONS = (Migration(1, "baseline", "Nothing to change: says which format the store has.", _nothing),)
+
+
+async def check(store: Store) -> None:
+    """Raises Unusable if the store has another format. A store without a record is empty."""
+    baseline = MIGRATIONS[0]
+    found = await store.read(MigrationRecord.CONTAINER, MigrationRecord.PARTITION, f"{baseline.number:04d}")
+    if found is not None and found["name"] != baseline.name:
+        raise Unusable(
+            f"the store has the format {found['name']!r}, this version reads only {baseline.name!r}: "
+            "run the version that wrote it, or choose an empty data folder or database"
+        )
 
 
 async def records(store: Store) -> dict[int, MigrationRecord]:
@@ -71,11 +56,42 @@ async def records(store: Store) -> dict[int, MigrationRecord]:
     return {record.number: record for record in map(MigrationRecord.from_document, found)}
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """Whether and when a migration was run."""
+
+    number: int
+    name: str
+    state: str
+    about: str
+
+
+async def states(store: Store) -> list[State]:
+    """The state of every migration, also of those of a newer version."""
+    begun = await records(store)
+    found = []
+    for each in MIGRATIONS:
+        record = begun.pop(each.number, None)
+        state = "pending"
+        if record is not None:
+            state = "interrupted" if record.completed_at is None else f"done {record.completed_at:%Y-%m-%d %H:%M} UTC"
+        found.append(State(each.number, each.name, state, each.about))
+    later = [State(number, each.name, "unknown here", "run by a newer version") for number, each in begun.items()]
+    return [*found, *sorted(later, key=lambda each: each.number)]
+
+
 async def run_pending(
     store: Store, clock: Clock, migrations: Sequence[Migration] = MIGRATIONS
 ) -> AsyncIterator[Migration]:
-    """Runs the migrations that are not completed, and yields each after it was run."""
+    """Runs the migrations that are not completed, and yields each after it was run. Two concurrent runs do no harm
+    beyond the double work. Raises Unusable if a newer version has migrated the store."""
     begun = await records(store)
+    if newer := sorted(begun.keys() - {each.number for each in migrations}):
+        names = ", ".join(f"{number:04d} {begun[number].name}" for number in newer)
+        raise Unusable(
+            f"the store was migrated by a newer version ({names}): "
+            "run that version, or restore a backup that was made before"
+        )
     for migration in migrations:
         record = begun.get(migration.number)
         if record is not None and record.completed_at is not None:

@@ -16,7 +16,6 @@ from triggers.http_page import page_http
 from triggers.http_sentiment import sentiment_http
 from triggers.http_stories import stories_http
 from triggers.http_tools import tools_http
-from triggers.http_websub import websub_http
 from triggers.queues import queues
 from triggers.timers import timers
 
@@ -38,6 +37,5 @@ for blueprint in (
     stories_http,
     timers,
     tools_http,
-    websub_http,
 ):
     app.register_functions(blueprint)

@@ -30,10 +30,8 @@ from models.values import (
     Time,
     Value,
     WebUrl,
-    format_time,
 )
 from models.verdict import DisabledBy, DisabledCause, Verdict
-from models.websub import FeedWebSub
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FullTextChoice = Literal["never", "short", "always"]
@@ -175,8 +173,6 @@ class FeedDocument(StoredFields, total=False):
     languages: dict[str, int]
     entries_skipped: dict[str, int]
     quarantine_id: str | None
-    websub: dict[str, Any] | None
-    websub_due_at: str | None
     host: str
     name_key: str
     words: list[str]
@@ -225,13 +221,12 @@ class Feed(StoredDocument):
     what the fetches of these days cost, by UTC day and host (models/host.py).
     `credential` names the setting with a private feed's secret; the secret itself is never stored.
     `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/listing.py).
-    `websub` is null for a feed that names no hub (services/feeds/websub.py).
     """
 
     CONTAINER: ClassVar[str] = "feeds"
     PARTITION_FIELD: ClassVar[str] = "feed_id"
     ID: ClassVar[str] = "feed"
-    COMPUTED: ClassVar[tuple[str, ...]] = ("host", "name_key", "words", "websub_due_at")
+    COMPUTED: ClassVar[tuple[str, ...]] = ("host", "name_key", "words")
 
     entity_type: Literal["Feed"] = "Feed"
     feed_id: SourceKey
@@ -312,7 +307,6 @@ class Feed(StoredDocument):
     languages: dict[Language, Count] = Field(default_factory=dict)
     entries_skipped: dict[str, Count] = Field(default_factory=dict)
     quarantine_id: IdPart | None = None
-    websub: FeedWebSub | None = None
 
     @property
     def partition(self) -> str:
@@ -347,16 +341,6 @@ class Feed(StoredDocument):
         """Feeds are found by them."""
         return words_of_name(f"{self.source_name} {self.title or ''}")[:MOST_WORDS]
 
-    @property
-    def websub_due_at(self) -> str | None:
-        """When the app has something to do for the subscription, so that the feed is found by it: long ago for a feed
-        that was disabled and has a subscription."""
-        if self.websub is None:
-            return None
-        if self.enabled:
-            return None if self.websub.next_at is None else format_time(self.websub.next_at)
-        return None if self.websub.state == "named" else format_time(self.created_at)
-
     def hour_multiplier(self, hour: int) -> float:
         return hour_multiplier(self.hourly_distribution, hour)
 
@@ -387,7 +371,6 @@ _USUAL: Mapping[str, Any] = {
     "languages": {},
     "entries_skipped": {},
     "traffic": {},
-    "websub_due_at": None,
 }
 """The fields that are not stored if they have this value, which is the default of the model."""
 

@@ -56,20 +56,13 @@ class Freshness:
     skip_days: frozenset[str] = frozenset()
 
 
-class Hub(NamedTuple):
-    """A WebSub hub, and the topic under which it knows the feed: the URL that the feed names as its own."""
-
-    url: str
-    topic: str
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """One feed document, its items in the order of the document.
 
     `warnings` counts repairs by kind; `skipped` counts the entries that are not in `items`, by reason. `version` is
     feedparser's name of the format ("rss20", "atom10", "rss10", …), "json1…" for JSON Feed, or the API's name.
-    `moved_to` is the new URL that the feed itself names, `hub` its hub.
+    `moved_to` is the new URL that the feed itself names.
     """
 
     version: str
@@ -77,7 +70,6 @@ class ParsedDocument:
     title: str = ""
     site_url: str | None = None
     moved_to: str | None = None
-    hub: Hub | None = None
     freshness: Freshness = Freshness()
     warnings: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)

@@ -83,10 +83,8 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     if arguments.app.resolve() != _ROOT:
         parser.error("--app is for python -m scripts.local_host")
-    # One folder for the queues and the store, and one URL for clients and for the hubs that push.
+    # One folder for the queues and the store.
     settings = {"DATA_DIR": str(arguments.data.resolve()), **(demo.SETTINGS if arguments.demo else {})}
-    if arguments.public_url:
-        settings["PUBLIC_URL"] = arguments.public_url.rstrip("/")
     sys.exit(
         main(
             command_of(

@@ -152,11 +152,6 @@ def _is_secure(text: str) -> bool:
     return url.scheme == "https" or (url.scheme == "http" and _is_loopback(host))
 
 
-def _is_own_address(text: str) -> bool:
-    """Plain HTTP too: an installation may be reached within its own network only."""
-    return text.startswith(("https://", "http://")) and _is_secure(f"https://{text.partition('://')[2]}")
-
-
 def _is_dsn(text: str) -> bool:
     key, at, rest = text.partition("://")[2].partition("@")
     scheme, project = text.partition("://")[0], rest.rpartition("/")[2]
@@ -164,7 +159,6 @@ def _is_dsn(text: str) -> bool:
 
 
 URL = Form(_is_secure, "an https:// URL (http:// only to this machine) without user, query or fragment")
-OWN_ADDRESS = Form(_is_own_address, "an http(s):// URL without user, query or fragment")
 DSN = Form(_is_dsn, "a DSN, https://KEY@HOST/PROJECT (http:// only to this machine)")
 INSIGHTS = Form(
     re.compile(r"(?i)(?:[^;]*;)*InstrumentationKey=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:;.*)?").fullmatch,

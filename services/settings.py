@@ -27,7 +27,6 @@ from services.setting import (
     DSN,
     INSIGHTS,
     MODEL,
-    OWN_ADDRESS,
     TICKERS,
     URL,
     Setting,
@@ -125,11 +124,6 @@ class Settings:
         form=AGENTS,
         section="fetcher",
         key="user_agent",
-    )
-    public_url: str = setting(
-        "",
-        "Where hubs of feeds reach this app (WebSub), such as https://news.example; if not set, no hub is asked",
-        form=OWN_ADDRESS,
     )
     allow_private_addresses: bool | tuple[str, ...] = setting(
         False,

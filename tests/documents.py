@@ -46,7 +46,6 @@ from models.tally import Tally, by_day
 from models.timeline import DirtyHour, HourTable, StoryTable, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Tool, ToolName
 from models.tool_merge import CarriedCorrection, ToolMerge
-from models.websub import FeedSubscription
 from services.articles.identity import dedup_key, normalize_headline
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
@@ -301,20 +300,6 @@ def feed(**changes: Any) -> Feed:
 
 def feed_seen(**changes: Any) -> FeedSeen:
     return _of(FeedSeen, {"feed_id": "reuters-world", "hashes": "0123456789abcdef"}, changes)
-
-
-def feed_subscription(**changes: Any) -> FeedSubscription:
-    fields = {
-        "feed_id": "reuters-world",
-        "hub": "https://hub.example/",
-        "topic": "https://www.reuters.com/rssFeed/worldNews",
-        "token": "reuters-world.x4Yq",
-        "secret": "k7Rt",
-        "tries": 1,
-        "verify_until": NOW,
-        "websub_due_at": NOW,
-    }
-    return _of(FeedSubscription, fields, changes)
 
 
 def metrics(**changes: Any) -> CollisionMetrics:
@@ -592,7 +577,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     seen_hash,
     feed,
     feed_seen,
-    feed_subscription,
     run,
     ingestion_batch,
     attempt,

@@ -13,7 +13,6 @@ timers = func.Blueprint()
 async def clean_up(services: Container, timer_request: func.TimerRequest) -> None:
     await services.upkeep.run()
     await services.fetch_days.work()
-    await services.websub.work()
     await services.figures.daily_closes.work()
     await services.audit.step()
 

@@ -10,31 +10,9 @@ from pydantic import Field
 from models.coverage import FetchHours
 from models.feed import Feed, FeedAttempt, FullTextChoice, HourlyDistribution, Weekday
 from models.host import CompactDay, CountersOfHosts
-from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.resources.base import Resource, View, added, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, UnixSeconds, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
-from models.websub import FeedWebSub, WebSubState
-
-
-class WebSub(Shape):
-    """The subscription of a feed at its hub."""
-
-    state: WebSubState = Field(
-        description="`named`: the hub was not asked: without `PUBLIC_URL` it never is, else within five "
-        "minutes. `requested`: it was asked, and has not verified yet. `active`: it has verified, "
-        "until `lease_ends`; the app renews after four fifths of that time. `refused`: it said "
-        "no; it is asked again after a day. `unanswered`: it does not answer or verify; it is "
-        "asked again after up to a day. `leaving`: the feed was disabled, or names another hub or "
-        "none: the hub is told."
-    )
-    hub: WebUrl = Field(description="The hub that the feed names.")
-    topic: WebUrl = Field(description="The URL under which the hub knows the feed: the one that it names as its own.")
-    lease_ends: Time | None = Field(description="When the subscription ends unless it is renewed; null without one.")
-    last_push: Time | None = Field(description="When the hub last told of something new; null: never.")
-
-    @classmethod
-    def of(cls, websub: FeedWebSub) -> Self:
-        return cls.shaped({name: getattr(websub, name) for name in cls.model_fields})
 
 
 class FeedResource(Resource):
@@ -166,9 +144,6 @@ class FeedResource(Resource):
     quarantine_id: IdPart | None = Field(
         description="The feed's last batch in quarantine; null once that batch was reviewed and ingested or dropped."
     )
-    websub: WebSub | None = Field(
-        description="The subscription at the hub that the feed names; null if it names none, or names it no more."
-    )
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the feed itself, its history, its articles, its runs.")
@@ -226,7 +201,6 @@ class FeedResource(Resource):
             feed,
             view,
             host=feed.host,
-            websub=WebSub.of(feed.websub) if feed.websub else None,
             verdict_advice=ADVICE[feed.verdict] if feed.verdict else None,
             links=links(
                 self=own,

@@ -25,7 +25,6 @@ from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
 from services.parse.feed import parse
-from services.parse.hubs import hub_in_headers
 from services.parse.page_links import discover
 
 CHECKED_EVERY = 24
@@ -185,8 +184,7 @@ class FeedPoller:
         except Unreadable as problem:
             service = challenge_in_page(result.body)
             return PollResult(result, problem=problem) if service is None else PollResult(blocked(result, service))
-        hub = hub_in_headers(result.link, result.url) or document.hub
-        return PollResult(replace(result, body=None), replace(document, hub=hub))
+        return PollResult(replace(result, body=None), document)
 
     async def _poll_feed_of_page(
         self, feed: Feed, page: PollResult, request: FetchRequest, budgets: AsyncExitStack

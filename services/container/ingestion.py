@@ -1,11 +1,10 @@
-"""What fetches: feeds into articles, pages into full texts, and the hubs of feeds."""
+"""What fetches: feeds into articles, and pages into full texts."""
 
 from __future__ import annotations
 
 import random
-import secrets
 from datetime import timedelta
-from functools import cached_property, partial
+from functools import cached_property
 
 from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED, EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
@@ -18,7 +17,6 @@ from services.container.foundation import Foundation, new_id
 from services.container.mentions import MentionPart
 from services.documents import profiles
 from services.documents.services import DocumentServices
-from services.feeds.subscriptions import Subscriptions
 from services.fetch.limits import HostLimits
 
 WAITING_FEEDS = 64
@@ -75,10 +73,3 @@ class IngestionPart:
         """The attempts at feeds at once: more than requests at once, since those that wait for the store send none."""
         settings = self._of.settings
         return HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, settings.max_concurrent_requests_per_host)
-
-    @cached_property
-    def websub(self) -> Subscriptions:
-        of = self._of
-        return Subscriptions(
-            *(of.store, of.fetcher, of.clock, of.settings.public_url), partial(secrets.token_urlsafe, 32)
-        )

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from services.feeds.host_figures import HostFigures
     from services.feeds.presets import Presets
     from services.feeds.registry import FeedRegistry
-    from services.feeds.subscriptions import Subscriptions
     from services.mentions.correction_documents import Corrections
     from services.mentions.handler import AnalysisHandler
     from services.mentions.passages import MentionPassages
@@ -158,10 +157,6 @@ class Container:
     @property
     def ingestion(self) -> Ingestion:
         return self._ingestion.ingestion
-
-    @property
-    def websub(self) -> Subscriptions:
-        return self._ingestion.websub
 
     @cached_property
     def _mentions(self) -> MentionPart:

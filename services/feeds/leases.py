@@ -19,7 +19,6 @@ from typing import Any, cast
 from models.errors import ChangedMeanwhile
 from models.feed import Feed, FeedAttemptDocument, FeedDocument
 from models.values import format_time, is_ahead, is_over, parse_time
-from services.feeds.websub import after_push
 from services.logs import log_event
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
 from services.store.containers import FEEDS
@@ -267,17 +266,7 @@ def _merged(wanted: Document, before: FeedDocument, fresh: Document) -> Document
     if theirs & {"enabled", "disabled_by"}:
         theirs |= _DISABLING
     merged = {**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}}
-    if "websub" in theirs and "next_fetch_time" not in theirs:
-        merged["next_fetch_time"] = _after_push(merged)
     return without_nulls(merged)
-
-
-def _after_push(feed: Document) -> str:
-    """When the feed is due: soon, if the hub has pushed while it was fetched. A feed that fails keeps its schedule."""
-    pushed, due, fetched = (feed.get("websub") or {}).get("last_push"), feed["next_fetch_time"], feed["last_fetch_time"]
-    if pushed is None or fetched is None or feed.get("consecutive_errors") or feed.get("retry_after_until"):
-        return str(due)
-    return format_time(after_push(parse_time(pushed), parse_time(due), parse_time(fetched)))
 
 
 def _ours(feed: Mapping[str, Any]) -> tuple[Any, ...]:

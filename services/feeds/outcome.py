@@ -23,7 +23,6 @@ from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_o
 from services.feeds.silence import gaps_after
 from services.feeds.verdicts import is_block, judged
 from services.feeds.volume import usual_after, volume_of
-from services.feeds.websub import after_poll, named, slowed
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
@@ -187,11 +186,7 @@ def after_success(
         skip_days=frozenset(changes.get("skip_days", feed.skip_days)),
         jitter=jitter,
     )
-    websub = after_poll(feed.websub, counted.new, published, feed.last_successful_fetch, now)
-    if polled.document is not None and polled.problem is None:
-        websub = named(websub, polled.document.hub, now)
-    changes["websub"] = websub
-    next_fetch_time = slowed(websub, next_fetch(rhythm, now, policy, hints), counted.new, now)
+    next_fetch_time = next_fetch(rhythm, now, policy, hints)
     if cut:
         changes |= UNCONDITIONAL
         next_fetch_time = min(next_fetch_time, now + policy.min_interval)

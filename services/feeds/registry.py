@@ -15,7 +15,6 @@ from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, address_key
-from models.websub import FeedSubscription
 from services.feeds.form import changed_feed, is_feed_id
 from services.feeds.host_days import HostDays
 from services.feeds.listing import BY_ID, EVERY_FEED, ONLY_FEEDS, FeedFilter, Sorting, feeds_page
@@ -26,12 +25,10 @@ from services.ports import (
     Listed,
     Operation,
     Query,
-    Replace,
     Store,
     Where,
     listed_documents,
     query_all,
-    readable,
 )
 from services.store.containers import FEEDS
 
@@ -183,22 +180,10 @@ class FeedRegistry:
             # `seen` is only ever written together with the feed, so the feed's ETag guards both.
             both: list[Operation] = [Delete(Feed.ID, feed.stored_etag)]
             both += [Delete(FeedSeen.ID)] if seen is not None else []
-            both += await self._leaving(feed_id)
             with suppress(ChangedMeanwhile):
                 await self._store.batch(FEEDS.name, feed_id, both)
                 return
         raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
-
-    async def _leaving(self, feed_id: str) -> list[Operation]:
-        """Has the subscription of a feed that is removed ended: it is due now."""
-        stored = await self._store.read(FEEDS.name, feed_id, FeedSubscription.ID)
-        known = readable(stored, FeedSubscription.from_document)
-        now = self._clock()
-        return (
-            []
-            if known is None
-            else [Replace(known.changed(now, websub_due_at=now).to_document(), known.stored_etag or "")]
-        )
 
     def _check_credential(self, feed: Feed) -> None:
         if feed.credential is not None and self._credential is not None:

@@ -42,7 +42,6 @@ from services.settings import Settings
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERMANENT_REDIRECTS = frozenset({301, 308})
-KEEP_METHOD = frozenset({307, 308})
 
 _STATUSES = {
     401: (FetchStatus.UNAUTHORIZED, "it needs a login"),
@@ -132,28 +131,6 @@ class Fetcher:
             wait: float = self._settings.retry_backoff_base ** (attempt - 1)
             await self._sleep(wait * (1 - self._chance() / 2))
 
-    async def post_form(self, url: str, form: bytes) -> int | None:
-        """Posts a form once, under the limits and rules of addresses that hold for fetches, and follows redirects that
-        keep the method. The status code of the response; None without one."""
-        headers = {"User-Agent": next(self._agents), "Content-Type": "application/x-www-form-urlencoded"}
-        seconds = self._settings.request_timeout_seconds
-        for _ in range(MOST_REDIRECTS):
-            target = checked_url(url)
-            if isinstance(target, str) or refused_host(target):
-                return None
-            async with self._limits.slot(host_key(target)):
-                response = await self._http.send(target, headers, seconds, read_body=False, form=form)
-            if isinstance(response, Failure):
-                return None
-            location = response.headers.get("Location", "").strip()
-            if response.status_code not in KEEP_METHOD or not location:
-                return response.status_code
-            try:
-                url = str(target.join(parsed(location)))
-            except ValueError:
-                return None
-        return None
-
     def host_reports(self) -> dict[str, HostReport]:
         """What requests have shown of their hosts since the last call, by `host_key`."""
         return self._breaker.take_reports()
@@ -230,7 +207,6 @@ class Fetcher:
             status_code=response.status_code,
             content_type=headers.get("Content-Type"),
             robots_tag=headers.get("X-Robots-Tag"),
-            link=headers.get("Link"),
             etag=request.etag,
             last_modified=request.last_modified,
             body_hash=request.body_hash,

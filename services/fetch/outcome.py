@@ -119,7 +119,7 @@ class FetchResult:
     redirects were permanent; save it once the body has proved to be a feed. BREAKER_OPEN is not a failure of the feed;
     `retry_after` is then the wait until the host may be tried again. `duration_ms` is time spent with servers, without
     waiting for a slot or between attempts. `error` has no query and no secret; `fingerprint` is a class of failures,
-    for counting. `robots_tag` is the header X-Robots-Tag, `link` the header Link.
+    for counting. `robots_tag` is the header X-Robots-Tag.
     """
 
     status: FetchStatus
@@ -128,7 +128,6 @@ class FetchResult:
     body: bytes | None = field(default=None, repr=False)
     content_type: str | None = None
     robots_tag: str | None = None
-    link: str | None = field(default=None, repr=False)
     etag: str | None = None
     last_modified: str | None = None
     body_hash: str | None = None

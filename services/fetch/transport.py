@@ -85,13 +85,12 @@ class HttpClient:
         reservation: BodyReservation | None = None,
         *,
         read_body: bool = True,
-        form: bytes | None = None,
     ) -> Response | Failure:
         """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
-        does not count. A GET, or a POST of the `form`."""
+        does not count."""
         responded = False
         try:
-            request = _request(url, headers, form)
+            request = _request(url, headers)
             async with asyncio.timeout(seconds) as deadline:
                 response = await self._transport.handle_async_request(request)
                 responded = True
@@ -150,11 +149,10 @@ async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeo
     deadline.reschedule(now() + left)
 
 
-def _request(url: URL, headers: Mapping[str, str], form: bytes | None) -> httpx.Request:
+def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
     # With a stream, even an empty one, httpx adds no headers of its own.
-    method, body = ("GET", _NO_BODY) if form is None else ("POST", httpx.ByteStream(form))
     pairs = [(n.encode(), v.encode()) for n, v in headers.items()]
-    return httpx.Request(method, _as_httpx(str(url)), headers=pairs, stream=body)
+    return httpx.Request("GET", _as_httpx(str(url)), headers=pairs, stream=_NO_BODY)
 
 
 _as_httpx = lru_cache(maxsize=1024)(httpx.URL)  # feeds are fetched again and again
@@ -311,17 +309,17 @@ class _Body(httpx.AsyncByteStream):
         self._response.release()
 
 
-_JOINED = (b"x-robots-tag", b"link")
+_JOINED = b"x-robots-tag"
 MOST_JOINED = 20_000
 
 
 def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """The first header of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding. Rules
-    for robots and links are joined: each of them counts."""
+    for robots are joined: each of them counts."""
     first: dict[bytes, bytes] = {}
     for name, value in headers:
         key, text = name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode()
-        if key in _JOINED and key in first and len(first[key]) < MOST_JOINED:
+        if key == _JOINED and key in first and len(first[key]) < MOST_JOINED:
             first[key] += b", " + text
         else:
             first.setdefault(key, text)

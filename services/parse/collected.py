@@ -10,7 +10,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from models.errors import InvalidInput
-from models.raw_item import Hub, ParsedDocument, PublishedFlag, RawItem
+from models.raw_item import ParsedDocument, PublishedFlag, RawItem
 from services.parse.language_tags import primary_subtag
 from services.parse.text import headline_text, looks_like_html, one_line
 from services.parse.urls import is_plain_url, normalize_url
@@ -40,14 +40,13 @@ class Unreadable(InvalidInput):
 
 
 class Collected:
-    """The items of one feed document so far, and the document's title, link, language, version and, of JSON, hub."""
+    """The items of one feed document so far, and the document's title, link, language and version."""
 
-    __slots__ = ("_items", "hub", "language", "link", "skipped", "title", "version", "warnings")
+    __slots__ = ("_items", "language", "link", "skipped", "title", "version", "warnings")
 
     def __init__(self) -> None:
         self._items: list[RawItem] = []
         self.version = self.title = self.link = self.language = ""
-        self.hub: Hub | None = None
         self.warnings: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from models.raw_item import Freshness, ParsedDocument, RawItem
 from models.values import is_web_url
 from services.parse.collected import Collected, Unreadable
-from services.parse.hubs import hub_in_document
 from services.parse.json_documents import read_json_feed
 from services.parse.publisher_id import lacks_account, names_account
 from services.parse.text import headline_text
@@ -83,7 +82,6 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
         items=_with_account(document.items, site_url),
         site_url=site_url,
         moved_to=_new_url(head),
-        hub=collected.hub or hub_in_document(head, base_url),
         freshness=_freshness(head.lower()),
     )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from services.parse.collected import Collected, Unreadable, as_html
 from services.parse.dates import first_date
-from services.parse.hubs import MOST_LINKS, hub_in_links
 from services.parse.urls import resolved
 
 MAX_VALUES = 1_000_000
@@ -29,7 +28,6 @@ def read_json_feed(body: bytes, base: str) -> Collected:
     collected.version = "json" + version.rpartition("/")[2].replace(".", "")[:4]
     collected.title, collected.link = text_of(document, "title"), text_of(document, "home_page_url")
     collected.language = text_of(document, "language")
-    collected.hub = hub_in_links(_links(document), base)
     items = document.get("items")
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict):
@@ -37,15 +35,6 @@ def read_json_feed(body: bytes, base: str) -> Collected:
         else:
             collected.skipped["not_an_entry"] += 1
     return collected
-
-
-def _links(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Where the feed itself is, and its hubs. The other kinds of hubs, such as rssCloud, are none of WebSub."""
-    yield "self", text_of(document, "feed_url")
-    hubs = document.get("hubs")
-    for each in hubs[:MOST_LINKS] if isinstance(hubs, list) else ():
-        if isinstance(each, dict) and text_of(each, "type").lower() == "websub":
-            yield "hub", text_of(each, "url")
 
 
 def load_json(body: bytes, warnings: Counter[str]) -> Any:

@@ -238,7 +238,6 @@ FEEDS = Container(
         "tags/[]",
         "disabled_by",
         "probe_at",
-        "websub_due_at",
         "words/[]",
     ),
     numbers=("priority_score", "articles_per_hour"),

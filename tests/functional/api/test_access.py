@@ -24,9 +24,7 @@ MANAGED_READS = {
 ENDPOINTS = {name: trigger for name, trigger in TRIGGERS.items() if trigger["type"] == "httpTrigger"}
 METHODS = {name: {str(method).upper() for method in each["methods"]} for name, each in ENDPOINTS.items()}
 READING = sorted(name for name, methods in METHODS.items() if "GET" in methods and name not in MANAGED_READS)
-WITHOUT_A_KEY = {"receive_websub"}
-"""What hubs call: the path is a secret."""
-MANAGEMENT = sorted(METHODS.keys() - set(READING) - WITHOUT_A_KEY)
+MANAGEMENT = sorted(METHODS.keys() - set(READING))
 IDS = {name: "nobody" for each in ENDPOINTS.values() for name in re.findall(r"{(\w+)}", each["route"])}
 
 

@@ -39,7 +39,6 @@ REQUEST_TIMEOUT_SECONDS | 10 | a number from 1 to 120
 RETRY_ATTEMPTS | 3 | a whole number from 1 to 10
 RETRY_BACKOFF_BASE | 2 | a number from 1 to 10
 FETCH_USER_AGENT | toolpulse (feed reader; its operator gave no contact) | printable ASCII, several separated by |
-PUBLIC_URL | - | an http(s):// URL without user, query or fragment
 ALLOW_PRIVATE_ADDRESSES | false | true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8
 FETCH_CYCLE_INTERVAL_SECONDS | 30 | a whole number from 30 to 3600
 MIN_REFRESH_INTERVAL_MINUTES | 1 | a number from 1 to 1440
@@ -261,19 +260,6 @@ def test_secrets_are_in_no_repr_and_in_no_error(secret: str) -> None:
     with pytest.raises(WrongSettings) as caught:
         Settings.from_environment(every)
     assert secret not in str(caught.value)
-
-
-def test_the_apps_own_address_may_be_plain_http_in_its_own_network() -> None:
-    for url in ("https://news.example", "http://nas.local:7071/", "http://10.0.0.1"):
-        assert Settings.from_environment({"PUBLIC_URL": url}).public_url == url
-    for url in (
-        "news.example",
-        "ftp://news.example",
-        "https://",
-        "https://u:p@news.example",
-        "https://news.example/?a=1",
-    ):
-        assert "PUBLIC_URL must be an http(s):// URL" in problems(PUBLIC_URL=url)
 
 
 @pytest.mark.parametrize("dsn", ["https://key@errors.example/7", "https://key@errors.example/sentry/7"])

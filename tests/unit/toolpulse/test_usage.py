@@ -46,8 +46,8 @@ OF_ENDPOINTS = {
     "tools/{tool}/sentiment": "sentiment", "tools/{tool}/sentiment/evidence": "evidence",
     "tools/{tool}/signals": "signals", "tools/{tool}/stories": "stories list",
 }  # fmt: skip
-FOR_PROGRAMS = {"", "mcp", "websub/{feed_id}"}
-"""What only other programs call: language models, hubs, and readers of the list of collections."""
+FOR_PROGRAMS = {"", "mcp"}
+"""What only other programs call: language models, and readers of the list of collections."""
 
 
 def ended(*arguments: str, **variables: str) -> tuple[int, str, str]:

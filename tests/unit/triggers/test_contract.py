@@ -23,9 +23,9 @@ from triggers.parameters import PAGE
 
 NOT_OF_THE_API = {
     *("dashboard/{*path}", "docs/{*path}", "openapi.json", "{nothing:maxlength(0)?}"),
-    *("mcp", "websub/{token}"),
+    "mcp",
 }
-"""Pages, the contract itself, and what hubs and language models call by protocols of their own."""
+"""Pages, the contract itself, and what language models call by a protocol of their own."""
 
 DOCUMENT: dict[str, Any] = contract(of_app(), reads_are_open=False)
 

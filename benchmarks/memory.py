@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 MEGABYTE = 1_000_000
 LIMIT_MB = 512
-"""The most memory of a worker, as docs/adr/0020-bounded-cost.md promises."""
+"""The most memory of a worker, as docs/adr/0012-ingestion.md promises."""
 
 KINDS = {
     "few": (9 * MEGABYTE, 500, ""),

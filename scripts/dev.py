@@ -3,6 +3,7 @@
 
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
     python3 scripts/dev.py test [pytest args]  set up once, then run all tests; --fast: those that take half a minute
+    python3 scripts/dev.py soak [pytest args]  the long runs of kills, races, faults, memory and made-up input
     python3 scripts/dev.py check               ruff, mypy (strict), the trained tables, then all tests
     python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
     python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
@@ -40,7 +41,7 @@ FLOOR = (3, 11)
 # Many tests wait for another process: three workers keep two cores busy.
 ALL_CORES = [f"--numprocesses={(os.cpu_count() or 1) * 3 // 2}", "--dist=worksteal"]
 BROWSER = "tests/browser"
-FAST = ["tests/unit", "tests/properties", "tests/infra", "--ignore=tests/infra/tools", "-m", "not slow"]
+FAST = ["tests/unit", "tests/properties", "tests/infra", "--ignore=tests/infra/tools", "-m", "not slow and not soak"]
 FAST += ["--durations=10", "--durations-min=1"]  # shows the tests that are to be marked as slow
 
 
@@ -243,10 +244,15 @@ def test(arguments: list[str]) -> None:
     if options != arguments:
         become([*pytest, *FAST, *ALL_CORES, *options])
     if options:
-        many = options[0] == "-m"  # many tests; a few are quicker in one process
-        become([*pytest, *(ALL_CORES if many else ()), *options])
+        become([*pytest, *options])
     execute(*pytest, *ALL_CORES)
     become([*pytest, BROWSER])  # in one process: its tests share an app with demo data
+
+
+def soak(arguments: list[str]) -> None:
+    python = set_up(development=True)
+    set_up_servers()
+    become([str(python), "-m", "pytest", "-m", "soak", *ALL_CORES, *arguments])
 
 
 def check(arguments: list[str]) -> None:
@@ -321,6 +327,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     serve.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
     serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
     commands.add_parser("test", help="run all tests; --fast: those of half a minute", add_help=False)
+    commands.add_parser("soak", help="run the long tests of kills, races, faults and memory", add_help=False)
     commands.add_parser("check", help="ruff, mypy, tables, all tests; other arguments go to pytest", add_help=False)
     commands.add_parser("mutate", help="run mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
     commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
@@ -350,6 +357,7 @@ def main(argv: list[str]) -> None:
 PLAIN: Mapping[str, Callable[[], None]] = {"infra": infra, "screenshots": screenshots, "lock": lock}
 PASSED_ON: Mapping[str, Callable[[list[str]], None]] = {
     "test": test,
+    "soak": soak,
     "check": check,
     "mutate": mutate,
     "openapi": openapi,

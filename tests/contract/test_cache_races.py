@@ -26,7 +26,7 @@ from tests.contract.conftest import SettableClock
 from tests.functional.figures.slow import far
 from tests.functional.figures.world import Judgement, Process, Said, a_tool, check_entry, check_tables
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 PARTS = 8
 WORLDS = {"sqlite": 80, "cosmos": 32}

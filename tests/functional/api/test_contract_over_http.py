@@ -14,7 +14,7 @@ import pytest
 from tests.functional.api.test_demo import listed, until
 from tests.hosting import ROOT, RunningHost, host_environment, running_host
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 HOOKS = "tests.functional.api.schemathesis_hooks"

@@ -16,7 +16,7 @@ from tests.hosting import running_host
 from triggers.contract import contract
 from triggers.declared import of_app
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 DOCUMENT: dict[str, Any] = contract(of_app(), reads_are_open=False)
 NAMED: tuple[tuple[str, dict[str, Any]], ...] = (

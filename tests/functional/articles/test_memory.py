@@ -17,7 +17,7 @@ MADE_ONCE_MB = 40
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.once,
+    pytest.mark.soak,
     pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc"),
 ]
 

@@ -23,7 +23,7 @@ from services.settings import Settings
 from services.store.containers import CATALOG, FEEDS
 from tests.functional.articles.world import START, SettableClock, Worker, World, item, rss
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 TICK = timedelta(seconds=30)
 MINUTE = timedelta(minutes=1)

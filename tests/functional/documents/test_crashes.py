@@ -185,7 +185,7 @@ async def _review(world: World, decision: str) -> None:
     await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")
 
 
-@pytest.mark.once
+@pytest.mark.soak
 async def test_of_two_articles_at_a_page_whose_holder_is_gone_one_reads_it_whenever_the_other_is_tried(
     world: World,
 ) -> None:

@@ -21,8 +21,6 @@ from tests.builders import Watch
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.world import Judgement, Process, a_mention, a_tool, everything, mentions_of
 
-pytestmark = pytest.mark.once
-
 START = datetime(2026, 2, 21, 0, 30, tzinfo=UTC)
 TOOLS = [a_tool(number, START - timedelta(days=40)) for number in range(3)]
 BUSY, QUIET, OTHER = (tool.tool_id for tool in TOOLS)

@@ -12,7 +12,7 @@ from tests.functional.flow.scenario import Report, Scenario, playing
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.once,
+    pytest.mark.soak,
     pytest.mark.skipif(not cosmos_server.available(), reason="needs the Cosmos DB server of tests/cosmos_server"),
 ]
 WORKERS = 4

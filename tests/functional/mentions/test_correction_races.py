@@ -21,7 +21,7 @@ from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.test_races import interrupted
 from tests.functional.mentions.world import Worker, World
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 MOST_CALLS = 80
 Act = Callable[[Worker, Tool, str], Awaitable[Any]]

@@ -33,8 +33,6 @@ from tests.functional.stories.world import (
     World,
 )
 
-pytestmark = pytest.mark.once
-
 
 async def some(world: World) -> list[str]:
     """Four articles about an outage, of which the last repeats the first, and two about other events."""

@@ -23,7 +23,7 @@ from tests.failing_stores import Crash, Interrupted
 from tests.functional.stories.test_grouping import some
 from tests.functional.stories.world import ANY, LEAD, OTHER, OUTAGE, OUTAGE_LATER, RELEASE, World
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 MOST_CALLS = 60
 Act = Callable[[World, list[str]], Awaitable[Any]]

@@ -17,7 +17,7 @@ from tests.functional.figures.world import Process
 from tests.functional.mentions.world import World
 from tests.functional.workflows.counting_pages import check_attempts
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.soak
 
 Accept = Callable[[World, Tool, Tool, list[str]], Awaitable[JobRun]]
 

@@ -18,8 +18,6 @@ from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.articles.world import SettableClock
 from tests.functional.workflows.split_world import ADA, SplitWorld, entry
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:

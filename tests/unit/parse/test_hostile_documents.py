@@ -59,7 +59,7 @@ def entries(body: bytes) -> int:
         return 0
 
 
-@pytest.mark.once
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_hostile_document_costs_little(name: str) -> None:

@@ -16,7 +16,6 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
 from models.coverage import FetchHours
-from models.host import CompactDay, CountersOfHosts
 from models.stored import StoredDocument, StoredFields
 from models.values import (
     Amount,
@@ -133,7 +132,6 @@ class FeedDocument(StoredFields, total=False):
     recheck_entries: bool
     retry_after_until: str | None
     fetch_hours: dict[str, Any]
-    traffic: dict[str, dict[str, dict[str, int]]]
     etag: str | None
     last_modified: str | None
     body_hash: str | None
@@ -217,8 +215,7 @@ class Feed(StoredDocument):
     The app fetches a feed that it disabled itself at `probe_at`, if that is set; `probes` is how often that failed.
     `tags` are a person's own, sorted; a slash separates the levels of a tag: `News/World`.
     `full_text` says for which entries the text of the page is acquired (services/documents).
-    `fetch_hours` has the hours of the last two days in which a fetch was expected, was made, and succeeded; `traffic`
-    what the fetches of these days cost, by UTC day and host (models/host.py).
+    `fetch_hours` has the hours of the last two days in which a fetch was expected, was made, and succeeded.
     `credential` names the setting with a private feed's secret; the secret itself is never stored.
     `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/listing.py).
     """
@@ -264,7 +261,6 @@ class Feed(StoredDocument):
     recheck_entries: Flag = False
     retry_after_until: Time | None = None
     fetch_hours: FetchHours | None = None
-    traffic: dict[CompactDay, CountersOfHosts] = Field(default_factory=dict)
 
     etag: Text | None = None
     last_modified: Text | None = None
@@ -370,7 +366,6 @@ _USUAL: Mapping[str, Any] = {
     "parse_warnings": {},
     "languages": {},
     "entries_skipped": {},
-    "traffic": {},
 }
 """The fields that are not stored if they have this value, which is the default of the model."""
 

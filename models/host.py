@@ -1,35 +1,17 @@
 """A host whose requests fail, for all workers, or that answers with something else than its feeds; an outage, when most
-hosts do; and what requests to hosts cost by day.
+hosts do.
 
 Hosts that do not fail have no state."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from models.stored import StoredDocument
 from models.values import Count, Text, Time, UnixSeconds, lives
-
-HostCounter = Literal[
-    "requests",
-    "bytes",
-    "not_modified",
-    "rate_limited",
-    "failed",
-    "robots_allowed",
-    "robots_disallowed",
-    "robots_unreachable",
-]
-"""What is counted of a host: requests; the bytes of their bodies, as they were sent; responses 304 and 429; requests
-without a usable response or with a status of 400 or more; what robots.txt said about pages. Beside these, `delay_N`
-counts the articles whose discovery delay is in bucket N (services/feeds/discovery.py)."""
-
-CompactDay = Annotated[str, Field(pattern=r"^\d{8}$")]
-CountersOfHosts = dict[Text, dict[Text, Count]]
-"""By host, its counters that are not 0."""
 
 
 class HostState(StoredDocument):
@@ -103,26 +85,3 @@ class Outage(StoredDocument):
     @property
     def lasts(self) -> bool:
         return self.until is None
-
-
-class HostDay(StoredDocument):
-    """What requests to hosts cost on one UTC day, in several parts, so that no document grows too large.
-
-    `sources` has the counters by who sent the requests: by feed (with the time at which the feed was added, since a
-    feed may be removed and added again), which is what the feed's own document said last; `pages` for full texts.
-    `noted` are the last additions to `pages`, so that no retry adds twice.
-    """
-
-    CONTAINER: ClassVar[str] = "catalog"
-    PARTITION: ClassVar[str] = "HOST_DAYS"
-
-    entity_type: Literal["HostDay"] = "HostDay"
-    ttl_timestamp: UnixSeconds | None = lives(days=35)
-    day: CompactDay
-    part: Text
-    sources: dict[Text, CountersOfHosts] = Field(default_factory=dict)
-    noted: tuple[Text, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return f"{self.day}:{self.part}"

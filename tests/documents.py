@@ -22,7 +22,7 @@ from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.grouping_correction import GroupingCorrection
 from models.history import DailyClose, FrozenDay, FrozenHours, HistoryDay, HistoryProgress
-from models.host import HostDay, HostState, WrongAnswer
+from models.host import HostState, WrongAnswer
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.observation import Observation, RemovedObservation
@@ -548,11 +548,6 @@ def wrong_answer(**changes: Any) -> WrongAnswer:
     return _of(WrongAnswer, {"host": "news.example:443", "reason": "html"}, changes)
 
 
-def host_day(**changes: Any) -> HostDay:
-    sources = {"reuters-world:1771704000": {"www.reuters.com": {"requests": 3, "bytes": 1200, "delay_20": 1}}}
-    return _of(HostDay, {"day": "20260221", "part": "feeds-0", "sources": sources}, changes)
-
-
 def migration(**changes: Any) -> MigrationRecord:
     return _of(MigrationRecord, {"number": 1, "name": "start", "started_at": NOW}, changes)
 
@@ -605,6 +600,5 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     audit_progress,
     host_state,
     wrong_answer,
-    host_day,
     migration,
 )

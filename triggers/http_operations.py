@@ -7,13 +7,13 @@ import azure.functions as func
 from models.errors import NotFound
 from models.resources.base import ROOT, path, shown_all
 from models.resources.collections import CollectionsResource
-from models.resources.host import HostResource, HostWithDays
+from models.resources.host import HostResource
 from models.resources.runs import AttemptResource, RunResource
 from models.run import WORKFLOWS
 from models.states import RunStatus
 from models.version import VERSION
 from services.container import Container
-from services.feeds.host_figures import DEFAULT_DAYS, HOST_SORTS, MOST_DAYS, host_filter
+from services.feeds.host_listing import HOST_SORTS, host_filter
 from services.mentions.messages import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.runs.listing import run_filter
@@ -41,7 +41,6 @@ from triggers.parameters import (
     page_of,
     text,
     time,
-    whole,
     whole_number,
 )
 
@@ -60,8 +59,7 @@ RUN_FILTERS = (
 )
 HOST_TEXT = text("text", "Hosts with this text in their name.", longest=200, example="example")
 FAILING = maybe_flag("failing", "Hosts that fail, or do not fail, at present.")
-DAYS = whole("days", 1, MOST_DAYS, "The last days, today included.", DEFAULT_DAYS)
-HOST_SORT = one_of("sort", HOST_SORTS, "The order. All but `host` begin with the largest.", HOST_SORTS[0])
+HOST_SORT = one_of("sort", HOST_SORTS, "The order. `feeds`: the hosts with the most feeds first.", HOST_SORTS[0])
 REVERSE = flag("reverse", "`true`: the opposite order.")
 QUIET = flag("quiet", "`true`: also runs that brought nothing new.")
 
@@ -178,16 +176,15 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     "hosts",
     HOST_TEXT,
     FAILING,
-    DAYS,
     HOST_SORT,
     REVERSE,
     *PAGE,
-    summary="List the hosts that feeds are fetched from, with what requests to them cost",
+    summary="List the hosts that feeds are fetched from",
     answers=[ok(a_list("Hosts", HostResource))],
 )
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
-    page = await services.host_figures.page(*page_of(req), DAYS.of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
+    page = await services.host_listing.page(*page_of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
     return list_response(shown_all(page.items), page.next)
 
 
@@ -195,12 +192,11 @@ async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpRes
     operations_http,
     "GET",
     "hosts/{host}",
-    DAYS,
-    summary="Get what requests to a host cost",
-    answers=[ok(HostWithDays)],
+    summary="Get a host with the number of its feeds, and its failures",
+    answers=[ok(HostResource)],
 )
 async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    found = await services.host_figures.get(req.route_params["host"], DAYS.of(req))
+    found = await services.host_listing.get(req.route_params["host"])
     return json_response(found.shown())
 
 

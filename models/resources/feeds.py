@@ -9,7 +9,6 @@ from pydantic import Field
 
 from models.coverage import FetchHours
 from models.feed import Feed, FeedAttempt, FullTextChoice, HourlyDistribution, Weekday
-from models.host import CompactDay, CountersOfHosts
 from models.resources.base import Resource, View, added, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, UnixSeconds, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
@@ -165,9 +164,6 @@ class FeedResource(Resource):
     fetch_hours: FetchHours | None = internal(
         "The hours up to `last` as bits, the lowest for `last`, of the last two days: those in which a fetch was "
         "`expected`, and those in which one `succeeded`. Null before the first fetch."
-    )
-    traffic: dict[CompactDay, CountersOfHosts] | None = internal(
-        "What requests of the last two days have cost, by UTC day and host; `GET hosts` adds it up."
     )
     etag: Text | None = internal("The `ETag` of the last response, sent with the next request.")
     last_modified: Text | None = internal("The `Last-Modified` of the last response, sent with the next request.")

@@ -8,7 +8,6 @@ kills its workers is then known by its document.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,7 +32,6 @@ from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
-from services.feeds.discovery import delays
 from services.feeds.last_attempt import record_of
 from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, deaths_of, log_skipped
 from services.feeds.outage_states import Outages
@@ -48,8 +46,6 @@ from services.feeds.outcome import (
     failure_of,
 )
 from services.feeds.probing import is_probe
-from services.fetch.traffic import Traffic
-from services.fetch.traffic import counted as counted_traffic
 from services.ports import Clock, Document, Store
 from services.runs.engine import RunEngine
 from services.store.containers import FEEDS
@@ -210,17 +206,15 @@ class FeedAttempts:
         return acquired
 
     async def _fetched(self, lease: Lease, delivery: int) -> Worked:
-        traffic: Traffic = {}
         try:
             found_due = await self._announce_interrupted(lease, delivery)
             ingested = Ingested()
-            with counted_traffic() as traffic:
-                async with self.poller.polled(lease.feed, lease.started_at) as whole:
-                    if whole.document is not None:
-                        lease, ingested = await self.entries.ingest(lease, whole.document, self._acquired)
-                    polled = whole.without_items()
-                    del whole  # what follows waits for the store, and counts in no budget of memory
-            worked = await self._worked(lease, ingested, polled, traffic)
+            async with self.poller.polled(lease.feed, lease.started_at) as whole:
+                if whole.document is not None:
+                    lease, ingested = await self.entries.ingest(lease, whole.document, self._acquired)
+                polled = whole.without_items()
+                del whole  # what follows waits for the store, and counts in no budget of memory
+            worked = await self._worked(lease, ingested, polled)
             return replace(worked, found_due=found_due)
         except (ToolpulseError, _Overtaken, NoTurn):
             raise
@@ -231,18 +225,16 @@ class FeedAttempts:
             log.exception("feed_breaks_ingestion feed_id=%s", lease.feed.feed_id)
             name = type(error).__name__
             stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the error
-            return await self._worked(lease, stored_some, Failure("internal_error", name, name), traffic)
+            return await self._worked(lease, stored_some, Failure("internal_error", name, name))
 
-    async def _worked(
-        self, lease: Lease, ingested: Ingested, end: PollResult | Failure, traffic: Traffic | None = None
-    ) -> Worked:
+    async def _worked(self, lease: Lease, ingested: Ingested, end: PollResult | Failure) -> Worked:
         """The attempt as it ended, and the feed as it is to be saved."""
         added, counted, corrections = await self._counted(lease, ingested)
         policy, chance, now = await self._budget.policy(), self._chance(), lease.started_at
         if isinstance(end, PollResult):
             end = failure_of(end) or end
         record = attempt_record(lease, FETCH_FEED, ingested, added, end if isinstance(end, Failure) else end.result)
-        counted = replace(counted, record=record, traffic=_with_delays(lease, ingested, traffic or {}))
+        counted = replace(counted, record=record)
         if isinstance(end, Failure):
             outage = await self._outages.noticed(lease.feed, end, self._clock())
             after = after_failure(
@@ -280,13 +272,6 @@ class FeedAttempts:
             added = await added_by(self._store, *attempt, known_created=created)
         interrupted, corrections = await count_interrupted(self._store, lease.feed)
         return added, replace(interrupted, new=added.new), corrections
-
-
-def _with_delays(lease: Lease, ingested: Ingested, traffic: Traffic) -> Traffic:
-    """The traffic with the discovery delays of the articles that are new to the feed, as those of its host."""
-    found = delays(ingested.written.published, lease.feed.first_fetched_at, lease.started_at)
-    host = lease.feed.host
-    return {**traffic, host: traffic.get(host, Counter()) + Counter(found)} if found else traffic
 
 
 def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:

@@ -12,7 +12,7 @@ from services.feeds.budget import Budget
 from services.feeds.bulk import BulkActions
 from services.feeds.claims import Claims
 from services.feeds.fetch_days import FetchDays
-from services.feeds.host_figures import HostFigures
+from services.feeds.host_listing import HostListing
 from services.feeds.hosts import HostStates
 from services.feeds.outage_states import Outages
 from services.feeds.presets import Presets
@@ -69,5 +69,5 @@ class FeedPart:
         return FetchDays(self._of.store, self._of.clock)
 
     @cached_property
-    def host_figures(self) -> HostFigures:
-        return HostFigures(self._of.store, self._of.clock)
+    def host_listing(self) -> HostListing:
+        return HostListing(self._of.store, self._of.clock)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from services.feeds.bulk import BulkActions
     from services.feeds.claims import Claims
     from services.feeds.fetch_days import FetchDays
-    from services.feeds.host_figures import HostFigures
+    from services.feeds.host_listing import HostListing
     from services.feeds.presets import Presets
     from services.feeds.registry import FeedRegistry
     from services.mentions.correction_documents import Corrections
@@ -137,8 +137,8 @@ class Container:
         return self._feeds.fetch_days
 
     @property
-    def host_figures(self) -> HostFigures:
-        return self._feeds.host_figures
+    def host_listing(self) -> HostListing:
+        return self._feeds.host_listing
 
     @cached_property
     def _ingestion(self) -> IngestionPart:

@@ -16,10 +16,8 @@ from services.documents import life_cycle
 from services.documents.acquisition import Acquisition
 from services.documents.discovery import AcquireMessage
 from services.documents.robots import Robots
-from services.feeds.host_days import HostDays
 from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
-from services.fetch.traffic import Traffic, counted
 from services.logs import log_event
 from services.ports import Clock, Store, listed_documents
 from services.runs.engine import RunEngine
@@ -52,7 +50,6 @@ class AcquisitionHandler:
         self._hosts = hosts
         self._clock = clock
         self._new_id = new_id
-        self._host_days = HostDays(store, clock)
         self._pause = pause
 
     async def handle(self, message: AcquireMessage) -> AcquireMessage | None:
@@ -65,21 +62,10 @@ class AcquisitionHandler:
             await self._acquisition.back_off(due)
             return None
         await self._engine.begin_batch(life_cycle.WORKFLOW, message.run_id)
-        with counted() as traffic:
-            try:
-                left = await self._try_all(message.run_id, due)
-            finally:
-                await self._count(traffic)
+        left = await self._try_all(message.run_id, due)
         await self._engine.close(message.run_id, summary)
         await self._hosts.note(self._clock())
         return AcquireMessage(self._new_id(), tuple(left)) if left else None
-
-    async def _count(self, traffic: Traffic) -> None:
-        """An error is only logged: working again would fetch nothing again, and count nothing."""
-        try:
-            await self._host_days.add_pages(traffic, self._new_id())
-        except ToolpulseError as error:
-            log_event(log, logging.WARNING, "requests_not_counted", error=type(error).__name__)
 
     async def _try_all(self, run_id: str, due: Sequence[DocumentProduct]) -> list[str]:
         """Tries one after the other. Returns those that the deadline left."""

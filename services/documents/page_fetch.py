@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.message import Message
 from typing import TYPE_CHECKING
 
 from models.document import SkipReason
-from models.feed import host_of_address
 from services.documents.extraction import MOST_PAGE_BYTES, PageReader
 from services.documents.judging import Text, Unavailable, Unknown, Verdict, Wanted, canonical_of, judge
 from services.documents.profiles import Profiles
 from services.documents.robots import Robots
 from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
-from services.fetch.traffic import RobotsDecision, add_decision
 
 if TYPE_CHECKING:
     from services.fetch.fetcher import Fetcher
@@ -31,7 +29,6 @@ _SKIPPED: dict[FetchStatus, SkipReason] = {
     FetchStatus.TOO_LARGE: "TOO_LARGE",
 }
 _PAYMENT_REQUIRED = 402
-_DECISIONS: Mapping[bool | None, RobotsDecision] = {True: "allowed", False: "disallowed", None: "unreachable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,6 @@ class PageFetch:
 
     async def _forbidden(self, url: str) -> Unavailable | Failed | None:
         asked = await self._robots.decide(url)
-        add_decision(host_of_address(url), _DECISIONS[asked.allowed])
         if asked.allowed is None:
             return Failed("ROBOTS_UNREACHABLE", asked.wait, asked.not_tried)
         return None if asked.allowed else Unavailable("ROBOTS")

@@ -2,7 +2,7 @@
 
 The documents of the feeds have this of their last two days: saving a feed costs no write more. `clean_up` collects it,
 so that the coverage of any number of tools is read from a document for each day. Bits are only added: what is collected
-twice, or by two workers, is the same. host_days.py collects what the fetches cost in the same pass.
+twice, or by two workers, is the same.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from datetime import datetime
 from models.coverage import FetchDay, FetchDaysProgress
 from models.errors import ChangedMeanwhile, Conflict
 from services.feeds.fetch_hours import hours_of
-from services.feeds.host_days import HostDays
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, FEEDS
 
 FEEDS_AT_ONCE = 1000
-FEW_FEEDS = 250
-"""So few feeds share one document of what their requests cost in a day: at most about 50 KB."""
 _TRIES = 8
 _ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 
@@ -32,7 +29,6 @@ class FetchDays:
         self._store = store
         self._clock = clock
         self._feeds_at_once = feeds_at_once
-        self._host_days = HostDays(store, clock)
 
     async def work(self) -> int:
         """Collects from the next feeds; from all, unless there are very many. Returns the number of feeds."""
@@ -43,8 +39,6 @@ class FetchDays:
         now = self._clock()
         for day, feeds in by_day(page.items, now).items():
             await self._add(day, feeds, now)
-        are_all = page.next is None and (progress is None or progress.after is None)
-        await self._host_days.collect(page.items, in_one=are_all and len(page.items) <= FEW_FEEDS)
         if page.next != (progress.after if progress else None):
             after = FetchDaysProgress(created_at=now, updated_at=now, after=page.next)
             await self._store.upsert(CATALOG.name, after.to_document())

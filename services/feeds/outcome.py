@@ -6,7 +6,7 @@ A feed is saved once, after everything from the fetched document has been stored
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +14,6 @@ from models.feed import UNCONDITIONAL, Feed, FeedAttempt
 from models.raw_item import ParsedDocument
 from models.run import Attempt
 from services.feeds.fetch_hours import after_fetch
-from services.feeds.host_days import with_traffic
 from services.feeds.last_attempt import last_attempt
 from services.feeds.leases import RELEASED
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
@@ -88,13 +87,12 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Counted:
     """How many articles are added to the feed's total: by this attempt, whose record is `record`, and by interrupted
-    attempts, which are listed with their counts. `traffic` is what this attempt's requests have cost, by host."""
+    attempts, which are listed with their counts."""
 
     new: int = 0
     by_interrupted: int = 0
     interrupted_attempts: tuple[FeedAttempt, ...] = ()
     record: Attempt | None = None
-    traffic: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def failure_of(polled: PollResult) -> Failure | None:
@@ -352,7 +350,6 @@ def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict
         "daily_volume": round(max(0.0, volume_of(feed, now) + more), 4),
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
         "interrupted_attempts": counted.interrupted_attempts,
-        "traffic": with_traffic(feed.traffic, counted.traffic, now),
         **RELEASED,
     }
     if counted.record is not None:

@@ -16,7 +16,6 @@ from typing import Any
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, address_key
 from services.feeds.form import changed_feed, is_feed_id
-from services.feeds.host_days import HostDays
 from services.feeds.listing import BY_ID, EVERY_FEED, ONLY_FEEDS, FeedFilter, Sorting, feeds_page
 from services.parse.urls import normalize_url
 from services.ports import (
@@ -57,7 +56,6 @@ class FeedRegistry:
         self._store = store
         self._clock = clock
         self._credential = credential
-        self._host_days = HostDays(store, clock)
 
     async def get(self, feed_id: str) -> Feed:
         feed = await self._find(feed_id) if is_feed_id(feed_id) else None
@@ -173,7 +171,6 @@ class FeedRegistry:
                 raise Conflict(
                     f"feed: {feed_id} comes with its token; disable it, or remove the token from the settings"
                 )
-            await self._host_days.collect([feed.to_document()])
             # The address first: a caller that adds it meanwhile gets a new feed, not the one that is being removed.
             await self._release(normalize_url(feed.feed_url), feed_id)
             seen = await self._store.read(FEEDS.name, feed_id, FeedSeen.ID)

@@ -20,9 +20,7 @@ from dataclasses import replace
 import httpx
 from yarl import URL
 
-from models.feed import host_of_address
 from services import telemetry
-from services.fetch import traffic
 from services.fetch.addresses import (
     checked_url,
     host_key,
@@ -180,7 +178,6 @@ class Fetcher:
                 waited = reservation.waited_seconds - waited if reservation else 0.0
                 hops.spent_seconds += max(self._monotonic() - started - waited, 0.0)
             self._report(host, response)
-            _count(url, response)
             return response
 
     def _report(self, host: str, response: Response | Failure) -> None:
@@ -210,7 +207,6 @@ class Fetcher:
             etag=request.etag,
             last_modified=request.last_modified,
             body_hash=request.body_hash,
-            received_bytes=response.received_bytes,
         )
         if response.status_code == 304 and (request.etag or request.last_modified):
             return replace(
@@ -244,15 +240,6 @@ class Fetcher:
             max_age=max_age_seconds(headers, now),
             moved_to=hops.moved_to,
         )
-
-
-def _count(url: URL, response: Response | Failure) -> None:
-    """An address that is refused, or no URL, gets no request."""
-    host = host_of_address(str(url))
-    if isinstance(response, Response):
-        traffic.add_request(host, response.status_code, response.received_bytes)
-    elif response.status not in (FetchStatus.REFUSED_ADDRESS, FetchStatus.INVALID_URL):
-        traffic.add_request(host, None)
 
 
 class _Hops:

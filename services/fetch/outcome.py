@@ -136,7 +136,6 @@ class FetchResult:
     moved_to: str | None = field(default=None, repr=False)
     duration_ms: int = 0
     attempts: int = 0
-    received_bytes: int = 0
     error: str | None = None
     fingerprint: str | None = None
 

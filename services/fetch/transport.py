@@ -55,7 +55,6 @@ class Response:
     status_code: int
     headers: Mapping[str, str]
     body: bytes | None = None
-    received_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class HttpClient:
         body = decoder.finish()
         if body is None:
             return self._unread(decoder.problem or "corrupt", encoding)
-        return Response(response.status_code, response.headers, body, decoder.received_bytes)
+        return Response(response.status_code, response.headers, body)
 
     def _unread(self, problem: Problem, encoding: str) -> Failure:
         if problem == "too_large":

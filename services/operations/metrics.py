@@ -3,15 +3,13 @@ names of their specification behind it.
 
 Counters are sums over all instances since the first deployment, so that only one instance must be scraped.
 `memory_usage_bytes` and `database_connection_pool_size` are those of the instance that serves the request. A request
-needs as many reads for many feeds as for few: feeds are counted, and only the MOST_FEEDS fastest have gauges, and the
-MOST_HOSTS hosts with the most requests.
+needs as many reads for many feeds as for few: feeds are counted, and only the MOST_FEEDS fastest have gauges.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -22,12 +20,9 @@ from models.feed import Feed
 from models.host import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from models.quarantine import QuarantineKind
-from models.resources.host import RobotsDecisions
 from models.values import format_time
 from models.verdict import Verdict
 from services.articles.backlog import Backlog, BacklogReader
-from services.feeds.discovery import histogram_in, quantile
-from services.feeds.host_figures import HostFigures
 from services.figures.metadata import last_refreshes
 from services.operations.feed_health import count_feeds
 from services.operations.waiting_reviews import Waiting, waiting_reviews
@@ -37,14 +32,6 @@ from services.store.containers import CATALOG, FEEDS
 MEDIA_TYPE = "text/plain; version=0.0.4"
 PREFIX = "toolpulse_"
 MOST_FEEDS = 100
-MOST_HOSTS = 50
-_OF_HOSTS = {
-    "host_requests_total": ("Requests to the host since 0:00 UTC", "requests"),
-    "host_bytes_total": ("Bytes of their bodies, as they were sent, since 0:00 UTC", "bytes"),
-    "host_not_modified_total": ("Responses 304 of the host since 0:00 UTC", "not_modified"),
-    "host_rate_limited_total": ("Responses 429 of the host since 0:00 UTC", "rate_limited"),
-    "host_failed_requests_total": ("Requests without a usable response, since 0:00 UTC", "failed"),
-}
 _STATM = Path("/proc/self/statm")
 _ENABLED = Where("enabled", "eq", True)
 _HOSTS = Where("entity_type", "eq", "HostState")
@@ -68,7 +55,6 @@ class Metrics:
         self._store = store
         self._backlog = backlog
         self._clock = clock
-        self._hosts = HostFigures(store, clock)
         self._connections = connections
         self._sources_off = sorted(sources_off)
 
@@ -82,7 +68,6 @@ class Metrics:
         lines = [
             *of_ingestion(IngestionTotals.from_document(ingested) if ingested else IngestionTotals.at(now)),
             *of_feeds(await self._due(now), await self._fastest(), hosts, await self._by_verdict()),
-            *of_hosts(await self._hosts.today()),
             *of_analysis(
                 AnalysisTotals.from_document(analyzed) if analyzed else AnalysisTotals.at(now),
                 await self._backlog.counted(),
@@ -144,26 +129,6 @@ def of_feeds(due: int, fastest: Iterable[Feed], hosts: int, by_verdict: Mapping[
     verdicts: list[Sample] = [({"verdict": name}, number) for name, number in by_verdict.items()]
     yield from gauge("feeds", "Feeds by verdict, which docs/operations.md explains", verdicts)
     yield from gauge("failing_hosts", "Hosts that failed and have not succeeded since", [({}, hosts)])
-
-
-def of_hosts(today: Mapping[str, Counter[str]]) -> Iterator[str]:
-    """The hosts with the most requests today. The counters begin anew at 0:00 UTC, as those of a process that was
-    started again do: Prometheus knows."""
-    most = sorted(today, key=lambda host: (-today[host]["requests"], host))[:MOST_HOSTS]
-    for name, (about, field) in _OF_HOSTS.items():
-        yield from head(name, about, "counter")
-        yield from (f"{PREFIX}{name}{labelled({'host': host})} {today[host][field]}" for host in most)
-    yield from head("host_robots_decisions_total", "Answers of robots.txt about pages, since 0:00 UTC", "counter")
-    for host in most:
-        for decision in RobotsDecisions.model_fields:
-            if number := today[host][f"robots_{decision}"]:
-                labels = labelled({"host": host, "decision": decision})
-                yield f"{PREFIX}host_robots_decisions_total{labels} {number}"
-    delays = histogram_in(sum(today.values(), Counter()))
-    samples: list[Sample] = [
-        ({"quantile": f"{share:g}"}, found) for share in (0.5, 0.95) if (found := quantile(delays, share)) is not None
-    ]
-    yield from gauge("discovery_delay_seconds", "First seen minus published, of articles since 0:00 UTC", samples)
 
 
 def of_analysis(totals: AnalysisTotals, backlog: Backlog, now: datetime) -> Iterator[str]:

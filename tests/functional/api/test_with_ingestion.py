@@ -103,17 +103,11 @@ async def test_a_feeds_figures_runs_and_history_agree(ingesting: Container, pres
     assert (run["metrics"]["articles_stored"], run["metrics"]["collisions_detected"]) == (1, 1)
 
 
-async def test_hosts_show_what_requests_to_them_have_cost(ingesting: Container) -> None:
-    for name in ("with-guids", "without"):
-        batch = await ingesting.claims.claim(name, ingesting.clock())
-        await ingesting.ingestion.ingest(batch)
-    await ingesting.fetch_days.work()
-    listed = (await call("list_hosts", "days=2&sort=bytes&failing=false")).json
+async def test_hosts_show_their_feeds_and_whether_they_fail(ingesting: Container) -> None:
+    listed = (await call("list_hosts", "sort=host&failing=false")).json
     (host,) = listed["items"]
-    assert (host["requests"], listed["next"]) == (2, None)
-    shown = (await call("get_host", host=host["host"])).json
-    assert sum(each["requests"] for each in shown["by_day"]) == 2
-    assert shown["links"]["self"] == f"/api/v1/hosts/{host['host']}"
-    refused = await call("list_hosts", "days=36")
-    assert (refused.status, refused.json["field"]) == (400, "days")
+    assert (host["feeds"], host["enabled_feeds"], host["failing_feeds"], listed["next"]) == (2, 2, 0, None)
+    assert host["failing"] is None
+    assert (await call("get_host", host=host["host"])).json == host
+    assert host["links"]["self"] == f"/api/v1/hosts/{host['host']}"
     assert (await call("get_host", host="nobody.example")).status == 404

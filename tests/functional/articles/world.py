@@ -18,7 +18,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from models.article import LISTED_SOURCES
-from models.feed import Feed, host_of_address
+from models.feed import Feed
 from models.run import read_run
 from services.articles.entries import EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
@@ -34,7 +34,6 @@ from services.feeds.news_apis import enabled_apis
 from services.feeds.outage_states import Outages
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
-from services.fetch import traffic
 from services.fetch.hosts import Breaker, HostReport
 from services.fetch.limits import HostLimits
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
@@ -129,9 +128,7 @@ class Shelf:
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         self.asked.append(request)
-        result = self._result(request)
-        traffic.add_request(host_of_address(request.url), result.status_code, len(result.body or b""))
-        return result
+        return self._result(request)
 
     def _result(self, request: FetchRequest) -> FetchResult:
         page = self.pages.get(request.url.partition("?")[0]) or Page(status=FetchStatus.NOT_FOUND)

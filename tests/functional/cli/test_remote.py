@@ -253,7 +253,7 @@ async def test_what_an_operator_sees(cli: Cli, tools: list[str]) -> None:
     assert await cli.run("queues", "redrive", "ingest-feeds") == "ingest-feeds: 0 messages were sent back\n"
     await cli.run("queues", "redrive", "nothing", code=5)
     assert "ingest-feeds" in cli.said
-    await cli.run("hosts", "list", "--days", "1", "--working")
+    await cli.run("hosts", "list", "--working")
     await cli.run("hosts", "show", "nowhere.example", code=5)
     await cli.run("quarantine", "list")
     assert cli.said == "Nothing waits for a review.\n"

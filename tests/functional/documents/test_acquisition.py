@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from services.documents.texts import MOST_SCORED
-from services.feeds.host_figures import HostFigures
 from services.fetch.outcome import FetchRequest
 from services.ports import Query
 from services.store.containers import CATALOG
@@ -335,14 +334,3 @@ async def test_documents_of_a_host_that_cools_down_wait_without_a_request(world:
     assert len(world.server.requests) == requests
     assert document.next_eligible_attempt_at is not None
     assert document.next_eligible_attempt_at >= world.watch.now + timedelta(minutes=1)
-
-
-async def test_what_pages_cost_and_what_robots_txt_said_is_counted_for_their_host(world: World) -> None:
-    world.server.answers["/robots.txt"] = response(200, b"User-agent: *\nDisallow: /secret", content_type="text/plain")
-    world.server.answers["/story"] = page()
-    allowed, disallowed = await world.article(), await world.article(2, path="/secret")
-    await world.acquire(allowed, disallowed)
-    found = await HostFigures(world.store, world.watch).get(f"127.0.0.1:{world.server.port}")
-    assert found.robots.model_dump() == {"allowed": 1, "disallowed": 1, "unreachable": 0}
-    assert (found.requests, found.failed) == (2, 0)
-    assert found.bytes > 500

@@ -12,7 +12,6 @@ from services.operations.metrics import (
     of_audit,
     of_cache,
     of_feeds,
-    of_hosts,
     of_ingestion,
     of_reviews,
     of_store,
@@ -32,7 +31,6 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
     lines = [
         *of_ingestion(IngestionTotals.at(documents.NOW)),
         *of_feeds(0, [], 0, {}),
-        *of_hosts({}),
         *of_analysis(AnalysisTotals.at(documents.NOW), Backlog(0, 0), documents.NOW),
         *of_cache(CacheTotals.at(documents.NOW), None),
         *of_store(StoreTotals.at(documents.NOW)),

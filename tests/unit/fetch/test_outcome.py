@@ -77,7 +77,7 @@ def test_a_request_reads_the_body_of_a_feed_unless_it_says_otherwise() -> None:
 
 def test_a_result_has_taken_no_time_and_no_bytes_until_it_says_so() -> None:
     result = FetchResult(FetchStatus.DNS, "https://x.example/")
-    assert (result.duration_ms, result.attempts, result.received_bytes) == (0, 0, 0)
+    assert (result.duration_ms, result.attempts) == (0, 0)
     assert not result.ok
     assert {status.value for status in READABLE} == {"fetched", "unchanged", "not_modified"}
     assert all(FetchResult(status, "https://x.example/").ok for status in READABLE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,14 +11,12 @@ from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, Stor
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
 from services.operations.metrics import (
     MOST_FEEDS,
-    MOST_HOSTS,
     PREFIX,
     Metrics,
     of_analysis,
     of_audit,
     of_cache,
     of_feeds,
-    of_hosts,
     of_ingestion,
     of_reviews,
     of_store,
@@ -75,27 +72,6 @@ def test_reads_and_the_last_refresh_are_shown() -> None:
         'mentions{sentiment="positive"} 3',
         'mentions{sentiment="unscored"} 40',
         "mostly_unscored_tools 2",
-    ]
-
-
-def test_the_hosts_with_the_most_requests_are_shown_with_the_delay_of_all() -> None:
-    today = {f"{number}.example": Counter(requests=number, delay_4=1) for number in range(1, MOST_HOSTS + 2)}
-    today["50.example"].update(not_modified=7, rate_limited=1, failed=2, bytes=99, robots_disallowed=3)
-    shown = samples(of_hosts(today))
-    assert shown[0] == 'host_requests_total{host="51.example"} 51'
-    assert 'host_robots_decisions_total{host="50.example",decision="disallowed"} 3' in shown
-    assert {line for line in shown if "50.example" in line and " 0" not in line} == {
-        'host_requests_total{host="50.example"} 50',
-        'host_bytes_total{host="50.example"} 99',
-        'host_not_modified_total{host="50.example"} 7',
-        'host_rate_limited_total{host="50.example"} 1',
-        'host_failed_requests_total{host="50.example"} 2',
-        'host_robots_decisions_total{host="50.example",decision="disallowed"} 3',
-    }
-    assert not any('"1.example"' in line for line in shown)
-    assert shown[-2:] == [
-        'discovery_delay_seconds{quantile="0.5"} 18.3',
-        'discovery_delay_seconds{quantile="0.95"} 18.3',
     ]
 
 

@@ -13,7 +13,6 @@ export const operations = {
   feeds: () => all("feeds"),
   feed: (id) => get(path("feeds", id)),
   attempts: (id) => get(path("feeds", id, "history"), { limit: 100 }),
-  host: (host) => get(path("hosts", host)).catch((error) => (error.kind === "absent" ? null : Promise.reject(error))),
   presets: () => get("presets"),
   preview: (url) => post("feeds/preview", { url }),
   addFeed: (fields) => post("feeds", fields),

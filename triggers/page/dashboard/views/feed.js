@@ -1,8 +1,8 @@
 // One feed: its condition and what to do, when it is fetched and publishes, and what each fetch brought.
 import { html, useEffect } from "../lib/dom.js";
-import { dayAndClock, duration, full, number, percent, relative, webUrl } from "../lib/format.js";
+import { dayAndClock, full, number, relative, webUrl } from "../lib/format.js";
 import { refresh, useLive, useNow } from "../lib/live.js";
-import { hostName, operations, took } from "../lib/operations.js";
+import { operations, took } from "../lib/operations.js";
 import { href, navigate } from "../lib/router.js";
 import { known, t } from "../i18n/index.js";
 import { Badge } from "../components/badge.js";
@@ -44,8 +44,6 @@ async function changed(feed, fields, told, back) {
 function Feed({ feed }) {
   const now = useNow(5);
   const attempts = useLive(`feed ${feed.feed_id} attempts`, () => operations.attempts(feed.feed_id), 15);
-  const host = hostName(feed.url);
-  const delay = useLive(host ? `feed host ${host}` : null, () => operations.host(host), 60);
   const link = webUrl(feed.site_url);
   const name = { name: feed.source_name };
   const fetchNow = async () => {
@@ -69,7 +67,6 @@ function Feed({ feed }) {
       said(error);
     }
   };
-  const late = delay.data?.discovery_delay;
   return html`
     <div class="toolbar">
       <h1>${feed.source_name}</h1><${FeedVerdict} feed=${feed} />
@@ -89,7 +86,6 @@ function Feed({ feed }) {
       <${Tile} name=${t("feed.next")} value=${feed.enabled ? soon(feed.next_fetch_time, now) : t("feed.off")} text=${feed.enabled ? "" : feed.disabled_reason} />
       <${Tile} name=${t("feed.total")} value=${number(feed.total_articles_fetched)} text=${t("feed.fetches", { count: feed.fetch_count, n: number(feed.fetch_count) })} />
       <${Tile} name=${t("feed.day")} value=${number(feed.articles_per_day, { maximumFractionDigits: 1 })} text=${t("feed.day.text")} />
-      <${Tile} name=${t("feed.delay")} value=${late?.p50_seconds != null ? duration(late.p50_seconds) : "–"} text=${late?.p95_seconds != null ? t("feed.delay.p95", { time: duration(late.p95_seconds) }) : t("feed.delay.none")} />
       <${Tile} name=${t("feed.duration")} value=${feed.average_duration_ms == null ? "–" : took(feed.average_duration_ms / 1000)} text=${feed.last_duration_ms == null ? "" : t("feed.duration.last", { time: took(feed.last_duration_ms / 1000) })} />
     </div>
     <div class="columns wide-first">
@@ -115,7 +111,6 @@ function Feed({ feed }) {
             <dt>${t("feed.full")}</dt><dd>${known(`feed.full.${feed.full_text}`, feed.full_text)}</dd>
             ${Object.entries(feed.parse_warnings ?? {}).map(([kind, count]) => html`<dt key=${kind}>${t("feed.warning")}</dt><dd>${kind}: ${number(count)}</dd>`)}
             ${Object.entries(feed.entries_skipped ?? {}).map(([kind, count]) => html`<dt key=${kind}>${t("feed.skipped")}</dt><dd>${kind}: ${number(count)}</dd>`)}
-            ${delay.data?.not_modified_share != null && html`<dt>${t("feed.unmodified")}</dt><dd>${percent(delay.data.not_modified_share)}</dd>`}
             ${feed.last_error && html`<dt>${t("feed.error")}</dt><dd class="bad-text">${feed.last_error}</dd>`}
           </dl>
         </section>

@@ -49,16 +49,16 @@ class AuditRound(Value):
         return self.model_copy(update={"ended_at": now})
 
 
-class AuditProgress(StoredDocument):
-    """The checkpoint of the audit: the next step begins in `section`, behind `position`. `last` is the round before
-    the `present` one."""
+class Audit(StoredDocument):
+    """The last round of the audit, and the checkpoint of the `present` one, if there is one: it goes on in `section`,
+    behind `position`."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "AUDIT"
-    ID: ClassVar[str] = "progress"
+    ID: ClassVar[str] = "audit"
 
-    entity_type: Literal["AuditProgress"] = "AuditProgress"
-    section: Text
+    entity_type: Literal["Audit"] = "Audit"
+    section: Text | None = None
     position: Text | None = None
-    present: AuditRound
+    present: AuditRound | None = None
     last: AuditRound | None = None

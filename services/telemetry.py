@@ -57,9 +57,6 @@ FETCHES: Final = Metric("toolpulse.feed_fetches", "counter", "{fetch}", "Fetches
 FETCH_DURATION: Final = Metric("toolpulse.feed_fetch_duration_seconds", "histogram", "s", "Time to fetch a feed")
 HOSTS_COOLING: Final = Metric("toolpulse.cooling_hosts", "gauge", "{host}", "Failing hosts, whose feeds are left out")
 ARTICLES: Final = Metric("toolpulse.articles_inserted", "counter", "{article}", "New articles stored")
-AUDIT_DIFFERENCES: Final = Metric(
-    "toolpulse.audit_differences", "gauge", "{difference}", "Differences that the last audit found, by kind"
-)
 INVOCATIONS: Final = Metric("toolpulse.invocations", "histogram", "ms", "Time of invocations, by function and outcome")
 
 METRICS: Final = (
@@ -80,7 +77,6 @@ METRICS: Final = (
     FETCH_DURATION,
     HOSTS_COOLING,
     ARTICLES,
-    AUDIT_DIFFERENCES,
     INVOCATIONS,
 )
 OF_THE_STORE: Final = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
-from models.audit import AuditProgress, AuditRound
+from models.audit import Audit, AuditRound
 from models.cache import (
     AnnouncedRefresh,
     CacheCounters,
@@ -530,9 +530,9 @@ def overdue_announcement(**changes: Any) -> OverdueAnnouncement:
     return _of(OverdueAnnouncement, {"due_until": NOW, "announced_at": NOW}, changes)
 
 
-def audit_progress(**changes: Any) -> AuditProgress:
+def audit(**changes: Any) -> Audit:
     ended = AuditRound(started_at=NOW, ended_at=NOW, checked=9, found={"hour_differs": 2})
-    return _of(AuditProgress, {"section": "mentions", "present": AuditRound(started_at=NOW), "last": ended}, changes)
+    return _of(Audit, {"section": "mentions", "present": AuditRound(started_at=NOW), "last": ended}, changes)
 
 
 def heartbeat(**changes: Any) -> Heartbeat:
@@ -597,7 +597,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     quarantined,
     heartbeat,
     overdue_announcement,
-    audit_progress,
+    audit,
     host_state,
     wrong_answer,
     migration,

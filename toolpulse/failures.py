@@ -15,7 +15,7 @@ READER_ENDED = 141
 
 MEANINGS = (
     (DONE, "done"),
-    (FAILED, "refused or failed; `ingest`: every fetch failed; `audit`: differences are left; `health`: unhealthy"),
+    (FAILED, "refused or failed; `ingest`: every fetch failed; `audit`: differences; `health`: unhealthy"),
     (WRONG_USAGE, "the command line is wrong"),
     (UNREACHABLE, "the app cannot be reached, or cannot work now (503)"),
     (NO_KEY, "a key is missing or wrong"),

@@ -14,7 +14,7 @@ async def clean_up(services: Container, timer_request: func.TimerRequest) -> Non
     await services.upkeep.run()
     await services.fetch_days.work()
     await services.figures.daily_closes.work()
-    await services.audit.step()
+    await services.audit.weekly()
 
 
 @timer(timers, INGEST_DUE_FEEDS)

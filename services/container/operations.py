@@ -6,7 +6,6 @@ from functools import cached_property
 
 from services.container.foundation import Foundation
 from services.operations.audit import Audit
-from services.operations.audit_repair import Repairs
 from services.operations.cache_health import CacheHealth
 from services.operations.export import Export
 from services.operations.metrics import Metrics
@@ -18,11 +17,7 @@ class OperationPart:
 
     @cached_property
     def audit(self) -> Audit:
-        of = self._of
-        repairs = Repairs(
-            *(of.store, of.clock, of.runs, of.figures.recount, of.figures.generations, of.announcer, of.announce)
-        )
-        return Audit(of.store, of.clock, repairs)
+        return Audit(self._of.store, self._of.clock)
 
     @cached_property
     def cache_health(self) -> CacheHealth:

@@ -1,254 +1,361 @@
-"""Audits what is stored: counts anew what other documents say, and compares.
+"""The audit counts anew what other documents say, and compares. It repairs nothing.
 
-An audit goes in rounds through all sections, part by part. The timer `clean_up` does a few parts at a time and stores
-a checkpoint; a command does a whole round. A part that differs is read again after a moment. Only differences that are
-there both times, in the same versions of the documents, are reported: what a worker is just writing is none.
+`toolpulse audit` does a whole round at once. `clean_up` does a round each week, in portions: the checkpoint says where
+the next one goes on. A part that differs is read again after a moment, and only what differs both times, in the same
+versions of the documents, is reported: what a worker is just writing is no difference.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from typing import cast
 
-from models.audit import AuditExample, AuditProgress, AuditRound
-from models.errors import ChangedMeanwhile, Conflict
-from models.values import format_time
-from services import deadline, telemetry
+from models.article import Article
+from models.audit import Audit as StoredAudit
+from models.audit import AuditRound
+from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id, generation_id
+from models.correction import AFTER_PREFIX, PREFIX, Correction
+from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
+from models.mention import SentimentScore
+from models.tally import TimelineHours, total
+from models.timeline import HourDocument, Timeline, TimelineDocument
+from models.tool import Tool
+from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
+from services import deadline
+from services.figures.count_documents import hours_of, minutes_of, recounts_of
+from services.figures.counts import MentionCount
+from services.figures.edges import edges_of
+from services.figures.tool_breadth import ToolBreadth
+from services.figures.windows import Windows
 from services.logs import log_event
-from services.operations.audit_corrections import CorrectionsSection
-from services.operations.audit_figures import ToolsSection
-from services.operations.audit_reading import with_stale_reads
-from services.operations.audit_repair import Repairs
-from services.operations.audit_rules import HARMLESS, KINDS, Difference
-from services.operations.audit_sections import (
-    ArticlesSection,
-    FeedsSection,
-    LocatorsSection,
-    MentionsSection,
-    Part,
-    RunsSection,
-    Section,
+from services.mentions.dirty_hours import dirty_hours_of
+from services.operations.audit_rules import (
+    Difference,
+    is_at_rest,
+    judge_article,
+    judge_correction,
+    judge_detected,
+    judge_entry,
+    judge_hours,
+    judge_mention,
 )
-from services.ports import Clock, Store, readable
-from services.store.containers import CATALOG
+from services.ports import Clock, Document, Query, Store, Where, pages, query_all, readable
+from services.runs.driver import BACKFILL, CORRECT, CORRECT_GROUPING, DELETE, MERGE, PRIORITIZE, REANALYZE, UNMERGE
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.upkeep")
 
-DOCUMENTS_IN_STEP = 200
-MOST_IN_STEP = 1000
-STEPS_IN_ROUND = 288
-"""A day of `clean_up`: a step is as large as a round of a day needs, within the two limits above."""
-SECONDS_IN_STEP = 2.0
+EVERY = timedelta(days=7)
+DOCUMENTS_IN_PART = 100
+DOCUMENTS_IN_PORTION = 2_000
 READ_AGAIN_AFTER_SECONDS = 2.0
-WAITING_PARTS = 20
-
-
-Readings = tuple[Section, Section]
-"""A section for the first reading, which may be stale, and for the second, which decides what is reported."""
+JUDGED = timedelta(days=31)
+"""Older hours are in no window."""
+WINDOWS_JUDGED = timedelta(days=1)
+"""Entries that are older may count hours that are no longer stored."""
+_PAGE = 1000
+_HOUR = timedelta(hours=1)
+_WORKFLOWS = (BACKFILL, REANALYZE, MERGE, UNMERGE, DELETE, PRIORITIZE, CORRECT, CORRECT_GROUPING)
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
-    """One part of a round: its section, its differences, and how many of them were repaired."""
+class Part:
+    """What one part of a section has. `next` is the position of the next part, None after the last; `checked` is how
+    many documents were read."""
 
     section: str
-    checked: int
-    differences: list[Difference]
-    repaired: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    next: str | None = None
+    checked: int = 0
+
+
+_Read = Callable[[str | None], Awaitable[Part]]
 
 
 class Audit:
-    """`seconds` measures how long a step takes. Without `repairs`, an audit reads only."""
+    """Compares what is stored with what it is counted from, and keeps the result for health."""
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        repairs: Repairs | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        seconds: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._store = store
         self._clock = clock
-        self._repairs = repairs
         self._sleep = sleep
-        self._seconds = seconds
-        self._sections = _sections(store, clock)
 
-    async def progress(self) -> AuditProgress | None:
-        return readable(await self._stored(), AuditProgress.from_document)
+    async def round(self, tool_id: str | None = None) -> AsyncIterator[Part]:
+        """Audits everything, or one tool with its mentions. A whole round replaces the one of the checkpoint."""
+        result = AuditRound(started_at=self._clock())
+        for read in self._sections(tool_id).values():
+            position: str | None = None
+            while True:
+                part = await self._confirmed(read, position)
+                result = result.plus(part.checked, [each.example() for each in part.differences])
+                yield part
+                if part.next is None:
+                    break
+                position = part.next
+        if tool_id is None:
+            await self._save(await self._stored(), None, None, result.ended(self._clock()))
 
-    async def step(self) -> AuditRound | None:
-        """Audits the next few parts, and stores the checkpoint. Returns the round if this step ended it.
+    async def weekly(self) -> AuditRound | None:
+        """The next portion of the round of this week, if it is due. Returns the round if this portion ended it."""
+        document, now = await self._stored(), self._clock()
+        known = readable(document, StoredAudit.from_document)
+        if known is None or known.present is None:
+            if known is not None and known.last is not None and _is_recent(known.last, now):
+                return None
+            section, position, present = None, None, AuditRound(started_at=now)
+        else:
+            section, position, present = known.section, known.position, known.present
+        sections = self._sections()
+        names = list(sections)
+        at, documents = names.index(section) if section in names else 0, 0
+        while documents < DOCUMENTS_IN_PORTION and not deadline.is_near():
+            part = await self._confirmed(sections[names[at]], position)
+            present = present.plus(part.checked, [each.example() for each in part.differences])
+            documents, position = documents + part.checked, part.next
+            if position is None:
+                at += 1
+            if at == len(names):
+                ended = present.ended(self._clock())
+                return ended if await self._save(document, None, None, ended) else None
+        await self._save(document, present, (names[at], position))
+        return None
 
-        Another worker may make the same step: the first to store its checkpoint counts.
-        """
-        if deadline.is_near():
-            return None
-        began, now = self._seconds(), self._clock()
-        document = await self._stored()
-        known = readable(document, AuditProgress.from_document)
-        present = AuditRound(started_at=now) if known is None else known.present
-        section, position = (next(iter(self._sections)), None) if known is None else (known.section, known.position)
-        if section not in self._sections:
-            section, position = next(iter(self._sections)), None
-        documents, ended, enough = 0, False, step_size(None if known is None else known.last)
-        while documents < enough and self._seconds() - began < SECONDS_IN_STEP and not deadline.is_near():
-            first, second = self._sections[section]
-            part = await _readable(first, position)
-            if _is_suspect(part):
-                await self._sleep(READ_AGAIN_AFTER_SECONDS)
-                part = await _confirmed(second, position, part)
-            present = present.plus(part.checked, [_example(each) for each in part.differences])
-            documents += part.checked
-            following = section if part.next is not None else self._section_after(section)
-            section, position, ended = following or next(iter(self._sections)), part.next, following is None
-            if ended:
-                break
-        last = known.last if known is not None else None
-        if ended:
-            last, present = present.ended(self._clock()), AuditRound(started_at=self._clock())
-        after = AuditProgress(
+    def _sections(self, tool_id: str | None = None) -> dict[str, _Read]:
+        of_tools: dict[str, _Read] = {
+            "mentions": partial(self._mentions, tool_id),
+            "corrections": partial(self._corrections, tool_id),
+            "tools": partial(self._tools, tool_id),
+        }
+        return of_tools if tool_id is not None else {"articles": self._articles, **of_tools}
+
+    async def _confirmed(self, read: _Read, position: str | None) -> Part:
+        """The part, with the differences that are there twice."""
+        part = await read(position)
+        if not part.differences:
+            return part
+        await self._sleep(READ_AGAIN_AFTER_SECONDS)
+        again = set((await read(position)).differences)
+        return replace(part, differences=[each for each in part.differences if each in again])
+
+    async def _articles(self, after: str | None) -> Part:
+        """Articles with their observations and the mentions that they name. The position is an article."""
+        where = () if after is None else (Where("source_id", "gt", after),)
+        page = await self._store.query(ARTICLES.name, Query(where, limit=DOCUMENTS_IN_PART))
+        groups = [(key, list(group)) for key, group in groupby(page.items, key=lambda each: str(each["source_id"]))]
+        if page.next is not None and len(groups) > 1:
+            groups.pop()  # the page may have only a part of it
+        elif page.next is not None:
+            key = groups[0][0]
+            groups = [(key, await query_all(self._store, ARTICLES.name, Query(partition=key, limit=_PAGE)))]
+        now, found, at_rest = self._clock(), list[Difference](), list[Document]()
+        for key, group in groups:
+            article = next((each for each in group if each["id"] == Article.ID), None)
+            observations = [each for each in group if each.get("entity_type") == "Observation"]
+            found += judge_article(key, article, observations, now)
+            if article is not None and is_at_rest(article):
+                at_rest.append(article)
+        found += await self._missing_mentions(at_rest)
+        checked = sum(len(group) for _, group in groups)
+        return Part("articles", found, groups[-1][0] if page.next is not None else None, checked)
+
+    async def _missing_mentions(self, articles: Sequence[Document]) -> list[Difference]:
+        keys = [(tool_id, each["source_id"]) for each in articles for tool_id in each.get("detected_tool_ids", ())]
+        found = dict(zip(keys, await self._store.read_many(MENTIONS.name, keys), strict=True))
+        missing = {key[0] for key, each in found.items() if each is None or each.get("removed_at") is not None}
+        if not missing or await self._is_workflow_open():
+            return []
+        tools = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in sorted(missing)])
+        active = {each["pk"] for each in tools if each is not None and each.get("status") == "ACTIVE"}
+        return [difference for each in articles for difference in judge_detected(each, found, active)]
+
+    async def _mentions(self, tool_id: str | None, after: str | None) -> Part:
+        """Mentions with their articles."""
+        query = Query(partition=tool_id, limit=DOCUMENTS_IN_PART, after=after)
+        page = await self._store.query(MENTIONS.name, query)
+        articles = await self._articles_of([each["id"] for each in page.items])
+        now, found, broken = self._clock(), list[Difference](), list[Difference]()
+        for mention in page.items:
+            try:
+                SentimentScore.from_document(mention)
+            except UnreadableDocument as error:
+                broken.append(Difference("unreadable", mention["id"], str(error)))
+                continue
+            found += judge_mention(mention, articles.get(mention["id"]), now)
+        if found and await self._is_workflow_open():
+            found = []
+        return Part("mentions", broken + found, page.next, len(page.items))
+
+    async def _corrections(self, tool_id: str | None, after: str | None) -> Part:
+        """What people said of mentions, with these mentions."""
+        where = (
+            (Where("entity_type", "eq", "Correction"),)
+            if tool_id is None
+            else (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
+        )
+        query = Query(where, partition=tool_id, limit=DOCUMENTS_IN_PART, after=after)
+        page = await self._store.query(CATALOG.name, query)
+        read = (readable(each, Correction.from_document) for each in page.items)
+        found = [each for each in read if each is not None and each.source_id is not None]
+        articles = await self._articles_of([each.source_id or "" for each in found])
+        mentions = await self._store.read_many(MENTIONS.name, [(each.tool_id, each.source_id or "") for each in found])
+        wrong = [
+            difference
+            for each, mention in zip(found, mentions, strict=True)
+            for difference in judge_correction(each, mention, articles.get(each.source_id or ""))
+        ]
+        if wrong and await self._is_workflow_open():
+            wrong = []
+        return Part("corrections", wrong, page.next, len(page.items))
+
+    async def _tools(self, only: str | None, after: str | None) -> Part:
+        """The figures of one tool. The position is the tool."""
+        if only is not None:
+            tool = await self._store.read(CATALOG.name, only, Tool.ID)
+        else:
+            where = (Where("entity_type", "eq", "Tool"), *(() if after is None else (Where("pk", "gt", after),)))
+            page = await self._store.query(CATALOG.name, Query(where, limit=1))
+            tool = page.items[0] if page.items else None
+        if tool is None:
+            return Part("tools")
+        position = None if only is not None else str(tool["pk"])
+        if tool.get("status") == "MERGED":
+            return Part("tools", [], position, 1)
+        try:
+            found, checked = await self._figures(tool)
+        except ValueError as error:  # also UnreadableDocument: one of its mentions, counts or entries
+            found, checked = [Difference("unreadable", tool["pk"], str(error))], 0
+        return Part("tools", found, position, 1 + checked)
+
+    async def _figures(self, tool: Document) -> tuple[list[Difference], int]:
+        """The hours and entries of a tool against a count of its mentions, and how many there are."""
+        tool_id, now = str(tool["pk"]), self._clock()
+        since = hour_start(hour_key(now - JUDGED))
+        first = hour_key(since)
+        stored = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
+        timeline = cast("TimelineDocument | None", stored)
+        in_timeline = hours_of(timeline)
+        tables = await self._hour_tables(tool_id, first)
+        entries = await self._entries(tool_id, recounts_of(timeline), now)
+        dirty = {each["hour"] for each in await dirty_hours_of(self._store, tool_id)}
+        count, checked = MentionCount(), 0
+        async for page in pages(self._store, MENTIONS.name, _published(tool_id, since)):
+            checked += len(page.items)
+            for mention in page.items:
+                count.add(mention)
+        whole = [hour_key(since + number * _HOUR) for number in range((now - since) // _HOUR + 1)]
+        of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *count.minutes}}
+        found = judge_hours(tool_id, count.minutes, of_hours, tables, _etag(timeline))
+        found = [each for each in found if each.about not in dirty]
+        if found and (await self._is_workflow_open() or await self._is_analysis_due(tool_id, found)):
+            return [], checked
+        if not found and not dirty:
+            found = [each for entry in entries for each in self._judged(tool, entry, count)]
+        return found, checked
+
+    def _judged(self, tool: Document, entry: SentimentCacheEntry, count: MentionCount) -> list[Difference]:
+        """An entry against the windows that the counted mentions give at its end."""
+        end, edges = entry.window.end, edges_of(entry.window.end)
+        hours = TimelineHours({})
+        for hour, minutes in count.minutes.items():
+            hours.put(hour, total(minutes.values()), count.analyzers.get(hour, ()))
+        rows = {hour: each.rows() for hour, each in count.rows.items()}
+        breadth = ToolBreadth.of_all(str(tool["pk"]), edges, rows, ()).carried_on()
+        minutes_at = {hour: count.minutes.get(hour, {}) for hour in edges.hours}
+        analyzers_at = {hour: count.analyzers.get(hour, {}) for hour in edges.hours}
+        made_at = parse_time(tool["created_at"])
+        right = Windows.summed(edges, hours, minutes_at, analyzers_at, made_at, entry.recounts or 0, breadth)
+        tally, wide = right.tallies(end)[entry.period], right.breadths_at(end)[entry.period]
+        return judge_entry(entry, tally, wide, right.analyzers_at(end)[entry.period])
+
+    async def _hour_tables(self, tool_id: str, first: str) -> dict[str, dict[str, list[int]]]:
+        where = (Where("id", "ge", f"HOUR:{first}"), Where("id", "lt", "HOUR;"))
+        found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        return {str(each["hour"]): minutes_of(cast("HourDocument", each)) for each in found}
+
+    async def _entries(self, tool_id: str, recounts: int, now: datetime) -> list[SentimentCacheEntry]:
+        """The entries that are served: of the tool's generation and last recount."""
+        names = [generation_id(tool_id), *(entry_id(tool_id, period) for period in PERIODS)]
+        read = await self._store.read_many(SENTIMENT_CACHE.name, [(tool_id, name) for name in names])
+        generation = 0 if read[0] is None else CacheGeneration.from_document(read[0]).generation
+        entries = [SentimentCacheEntry.from_document(each) for each in read[1:] if each is not None]
+        return [
+            each
+            for each in entries
+            if (each.generation, each.recounts) == (generation, recounts) and each.window.end > now - WINDOWS_JUDGED
+        ]
+
+    async def _is_analysis_due(self, tool_id: str, found: Sequence[Difference]) -> bool:
+        """Whether a mention in one of the wrong hours is in flight: it is written before its hour is marked dirty."""
+        for each in found:
+            start = hour_start(each.about)
+            query = _published(tool_id, start, start + _HOUR)
+            mentions = await query_all(self._store, MENTIONS.name, query)
+            articles = await self._articles_of([mention["id"] for mention in mentions])
+            if any(article.get("analysis_due_since") is not None for article in articles.values()):
+                return True
+        return False
+
+    async def _is_workflow_open(self) -> bool:
+        """Whether a workflow that changes mentions has not ended: what it changes is in flight."""
+        where = (Where("workflow_name", "in", _WORKFLOWS), Where("status", "in", ("QUEUED", "RUNNING")))
+        return bool((await self._store.query(RUNS.name, Query(where, limit=1))).items)
+
+    async def _articles_of(self, source_ids: Collection[str]) -> dict[str, Document]:
+        keys = [(each, Article.ID) for each in sorted(set(source_ids))]
+        found = await self._store.read_many(ARTICLES.name, keys)
+        return {each["source_id"]: each for each in found if each is not None}
+
+    async def _stored(self) -> Document | None:
+        return await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID)
+
+    async def _save(
+        self,
+        before: Document | None,
+        present: AuditRound | None,
+        place: tuple[str, str | None] | None,
+        ended: AuditRound | None = None,
+    ) -> bool:
+        """Stores the checkpoint, and the round that has ended. False if another worker was first."""
+        now, known = self._clock(), readable(before, StoredAudit.from_document)
+        section, position = place or (None, None)
+        after = StoredAudit(
             created_at=now if known is None else known.created_at,
             updated_at=now,
             section=section,
             position=position,
             present=present,
-            last=last,
-        )
-        if not await self._save(after, document):
-            return None
-        if ended and last is not None:
-            log_round(last)
-        return last if ended else None
-
-    async def round(self, *, tool_id: str | None = None, repair: bool = False) -> AsyncIterator[Audited]:
-        """Audits everything, or one tool with its mentions, at once. With `repair`, what differs is
-        repaired as it is found. A whole round replaces the last one of the checkpoint."""
-        sections = self._sections if tool_id is None else _sections(self._store, self._clock, tool_id)
-        result = AuditRound(started_at=self._clock())
-        for name, readings in sections.items():
-            async for part in self._parts(readings):
-                left = part.differences
-                if repair and self._repairs is not None:
-                    left = await self._repairs.repair_all(left)
-                result = result.plus(part.checked, [_example(each) for each in left])
-                yield Audited(name, part.checked, part.differences, len(part.differences) - len(left))
-        if tool_id is None:
-            await self._save_round(result.ended(self._clock()))
-
-    async def _parts(self, readings: Readings) -> AsyncIterator[Part]:
-        """All parts of a section. Those that differ come later, WAITING_PARTS after one moment."""
-        first, second = readings
-        waiting: list[tuple[str | None, Part]] = []
-        position: str | None = None
-        while True:
-            part = await _readable(first, position)
-            if _is_suspect(part):
-                waiting.append((position, part))
-            else:
-                yield part
-            if waiting and (part.next is None or len(waiting) == WAITING_PARTS):
-                await self._sleep(READ_AGAIN_AFTER_SECONDS)
-                for began, each in waiting:
-                    yield await _confirmed(second, began, each)
-                waiting = []
-            if part.next is None:
-                return
-            position = part.next
-
-    def _section_after(self, name: str) -> str | None:
-        names = list(self._sections)
-        at = names.index(name) + 1
-        return names[at] if at < len(names) else None
-
-    async def _stored(self) -> dict[str, Any] | None:
-        return await self._store.read(CATALOG.name, AuditProgress.PARTITION, AuditProgress.ID)
-
-    async def _save(self, progress: AuditProgress, before: Mapping[str, Any] | None) -> bool:
+            last=ended or (None if known is None else known.last),
+        ).to_document()
         try:
             if before is None:
-                await self._store.create(CATALOG.name, progress.to_document())
+                await self._store.create(CATALOG.name, after)
             else:
-                await self._store.replace(CATALOG.name, progress.to_document(), before["_etag"])
+                await self._store.replace(CATALOG.name, after, before["_etag"])
         except (Conflict, ChangedMeanwhile):
             return False
+        if ended is not None:
+            level = logging.WARNING if ended.found else logging.INFO
+            began = format_time(ended.started_at)
+            log_event(log, level, "audit_ended", checked=ended.checked, began=began, **ended.found)
         return True
 
-    async def _save_round(self, ended: AuditRound) -> None:
-        """The timer begins a new round: what it has found so far may be repaired."""
-        now = self._clock()
-        document = await self._stored()
-        known = readable(document, AuditProgress.from_document)
-        first = known or AuditProgress(
-            created_at=now, updated_at=now, section=next(iter(self._sections)), present=AuditRound(started_at=now)
-        )
-        changes = {"section": next(iter(self._sections)), "position": None, "present": AuditRound(started_at=now)}
-        await self._save(first.changed(now, last=ended, **changes), document)
-        log_round(ended)
+
+def _is_recent(last: AuditRound, now: datetime) -> bool:
+    at = last.ended_at or last.started_at
+    return at > now - EVERY and not is_ahead(at, now)
 
 
-def _sections(store: Store, clock: Clock, tool_id: str | None = None) -> dict[str, Readings]:
-    """All sections, or those of one tool, by name, for the first and the second reading."""
-
-    def all_on(store: Store) -> dict[str, Section]:
-        of_tool: dict[str, Section] = {
-            "mentions": MentionsSection(store, clock, tool_id),
-            "corrections": CorrectionsSection(store, tool_id),
-            "tools": ToolsSection(store, clock, tool_id),
-        }
-        if tool_id is not None:
-            return of_tool
-        return {
-            "articles": ArticlesSection(store, clock),
-            "locators": LocatorsSection(store, clock),
-            **of_tool,
-            "feeds": FeedsSection(store, clock),
-            "runs": RunsSection(store),
-        }
-
-    first, second = all_on(with_stale_reads(store)), all_on(store)
-    return {name: (first[name], second[name]) for name in first}
+def _published(tool_id: str, start: datetime, end: datetime | None = None) -> Query:
+    until = () if end is None else (Where("published_at", "lt", format_time(end)),)
+    where = (Where("published_at", "ge", format_time(start)), *until)
+    return Query(where, partition=tool_id, order="by_published", limit=_PAGE)
 
 
-async def _readable(section: Section, position: str | None) -> Part:
-    """The part. A document that is no document of ours ends its section: the others are audited."""
-    try:
-        return await section.part(position)
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        log.exception("part_not_audited section=%s", type(section).__name__)
-        detail = f"behind {position}: {type(error).__name__}"
-        return Part([Difference("unreadable", type(section).__name__, detail)], None, 1)
-
-
-def _is_suspect(part: Part) -> bool:
-    return any(each.kind not in HARMLESS for each in part.differences)
-
-
-async def _confirmed(section: Section, position: str | None, part: Part) -> Part:
-    """The part with the differences that are there twice. If documents were written meanwhile, the second reading may
-    end earlier; the next position is that of the first."""
-    again = set((await _readable(section, position)).differences)
-    return Part([each for each in part.differences if each in again], part.next, part.checked)
-
-
-def step_size(last: AuditRound | None) -> int:
-    """How many documents a step reads, by the number that the last round has read."""
-    needed = 0 if last is None else last.checked // STEPS_IN_ROUND
-    return min(max(needed, DOCUMENTS_IN_STEP), MOST_IN_STEP)
-
-
-def log_round(ended: AuditRound) -> None:
-    found = {kind: number for kind, number in ended.found.items() if kind not in HARMLESS}
-    for kind in KINDS:
-        telemetry.record(telemetry.AUDIT_DIFFERENCES, ended.found.get(kind, 0), kind=kind)
-    level = logging.WARNING if found else logging.INFO
-    log_event(log, level, "audit_ended", checked=ended.checked, began=format_time(ended.started_at), **found)
-
-
-def _example(difference: Difference) -> AuditExample:
-    return AuditExample(kind=difference.kind, subject=difference.subject, detail=difference.detail[:200])
+def _etag(document: TimelineDocument | None) -> str | None:
+    return None if document is None else str(cast("Document", document)["_etag"])

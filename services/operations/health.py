@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
+from models.audit import Audit
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Feed
@@ -23,7 +23,6 @@ from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.dirty_hours import DirtyTools, dirty_tools
-from services.operations.audit_health import check_audit
 from services.operations.check import Check, Status
 from services.operations.clock_health import judge_clock
 from services.operations.feed_health import (
@@ -37,8 +36,8 @@ from services.operations.feed_health import (
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
 from services.operations.traffic import Load, StoreTraffic
 from services.operations.waiting_reviews import judge_reviews, waiting_reviews
-from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where
-from services.store.containers import DOCUMENTS, FEEDS
+from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where, readable
+from services.store.containers import CATALOG, DOCUMENTS, FEEDS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
 
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
@@ -215,6 +214,21 @@ def judge_store(load: Load | None) -> Check:
     return Check("healthy", "the store answers", facts)
 
 
+def judge_audit(audit: Audit | None) -> Check:
+    """Degraded if the last round of the audit found differences."""
+    last = None if audit is None else audit.last
+    if last is None:
+        nothing: dict[str, Any] = {"differences": {}, "last_ended": None, "checked": 0}
+        return Check("healthy", "the first audit has not ended yet", nothing)
+    ended = format_time(last.ended_at) if last.ended_at else None
+    facts = {"differences": last.found, "last_ended": ended, "checked": last.checked}
+    if not last.found:
+        return Check("healthy", "no differences", facts)
+    found = ", ".join(f"{number} {kind}" for kind, number in sorted(last.found.items()))
+    remedy = "`toolpulse audit` lists them, `toolpulse tools reanalyze TOOL` counts a tool anew"
+    return Check("degraded", f"stored documents differ: {found}: {remedy}", facts)
+
+
 class Health:
     """`started` is when this worker started; `sources_on` are the news APIs that have a token, `sources_off` those that
     have none."""
@@ -267,7 +281,7 @@ class Health:
             "cache": self._cache,
             "archive": self._full_texts,
             "quarantine": self._reviews,
-            "audit": partial(check_audit, self._store),
+            "audit": self._audit,
         }
         self._started = min(self._started, self._clock())  # else a clock that was ahead would excuse what is overdue
         results = await asyncio.gather(*(_checked(check) for check in checks.values()))
@@ -338,6 +352,10 @@ class Health:
 
     async def _reviews(self) -> Check:
         return judge_reviews(await waiting_reviews(self._store), self._clock())
+
+    async def _audit(self) -> Check:
+        document = await self._store.read(CATALOG.name, Audit.PARTITION, Audit.ID)
+        return judge_audit(readable(document, Audit.from_document))
 
     async def _cache(self) -> Check:
         metadata, last = await last_refreshes(self._store)

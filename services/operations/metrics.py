@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from models.audit import AuditProgress
+from models.audit import Audit
 from models.cache import CacheMetadata
 from models.feed import Feed
 from models.host import HostState
@@ -60,7 +60,7 @@ class Metrics:
 
     async def text(self) -> str:
         now, resident = self._clock(), resident_bytes()
-        kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals, AuditProgress)
+        kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals, Audit)
         found = await self._store.read_many(CATALOG.name, [(kind.PARTITION, kind.ID) for kind in kinds])
         ingested, analyzed, cached, stored, audited = found
         metadata, _ = await last_refreshes(self._store)
@@ -76,7 +76,7 @@ class Metrics:
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now), metadata),
             *of_store(StoreTotals.from_document(stored) if stored else StoreTotals.at(now)),
             *of_reviews(await waiting_reviews(self._store), now),
-            *of_audit(readable(audited, AuditProgress.from_document)),
+            *of_audit(readable(audited, Audit.from_document)),
             *gauge("database_connection_pool_size", "Connections to the store at most", [({}, self._connections)]),
             *gauge("memory_usage_bytes", "Resident memory of the worker", [] if resident is None else [({}, resident)]),
         ]
@@ -159,8 +159,8 @@ def of_reviews(waiting: Mapping[QuarantineKind, Waiting], now: datetime) -> Iter
     yield from gauge("quarantine_oldest_pending_seconds", "For how long the first of them has waited", oldest)
 
 
-def of_audit(progress: AuditProgress | None) -> Iterator[str]:
-    found = {} if progress is None or progress.last is None else progress.last.found
+def of_audit(audit: Audit | None) -> Iterator[str]:
+    found = {} if audit is None or audit.last is None else audit.last.found
     samples: list[Sample] = [({"kind": kind}, number) for kind, number in sorted(found.items())]
     yield from gauge("audit_differences", "Differences that the last audit found, by kind", samples)
 

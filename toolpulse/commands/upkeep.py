@@ -26,43 +26,35 @@ def add_to(app: typer.Typer) -> None:
     command(app, "restore")(restore)
 
 
-def audit(
-    call: Call,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair figures, and announce articles.")] = False,
-    tool: ByTool = None,
-) -> int:
-    """Compare what is stored with what it is counted from. Exits with 1 if differences are left."""
+def audit(call: Call, tool: ByTool = None) -> int:
+    """Compare what is stored with what it is counted from. Exits with 1 if there are differences."""
     from toolpulse import local
 
     target = call.data_folder("audit")
-    checked, repaired, found = local.with_services(target, call.out, lambda app: _audited(app, call, tool, repair))
-    from services.operations.audit_rules import HARMLESS
-
-    wrong = [each for each in found if each["kind"] not in HARMLESS]
+    checked, found = local.with_services(target, call.out, lambda app: _audited(app, call, tool))
     if call.out.form == "json":
-        call.out.json({"checked": checked, "repaired": repaired, "differences": found})
+        call.out.json({"checked": checked, "differences": found})
     elif call.out.form == "csv":
         call.out.rows(found, [], none="")
     else:
         if found:
             call.out.table(found[:_MOST_SHOWN], ["kind", "subject", "detail"])
         more = f", the first {_MOST_SHOWN} are shown" if len(found) > _MOST_SHOWN else ""
-        print(f"{checked} documents checked, {len(wrong)} differences, {repaired} repaired{more}")
-    return FAILED if len(wrong) > repaired else 0
+        print(f"{checked} documents checked, {len(found)} differences{more}")
+    return FAILED if found else 0
 
 
-async def _audited(app: Container, call: Call, tool: str | None, repair: bool) -> tuple[int, int, list[dict[str, Any]]]:
+async def _audited(app: Container, call: Call, tool: str | None) -> tuple[int, list[dict[str, Any]]]:
     tool_id = None if tool is None else (await app.tools.get(tool)).tool_id
-    section, checked, repaired = "", 0, 0
+    section, checked = "", 0
     found: list[dict[str, Any]] = []
-    async for part in app.audit.round(tool_id=tool_id, repair=repair):
+    async for part in app.audit.round(tool_id):
         if part.section != section:
             section = part.section
             call.out.say(f"{section} ...")
         checked += part.checked
-        repaired += part.repaired
         found += [dataclasses.asdict(each) for each in part.differences]
-    return checked, repaired, found
+    return checked, found
 
 
 def migrate(

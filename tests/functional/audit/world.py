@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
 from models.article import Article
 from models.audit import AuditRound
 from models.tool import Tool
-from services.articles.announcing import Announcements
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.handler import AnalysisHandler
-from services.mentions.messages import article_messages, source_ids_of
+from services.mentions.messages import source_ids_of
 from services.operations.audit import Audit
-from services.operations.audit_repair import Repairs
 from services.operations.audit_rules import Difference
 from services.ports import Document, Query, Store
-from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, CONTAINERS, MENTIONS
 from services.topology import ANALYZE_ARTICLES, REFRESH_TOOLS
 from tests.builders import MemoryQueues
@@ -45,20 +42,12 @@ class AuditWorld:
         self.audit = self.new_audit()
 
     def new_audit(self, store: Store | None = None) -> Audit:
-        async def send(by_feed: Mapping[str | None, Sequence[str]]) -> None:
-            messages = [article_messages(source_ids, 100, feed_id) for feed_id, source_ids in by_feed.items()]
-            await self.queues.send(ANALYZE_ARTICLES, [each for of_feed in messages for each in of_feed])
-
         async def sleep(seconds: float) -> None:
             self.paused += 1
             if self.pause is not None:
                 await self.pause()
 
-        engine = RunEngine(self.store, self.clock, lambda: "run")
-        announce = Announcements(send).announce
-        recount, generations = self.figures.recount, self.figures.generations
-        repairs = Repairs(self.store, self.clock, engine, recount, generations, self.announcer, announce)
-        return Audit(store or self.store, self.clock, repairs, sleep)
+        return Audit(store or self.store, self.clock, sleep)
 
     async def filled(self, feeds: int = 2, entries: int = 6) -> list[Tool]:
         """Some feeds with an article in common, two tools, and all figures."""
@@ -110,9 +99,9 @@ class AuditWorld:
         mentions = (await self.store.query(MENTIONS.name, Query(partition=tool.tool_id, limit=1000))).items
         return sum(each.get("removed_at") is None for each in mentions)
 
-    async def differences(self, *, repair: bool = False, tool_id: str | None = None) -> list[Difference]:
+    async def differences(self, *, tool_id: str | None = None) -> list[Difference]:
         found: list[Difference] = []
-        async for part in self.audit.round(repair=repair, tool_id=tool_id):
+        async for part in self.audit.round(tool_id):
             found += part.differences
         return found
 
@@ -120,9 +109,9 @@ class AuditWorld:
         return sorted({each.kind for each in await self.differences(**how)})
 
     async def stepped(self) -> tuple[AuditRound, int]:
-        """A whole round in steps of the timer, and their number."""
+        """A whole round in portions, as the timer does it, and their number."""
         for number in range(1, 1000):
-            ended = await self.audit.step()
+            ended = await self.audit.weekly()
             if ended is not None:
                 return ended, number
         raise AssertionError("the round never ends")

@@ -24,7 +24,7 @@ from services.operations.metrics import (
 from services.operations.waiting_reviews import Waiting
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
-from tests.documents import audit_progress, cache_metadata, feed
+from tests.documents import audit, cache_metadata, feed
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
@@ -76,7 +76,7 @@ def test_reads_and_the_last_refresh_are_shown() -> None:
 
 
 def test_the_differences_of_the_last_audit_are_shown_by_kind() -> None:
-    assert samples(of_audit(audit_progress())) == ['audit_differences{kind="hour_differs"} 2']
+    assert samples(of_audit(audit())) == ['audit_differences{kind="hour_differs"} 2']
     assert samples(of_audit(None)) == []
 
 

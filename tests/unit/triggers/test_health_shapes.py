@@ -7,12 +7,12 @@ import pytest
 from models.host import Outage
 from services.articles.backlog import Backlog
 from services.mentions.dirty_hours import DirtyTools
-from services.operations.audit_health import judge_audit
 from services.operations.check import Check
 from services.operations.clock_health import judge_clock
 from services.operations.feed_health import FeedCounts, judge_feeds, judge_web
 from services.operations.health import (
     CacheState,
+    judge_audit,
     judge_backlog,
     judge_cache,
     judge_last_fetch,

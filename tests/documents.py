@@ -46,6 +46,7 @@ from models.tally import Tally, by_day
 from models.timeline import DirtyHour, HourTable, StoryTable, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Tool, ToolName
 from models.tool_merge import CarriedCorrection, ToolMerge
+from models.work import AnnouncedWork
 from services.articles.identity import dedup_key, normalize_headline
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
@@ -530,6 +531,10 @@ def overdue_announcement(**changes: Any) -> OverdueAnnouncement:
     return _of(OverdueAnnouncement, {"due_until": NOW, "announced_at": NOW}, changes)
 
 
+def announced_work(**changes: Any) -> AnnouncedWork:
+    return _of(AnnouncedWork, {"stage": "signals", "due_until": NOW, "announced_at": NOW}, changes)
+
+
 def audit(**changes: Any) -> Audit:
     ended = AuditRound(started_at=NOW, ended_at=NOW, checked=9, found={"hour_differs": 2})
     return _of(Audit, {"section": "mentions", "present": AuditRound(started_at=NOW), "last": ended}, changes)
@@ -559,6 +564,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     story_member,
     signal,
     signals_due,
+    announced_work,
     cache_entry,
     cache_generation,
     cache_metadata,

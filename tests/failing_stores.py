@@ -23,8 +23,8 @@ WRITES = (
 Wrapped = Callable[..., Awaitable[Any]]
 
 
-class Crash(Exception):
-    """The process died here."""
+class Crash(BaseException):
+    """The process died here: nothing catches it."""
 
 
 class _Around:

@@ -31,6 +31,7 @@ PACKAGES = (
     "feeds",
     "parse",
     "fetch",
+    "work",
     "runs",
 )
 GROUND_FLOOR = (

@@ -1,0 +1,244 @@
+"""Works on the messages of a stage: in portions, a few at once, until the deadline; and notes what fails.
+
+An item that fails does not stop the others. Its failure is noted in its document, which is due again later, and given
+up after some tries. An item that kills its worker is found at the third delivery of its message: from then on items are
+worked on one at a time, each under a mark that counts as a failure if the worker does not come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from models.errors import ToolpulseError, Unavailable
+from models.run import WORKER_DIED
+from services import deadline
+from services.logs import log_event
+from services.ports import Clock, Document, Store
+from services.store.change import Decided, change
+from services.work.announcing import Announcer
+from services.work.stage import Stage, backoff
+
+log = logging.getLogger("toolpulse.work")
+
+ALONE_AT_DELIVERY = 3
+LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What became of some items: how many are `done`, why others `failed`, and which `hopeless` ones another try cannot
+    help. Items that `kill` their workers were left: they are worked on alone. Items that are not due are in none of
+    these. `counts` are further figures of the run."""
+
+    done: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
+    hopeless: Mapping[str, str] = field(default_factory=dict)
+    kill: Sequence[str] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class Work(Protocol):
+    """Does the work of those items that are due, and leaves the others. With `alone` there is one item, which counts as
+    due. Raises Unavailable if the store or another service does not answer."""
+
+    async def __call__(self, keys: Sequence[str], *, alone: bool) -> Worked: ...
+
+
+@dataclass
+class Handled:
+    """What became of the items of one message. `left` had no turn before the deadline, and were announced again."""
+
+    done: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    given_up: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    milliseconds: int = 0
+
+    def add(self, worked: Worked) -> None:
+        self.done += worked.done
+        self.counts.update(worked.counts)
+
+
+class Handler:
+    """Works on the messages of one stage: `portion` items at a time, of all messages at most `at_once` portions."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        work: Work,
+        store: Store,
+        announcer: Announcer,
+        clock: Clock,
+        *,
+        portion: int = 50,
+        at_once: int = 4,
+        ended: Callable[[Handled], Awaitable[None]] | None = None,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stage = stage
+        self._work = work
+        self._store = store
+        self._announcer = announcer
+        self._clock = clock
+        self._portion = portion
+        self._turns = asyncio.Semaphore(at_once)
+        self._ended = ended
+        self._seconds = seconds
+
+    async def handle(self, keys: Sequence[str], delivery: int = 1) -> Handled:
+        """Raises Unavailable if a service does not answer: the queue delivers the message again."""
+        began, handled = self._seconds(), Handled()
+        alone = delivery >= ALONE_AT_DELIVERY and self._stage.tries is not None
+        left = list(dict.fromkeys(keys))
+        while left:
+            portion = left[: 1 if alone else self._portion]
+            async with deadline.turn(self._turns) as has_turn:
+                if not has_turn:
+                    break
+                try:
+                    await (self._alone(portion[0], handled) if alone else self._together(portion, handled))
+                except Unavailable:
+                    if not deadline.is_near() or len(left) == 1:
+                        raise
+                    await self._send_in_halves(left, len(portion), handled)
+                    left = []
+                    break
+            left = left[len(portion) :]
+        if left:
+            await self._announcer.announce(self._stage, left)
+            handled.left += left
+        handled.milliseconds = round(1000 * (self._seconds() - began))
+        await self._end(handled)
+        return handled
+
+    async def _end(self, handled: Handled) -> None:
+        if not (handled.done or handled.failed or handled.left):
+            return
+        fields = {"done": handled.done, "failed": len(handled.failed), "left": len(handled.left), **handled.counts}
+        level = logging.WARNING if handled.failed else logging.INFO
+        log_event(log, level, "work_done", stage=self._stage.name, milliseconds=handled.milliseconds, **fields)
+        if self._ended is not None:
+            await self._ended(handled)
+
+    async def _together(self, keys: Sequence[str], handled: Handled) -> None:
+        """Works on these items. If that fails as a whole, halves them until the item that fails is alone."""
+        try:
+            worked = await self._work(keys, alone=False)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # A fault in one item must not stop the others; its key and traceback are logged.
+            if len(keys) > 1:
+                half = len(keys) // 2
+                await self._together(keys[:half], handled)
+                await self._together(keys[half:], handled)
+                return
+            log.exception("work_failed stage=%s key=%s", self._stage.name, keys[0])
+            worked = Worked(failed={keys[0]: reason_of(error)})
+        handled.add(worked)
+        for key, why in worked.failed.items():
+            await self._note(key, why, handled)
+        for key, why in worked.hopeless.items():
+            await self._note(key, why, handled, is_last=True)
+        for key in worked.kill:
+            await self._alone(key, handled)
+
+    async def _alone(self, key: str, handled: Handled) -> None:
+        """Works on one item under a mark: its document says that a worker died, until the work is done."""
+        if not await self._mark(key, handled):
+            return
+        try:
+            worked = await self._work([key], alone=True)
+        except Unavailable:
+            with contextlib.suppress(ToolpulseError):  # if the store does not answer, the try stays counted
+                await self._unmark(key)
+            raise
+        except Exception as error:
+            log.exception("work_failed stage=%s key=%s", self._stage.name, key)
+            worked = Worked(failed={key: reason_of(error)})
+        handled.add(worked)
+        for why in worked.failed.values():
+            await self._note(key, why, handled, is_counted=True)
+        for why in worked.hopeless.values():
+            await self._note(key, why, handled, is_counted=True, is_last=True)
+
+    async def _mark(self, key: str, handled: Handled) -> bool:
+        """Whether the item is due, and may be tried once more."""
+        now, marked = self._clock(), False
+
+        def decide(document: Document | None) -> Decided:
+            nonlocal marked
+            marked = document is not None and self._stage.is_due(document, now)
+            return self._stage.after_failure(document, WORKER_DIED, now) if document is not None and marked else None
+
+        document = await self._changed(key, decide)
+        if not marked or document is None:
+            return False
+        if self._stage.due not in document:
+            self._given_up(key, WORKER_DIED, handled)
+            return False
+        return True
+
+    async def _unmark(self, key: str) -> None:
+        def decide(document: Document | None) -> Decided:
+            if document is None or not self._stage.has_killed(document) or self._stage.due not in document:
+                return None
+            return self._stage.uncounted(document, self._clock())
+
+        await self._changed(key, decide)
+
+    async def _note(
+        self, key: str, why: str, handled: Handled, *, is_counted: bool = False, is_last: bool = False
+    ) -> None:
+        """Notes the failure in the item's document, unless the item was done meanwhile."""
+        handled.failed[key] = why
+        stage = self._stage
+        if stage.tries is None:
+            log_event(log, logging.ERROR, "work_failed", stage=stage.name, key=key, why=why)
+            return
+        now = self._clock()
+
+        def decide(document: Document | None) -> Decided:
+            if document is None or stage.due not in document:
+                return None
+            return stage.after_failure(document, why, now, is_counted=is_counted, is_last=is_last)
+
+        document = await self._changed(key, decide)
+        if document is None:
+            return
+        if stage.due not in document:
+            self._given_up(key, why, handled)
+        else:
+            wait = backoff(document[stage.tries.count]).total_seconds()
+            await self._announcer.send(stage, stage.messages([key]), delay_seconds=wait)
+
+    async def _changed(self, key: str, decide: Callable[[Document | None], Decided]) -> Document | None:
+        assert self._stage.tries is not None, "only items that count their failures are marked"
+        partition, name = self._stage.tries.address(key)
+        return await change(self._store, self._stage.container, partition, name, decide)
+
+    def _given_up(self, key: str, why: str, handled: Handled) -> None:
+        handled.failed[key] = why
+        handled.given_up.append(key)
+        log_event(log, logging.ERROR, "work_given_up", stage=self._stage.name, key=key, why=why)
+
+    async def _send_in_halves(self, left: Sequence[str], portion: int, handled: Handled) -> None:
+        """The store is busy: in smaller messages the work ends in time."""
+        size = max(1, portion // 2)
+        messages = [m for start in range(0, len(left), size) for m in self._stage.messages(left[start : start + size])]
+        await self._announcer.send(self._stage, messages)
+        handled.left += left
+
+
+def reason_of(error: Exception) -> str:
+    """What a document says of the error. The text of our own errors only: those of libraries may contain secrets."""
+    name = type(error).__name__
+    return f"{name}: {error}"[:LONGEST_REASON] if isinstance(error, ToolpulseError) else name

@@ -1,0 +1,115 @@
+"""What a stage declares: where its due items are stored, how workers are told of them, and when one is given up.
+
+An item is due while its document has a time in the stage's `due` field, and that time has come. The time is written by
+the change that makes the item due, in the same write, and removed by the write that does the work. So no item is lost,
+whatever happens to messages: these only wake workers up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from models.run import WORKER_DIED
+from models.values import format_time, is_over, parse_time
+from services.ports import Document, Where
+
+MOST_TRIES = 5
+FIRST_WAIT = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(days=1)
+OVERDUE_AFTER = timedelta(minutes=1)
+"""An item that has been due for longer is overdue, unless its message waits in the queue."""
+
+
+def nothing_more(document: Document) -> Mapping[str, Any]:
+    return {}
+
+
+def backoff(tries: int) -> timedelta:
+    """The wait after so many tries: twice as long each time."""
+    doubled: int = 2 ** min(max(0, tries - 1), 16)
+    return min(FIRST_WAIT * doubled, LONGEST_WAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """How the document of an item counts its failures: `count` and `error` are its fields, `address` gives its
+    partition and id. After `most` failures it is given up: no longer due, with the fields of `given_up`."""
+
+    address: Callable[[str], tuple[str, str]]
+    count: str = "tries"
+    error: str = "error"
+    most: int = MOST_TRIES
+    given_up: Callable[[Document], Mapping[str, Any]] = nothing_more
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One kind of work: where its due items are stored, and how workers are told of them.
+
+    `order` is the order of the container that lists items by `due`, the field with the time before which nobody works
+    on them; `where` are further conditions of that list. `key` is the field that names an item in messages, which
+    `messages` makes of keys; items with another `group` are in other messages. `furthest` is the longest time by which
+    the stage sets `due` ahead. An item is overdue after `overdue_after`. Messages wait for `delay_seconds`.
+    A stage without `tries` counts no failures: an item that fails stays due.
+    """
+
+    name: str
+    queue: str
+    container: str
+    order: str
+    due: str
+    key: str
+    messages: Callable[[Sequence[str]], list[str]]
+    where: tuple[Where, ...] = ()
+    group: Callable[[Document], str] | None = None
+    furthest: timedelta = LONGEST_WAIT
+    overdue_after: timedelta = OVERDUE_AFTER
+    delay_seconds: float = 0.0
+    tries: Tries | None = None
+
+    def due_at(self, document: Document) -> datetime | None:
+        """None if the item is not due at any time."""
+        value = document.get(self.due)
+        return None if value is None else parse_time(value)
+
+    def is_due(self, document: Document | None, now: datetime) -> bool:
+        """A time further ahead than the stage sets it was set by a wrong clock, and has come."""
+        due_at = None if document is None else self.due_at(document)
+        return due_at is not None and is_over(due_at, now, self.furthest)
+
+    def has_killed(self, document: Document) -> bool:
+        """Whether the last worker that worked on this item alone has died."""
+        return self.tries is not None and document.get(self.tries.error) == WORKER_DIED
+
+    def after_failure(
+        self, document: Document, why: str, now: datetime, *, is_counted: bool = False, is_last: bool = False
+    ) -> Document:
+        """The document after a failure: `is_counted` if the try was counted when it began, `is_last` if another try
+        cannot help."""
+        tries = self.tries
+        assert tries is not None, "a stage without tries counts no failures"
+        number = (document.get(tries.count) or 0) + (not is_counted)
+        after = {**document, tries.count: number, tries.error: why, "updated_at": format_time(now)}
+        if is_last or number >= tries.most:
+            del after[self.due]
+            return {**after, **tries.given_up(document)}
+        return after | {self.due: format_time(now + backoff(number))}
+
+    def uncounted(self, document: Document, now: datetime) -> Document:
+        """The document after a try that another service's outage ended: it does not count, and the item is due."""
+        tries = self.tries
+        assert tries is not None, "a stage without tries counts no failures"
+        count = max(0, (document.get(tries.count) or 0) - 1)
+        after = {**document, tries.count: count, self.due: format_time(now)}
+        del after[tries.error]
+        return after
+
+    def redriven(self, document: Document, now: datetime) -> Document:
+        """The document of an item that was given up, due again with all its tries."""
+        tries = self.tries
+        assert tries is not None, "a stage without tries gives nothing up"
+        at = format_time(now)
+        return {**document, tries.count: 0, self.due: at, "updated_at": at}

@@ -1,0 +1,360 @@
+"""The mechanism of services/work over a toy stage: whatever happens to messages and workers, each due item is worked on
+until it is done or given up. On every store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import ChangedMeanwhile, Unavailable
+from models.run import WORKER_DIED
+from models.values import format_time
+from services import deadline
+from services.ports import Document, Store
+from services.store.containers import STORIES
+from services.work.announcing import Announcer
+from services.work.handling import Handled, Handler, Worked
+from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MOST_TRIES, Stage, Tries
+from services.work.sweeping import Sweeper, backlog
+from tests.builders import MemoryQueues
+from tests.contract.conftest import SettableClock
+from tests.failing_stores import Crash, mortal
+
+DAY = "2026-02-21"
+MINUTE = 60
+
+
+def messages(keys: Sequence[str]) -> list[str]:
+    return [json.dumps(list(keys[start : start + 4])) for start in range(0, len(keys), 4)]
+
+
+TOYS = Stage(
+    name="toys",
+    queue="toys",
+    container=STORIES.name,
+    order="by_signals_due",
+    due="signals_due_at",
+    key="toy",
+    messages=messages,
+    tries=Tries(address=lambda key: (DAY, f"toy:{key}")),
+)
+
+
+class World:
+    """Workers on one store, which paint toys. `broken` toys cannot be painted, `deadly` ones kill the worker."""
+
+    def __init__(self, store: Store, clock: SettableClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.queues = MemoryQueues()
+        self.passed = 0.0
+        self.broken: set[str] = set()
+        self.deadly: set[str] = set()
+        self.down = False
+
+    def announcer(self) -> Announcer:
+        return Announcer(self.queues, lambda: self.passed)
+
+    def worker(self, store: Store | None = None, **options: Any) -> Handler:
+        store = store or self.store
+
+        async def paint(keys: Sequence[str], *, alone: bool) -> Worked:
+            found = await store.read_many(STORIES.name, [TOYS.tries.address(key) for key in keys])  # type: ignore[union-attr]
+            due = [each for each in found if each and (alone or TOYS.is_due(each, self.clock()))]
+            kill = [each["toy"] for each in due if TOYS.has_killed(each) and not alone]
+            if self.down:
+                raise Unavailable("the paint shop does not answer")
+            done, failed = 0, {}
+            for each in due:
+                if each["toy"] in kill:
+                    continue
+                if each["toy"] in self.deadly:
+                    raise Crash
+                if each["toy"] in self.broken:
+                    failed[each["toy"]] = "it is broken"
+                    continue
+                after = {**each, "painted": each["painted"] + 1, "tries": 0}
+                del after[TOYS.due]
+                try:
+                    await store.replace(STORIES.name, after, each["_etag"])
+                except ChangedMeanwhile:
+                    continue  # another worker has painted it
+                done += 1
+            return Worked(done, failed, kill=kill)
+
+        return Handler(TOYS, paint, store, self.announcer(), self.clock, **options)
+
+    async def add(self, *keys: str, due_in: timedelta = timedelta(0)) -> None:
+        at = format_time(self.clock() + due_in)
+        toys = [{"id": f"toy:{key}", "day": DAY, "toy": key, "painted": 0, TOYS.due: at} for key in keys]
+        await self.store.create_many(STORIES.name, toys)
+
+    async def toy(self, key: str) -> Document:
+        found = await self.store.read(STORIES.name, DAY, f"toy:{key}")
+        assert found is not None
+        return found
+
+    async def painted(self, *keys: str) -> list[int]:
+        return [(await self.toy(key))["painted"] for key in keys]
+
+    def sent(self) -> list[list[str]]:
+        return [json.loads(each) for each in self.queues.sent.pop(TOYS.queue, [])]
+
+    async def sweep(self, **how: bool) -> int:
+        return await Sweeper(self.store, self.queues, self.announcer(), self.clock).sweep_all([TOYS], **how)
+
+    async def delivered(self, keys: Sequence[str], worker: Handler | None = None) -> Handled | None:
+        """Delivers a message as the queue does: up to five times, until a worker does not die. A worker that dies is
+        replaced, and the clock goes on meanwhile."""
+        for delivery in range(1, 6):
+            try:
+                return await (worker or self.worker()).handle(keys, delivery)
+            except Crash:
+                self.clock.forward(1)
+        return None
+
+    async def settle(self) -> None:
+        """Ticks until nothing is due, for an hour at most."""
+        for _ in range(60):
+            for keys in self.sent():
+                await self.delivered(keys)
+            if not (await backlog(self.store, TOYS)).due:
+                return
+            self.clock.forward(MINUTE)
+            await self.sweep()
+
+
+@pytest.fixture
+def world(store: Store, clock: SettableClock) -> World:
+    return World(store, clock)
+
+
+async def test_a_message_does_the_work_of_its_items_once_however_often_it_comes(world: World) -> None:
+    await world.add("a", "b", "c")
+    assert (await world.worker().handle(["a", "b", "b"])).done == 2
+    for keys in (["b", "c"], ["a"], ["c", "a"], ["unknown"]):
+        await world.worker().handle(keys)
+    assert await world.painted("a", "b", "c") == [1, 1, 1]
+
+
+async def test_an_item_whose_message_was_lost_is_announced_after_a_minute(world: World) -> None:
+    await world.add("a")
+    assert await world.sweep() == 0
+    world.clock.forward(MINUTE)
+    assert await world.sweep() == 1
+    assert world.sent() == [["a"]]
+    assert await world.sweep() == 0  # its message is under way
+    world.clock.forward(MINUTE + 1)
+    assert await world.sweep() == 1  # that one was lost too
+
+
+async def test_nothing_is_announced_again_whose_message_waits_in_the_queue(world: World) -> None:
+    await world.add("a")
+    world.clock.forward(5 * MINUTE)
+    await world.add("b")
+    world.queues.waiting_since[TOYS.queue] = world.clock()
+    world.clock.forward(5 * MINUTE)
+    assert await world.sweep() == 1
+    assert world.sent() == [["a"]]
+    world.clock.forward(5 * MINUTE)
+    assert await world.sweep() == 0
+    del world.queues.waiting_since[TOYS.queue]
+    assert await world.sweep() == 2
+
+
+async def test_a_worker_that_starts_announces_what_is_due_at_once_and_its_neighbours_do_not(world: World) -> None:
+    await world.add("a")
+    await world.add("later", due_in=timedelta(minutes=5))
+    assert await world.sweep(at_start=True) == 1
+    assert await world.sweep(at_start=True) == 0
+    assert world.sent() == [["a"]]
+
+
+async def test_of_workers_that_sweep_at_once_one_announces(world: World) -> None:
+    await world.add("a", "b")
+    world.clock.forward(2 * MINUTE)
+    assert sorted(await asyncio.gather(*(world.sweep() for _ in range(4)))) == [0, 0, 0, 2]
+
+
+async def test_an_item_of_a_clock_that_was_ahead_is_due(world: World) -> None:
+    await world.add("a", due_in=timedelta(days=400))
+    assert await world.sweep() == 0
+    assert await world.sweep(ahead=True) == 1
+    await world.worker().handle(["a"])
+    assert await world.painted("a") == [1]
+
+
+async def test_an_item_that_is_not_due_yet_is_left(world: World) -> None:
+    await world.add("a", due_in=LONGEST_WAIT)
+    assert await world.sweep(ahead=True) == 0
+    await world.worker().handle(["a"], 3)
+    assert await world.painted("a") == [0]
+
+
+async def test_what_this_process_has_sent_and_nobody_got_is_not_sent_again(world: World) -> None:
+    delayed = Stage("slow", "toys", STORIES.name, "by_signals_due", "signals_due_at", "toy", messages, delay_seconds=1)
+    announcer = world.announcer()
+    assert await announcer.announce(delayed, ["a", "a", "b"]) == ["a", "b"]
+    assert await announcer.announce(delayed, ["b", "c"]) == ["c"]
+    world.passed += 1.0
+    assert await announcer.announce(delayed, ["b"]) == ["b"]
+    assert world.sent() == [["a", "b"], ["c"], ["b"]]
+
+
+async def test_a_message_that_could_not_be_sent_is_not_taken_as_sent(world: World) -> None:
+    delayed = Stage("slow", "toys", STORIES.name, "by_signals_due", "signals_due_at", "toy", messages, delay_seconds=1)
+    announcer = world.announcer()
+    world.queues.down = True
+    with pytest.raises(Unavailable):
+        await announcer.announce(delayed, ["a"])
+    world.queues.down = False
+    assert await announcer.announce(delayed, ["a"]) == ["a"]
+
+
+async def test_an_item_that_fails_is_tried_again_later_and_given_up_visibly(world: World) -> None:
+    await world.add("a", "b")
+    world.broken.add("a")
+    handled = await world.worker().handle(["a", "b"])
+    assert (handled.done, handled.failed, handled.given_up) == (1, {"a": "it is broken"}, [])
+    assert world.sent() == [["a"]]
+    toy = await world.toy("a")
+    assert (toy["tries"], toy["error"], toy[TOYS.due]) == (1, "it is broken", format_time(world.clock() + FIRST_WAIT))
+    for _ in range(MOST_TRIES - 1):
+        world.clock.forward(int(LONGEST_WAIT.total_seconds()))
+        handled = await world.worker().handle(["a"])
+    assert handled.given_up == ["a"]
+    toy = await world.toy("a")
+    assert (toy["tries"], toy.get(TOYS.due)) == (MOST_TRIES, None)
+    await world.worker().handle(["a"])
+    assert (await world.toy("a"))["tries"] == MOST_TRIES
+
+    world.broken.clear()
+    await world.store.replace(STORIES.name, TOYS.redriven(toy, world.clock()), toy["_etag"])
+    await world.settle()
+    assert await world.painted("a", "b") == [1, 1]
+
+
+@pytest.mark.parametrize("deadly", ["a", "b", "d"])
+async def test_an_item_that_kills_its_workers_is_given_up_and_the_others_are_done(world: World, deadly: str) -> None:
+    await world.add("a", "b", "c", "d")
+    world.deadly.add(deadly)
+    await world.delivered(["a", "b", "c", "d"])
+    await world.settle()
+    others = sorted(set("abcd") - {deadly})
+    assert await world.painted(*others) == [1, 1, 1]
+    toy = await world.toy(deadly)
+    assert (toy["painted"], toy["tries"], toy["error"]) == (0, MOST_TRIES, WORKER_DIED)
+    assert TOYS.due not in toy
+
+
+async def test_an_outage_counts_as_no_failure(world: World) -> None:
+    await world.add("a")
+    world.down = True
+    for delivery in range(1, 9):
+        with pytest.raises(Unavailable):
+            await world.worker().handle(["a"], delivery)
+    world.down = False
+    toy = await world.toy("a")
+    assert (toy.get("tries", 0), toy.get("error")) == (0, None)
+    await world.settle()
+    assert await world.painted("a") == [1]
+
+
+@pytest.mark.parametrize("delivery", [1, 3])
+async def test_a_worker_that_dies_at_any_write_leaves_work_that_others_do(world: World, delivery: int) -> None:
+    for writes in range(12):
+        keys = [f"{key}{writes}" for key in "abc"]
+        await world.add(*keys)
+        world.broken = {keys[2]}
+        try:
+            await world.worker(mortal(world.store, writes)).handle(keys, delivery)
+        except Crash:
+            world.clock.forward(MINUTE)
+            assert await world.sweep(at_start=True) > 0 or (await world.toy(keys[2]))["tries"]
+        world.broken = set()
+        await world.settle()
+        assert await world.painted(*keys) == [1, 1, 1]
+
+
+async def test_workers_that_get_the_same_messages_do_everything_once(
+    world: World, another: Callable[[], Store]
+) -> None:
+    keys = [f"toy{number}" for number in range(12)]
+    await world.add(*keys)
+    other = another()
+    await asyncio.gather(
+        *(world.worker(store).handle(some, delivery) for store in (world.store, other) for some in (keys, keys[::-1])
+          for delivery in (1, 3))
+    )  # fmt: skip
+    await world.settle()
+    assert await world.painted(*keys) == [1] * len(keys)
+
+
+async def test_what_has_no_turn_before_the_deadline_is_announced_again(world: World) -> None:
+    await world.add("a", "b")
+    passed = 0.0
+    with deadline.within(100, clock=lambda: passed):
+        passed = 90.0
+        handled = await world.worker().handle(["a", "b"])
+    assert (handled.done, handled.left) == (0, ["a", "b"])
+    assert world.sent() == [["a", "b"]]
+
+
+async def test_a_message_that_waits_for_a_busy_service_until_the_deadline_is_sent_in_halves(world: World) -> None:
+    await world.add("a", "b", "c", "d")
+    passed = 0.0
+
+    async def slow(keys: Sequence[str], *, alone: bool) -> Worked:
+        nonlocal passed
+        passed = 90.0
+        raise Unavailable("busy")
+
+    worker = Handler(TOYS, slow, world.store, world.announcer(), world.clock)
+    with deadline.within(100, clock=lambda: passed):
+        handled = await worker.handle(["a", "b", "c", "d"])
+    assert handled.left == ["a", "b", "c", "d"]
+    assert world.sent() == [["a", "b"], ["c", "d"]]
+
+
+async def test_an_unforeseen_error_is_the_failure_of_one_item(world: World) -> None:
+    await world.add("a", "b", "c")
+
+    async def strict(keys: Sequence[str], *, alone: bool) -> Worked:
+        if "b" in keys:
+            raise KeyError("colour")
+        return Worked(done=len(keys))
+
+    handled = await Handler(TOYS, strict, world.store, world.announcer(), world.clock).handle(["a", "b", "c"])
+    assert (handled.done, handled.failed) == (2, {"b": "KeyError"})
+    assert (await world.toy("b"))["error"] == "KeyError"
+
+
+async def test_a_worker_works_on_a_few_portions_at_once(world: World) -> None:
+    under_way: list[int] = []
+    most = 0
+
+    async def slow(keys: Sequence[str], *, alone: bool) -> Worked:
+        nonlocal most
+        under_way.append(len(keys))
+        most = max(most, len(under_way))
+        await asyncio.sleep(0.01)
+        under_way.pop()
+        return Worked(done=len(keys))
+
+    worker = Handler(TOYS, slow, world.store, world.announcer(), world.clock, portion=2, at_once=3)
+    handled = await asyncio.gather(*(worker.handle(["a", "b", "c"]) for _ in range(5)))
+    assert (most, [each.done for each in handled]) == (3, [3] * 5)
+
+
+async def test_the_backlog_has_what_is_due_and_since_when(world: World) -> None:
+    assert (await backlog(world.store, TOYS)).due == 0
+    await world.add("a")
+    world.clock.forward(90)
+    await world.add("b")
+    found = await backlog(world.store, TOYS)
+    assert (found.due, found.oldest_seconds(world.clock())) == (2, 90)

@@ -1,0 +1,107 @@
+"""When an item is due, what a failure does to its document, and what is overdue."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from models.run import WORKER_DIED
+from models.values import format_time
+from models.work import AnnouncedWork
+from services.ports import Document
+from services.work.stage import LONGEST_WAIT, Stage, Tries, backoff
+from services.work.sweeping import overdue_range
+from tests.documents import NOW, announced_work
+
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+STAGE = Stage(
+    *("toys", "toys", "stories", "by_signals_due", "due", "toy", list),
+    tries=Tries(lambda key: (key, key), most=2, given_up=lambda document: {"status": "error"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("due", "is_due"),
+    [
+        (None, False),
+        (NOW - HOUR, True),
+        (NOW, True),
+        (NOW + SECOND, False),
+        (NOW + LONGEST_WAIT + MINUTE, False),
+        (NOW + LONGEST_WAIT + MINUTE + SECOND, True),
+    ],
+)
+def test_an_item_is_due_from_its_time_on_and_if_a_clock_was_ahead(due: object, is_due: bool) -> None:
+    assert STAGE.is_due({} if due is None else {"due": format_time(due)}, NOW) is is_due  # type: ignore[arg-type]
+
+
+def test_a_document_that_is_gone_is_not_due() -> None:
+    assert STAGE.is_due(None, NOW) is False
+
+
+@pytest.mark.parametrize(
+    ("tries", "seconds"), [(0, 30), (1, 30), (2, 60), (5, 480), (12, 61_440), (13, 86_400), (99, 86_400)]
+)
+def test_each_wait_is_twice_as_long_up_to_a_day(tries: int, seconds: int) -> None:
+    assert backoff(tries) == timedelta(seconds=seconds)
+
+
+def item(**fields: object) -> Document:
+    return {"id": "a", "due": format_time(NOW), **fields}
+
+
+def test_an_item_that_fails_is_due_again_later() -> None:
+    after = STAGE.after_failure(item(), "broken", NOW)
+    assert (after["tries"], after["error"], after["due"]) == (1, "broken", format_time(NOW + timedelta(seconds=30)))
+    assert STAGE.after_failure(after, "still", NOW, is_counted=True)["tries"] == 1
+
+
+@pytest.mark.parametrize(("tries", "is_last"), [(1, False), (0, True)])
+def test_an_item_that_is_given_up_says_so_and_is_not_due(tries: int, is_last: bool) -> None:
+    after = STAGE.after_failure(item(tries=tries), "broken", NOW, is_last=is_last)
+    assert (after["tries"], after["status"], "due" in after) == (tries + 1, "error", False)
+    again = STAGE.redriven(after, NOW)
+    assert (again["tries"], again["due"]) == (0, format_time(NOW))
+
+
+def test_a_try_that_an_outage_ended_does_not_count() -> None:
+    marked = STAGE.after_failure(item(), WORKER_DIED, NOW)
+    assert STAGE.has_killed(marked)
+    after = STAGE.uncounted(marked, NOW + MINUTE)
+    assert (after["tries"], after["due"], STAGE.has_killed(after)) == (0, format_time(NOW + MINUTE), False)
+
+
+def last(announced: timedelta, due_until: timedelta) -> AnnouncedWork:
+    return announced_work(announced_at=NOW - announced, due_until=NOW - due_until)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "before", "expected"),
+    [
+        (None, None, (None, MINUTE)),
+        (SECOND, None, (None, MINUTE)),
+        (30 * SECOND, None, (None, MINUTE)),
+        (31 * SECOND, None, (None, MINUTE + SECOND)),
+        (HOUR, None, (None, HOUR + 30 * SECOND)),
+        (None, last(MINUTE, 2 * MINUTE), (None, MINUTE)),
+        (None, last(MINUTE - SECOND, 2 * MINUTE), (2 * MINUTE, MINUTE)),
+        (None, last(SECOND, MINUTE), None),
+        (HOUR, last(HOUR, HOUR + MINUTE), (HOUR + MINUTE, HOUR + 30 * SECOND)),
+        (HOUR, last(HOUR + 30 * SECOND, 2 * HOUR), (None, HOUR + 30 * SECOND)),
+        (HOUR, last(MINUTE, 2 * MINUTE), None),
+        (None, last(-MINUTE, -MINUTE), None),
+        (None, last(-MINUTE - SECOND, -MINUTE), (None, MINUTE)),
+    ],
+)
+def test_overdue_is_what_is_due_for_a_minute_and_longer_than_every_message_waits(
+    waiting: timedelta | None, before: AnnouncedWork | None, expected: tuple[timedelta | None, timedelta] | None
+) -> None:
+    found = overdue_range(NOW - MINUTE, NOW, None if waiting is None else NOW - waiting, before)
+    ages = None if found is None else (None if found[0] is None else NOW - found[0], NOW - found[1])
+    assert ages == expected
+
+
+def test_of_workers_that_start_together_one_announces_what_is_due_now() -> None:
+    assert overdue_range(NOW, NOW, None, last(10 * SECOND, 20 * SECOND)) == (None, NOW)
+    assert overdue_range(NOW, NOW, None, last(9 * SECOND, 20 * SECOND)) == (NOW - 20 * SECOND, NOW)

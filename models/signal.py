@@ -83,8 +83,8 @@ def signal_id(kind: Kind, topic: Topic | None, event_id: str) -> str:
 class SignalsDue(StoredDocument):
     """The signals of a story are due to be decided: its articles, or what they say of tools, have changed.
 
-    It is written after the change, by whoever makes it, and deleted after the signals were written. `signals_due_at` is
-    when the message that asks for it counts as lost; `announcements` is how often it was sent again.
+    It is written after the change, by whoever makes it, and deleted after the signals were written. `tries` counts the
+    failures; a story that was given up has no `signals_due_at`.
     """
 
     CONTAINER: ClassVar[str] = "stories"
@@ -94,8 +94,9 @@ class SignalsDue(StoredDocument):
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
     day: Day
     event_id: IdPart
-    signals_due_at: Time
-    announcements: Count = 0
+    signals_due_at: Time | None = None
+    tries: Count = 0
+    error: Text | None = None
 
     @property
     def partition(self) -> str:

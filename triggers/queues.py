@@ -10,8 +10,9 @@ from services.documents.discovery import AcquireMessage
 from services.feeds.claims import IngestMessage
 from services.mentions.announcing import RefreshMessage
 from services.mentions.messages import source_ids_of
+from services.mentions.signals_due import event_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
-from services.stories.announcing import GroupMessage, event_ids_of
+from services.stories.announcing import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,
     ANALYZE_ARTICLES,
@@ -60,8 +61,7 @@ async def group_headlines(services: Container, message: func.QueueMessage) -> No
 @consumer(queues, GENERATE_IDEAS)
 async def generate_ideas(services: Container, message: func.QueueMessage) -> None:
     event_ids = event_ids_of(message.get_body().decode())
-    handled = await services.signal_work.handle(event_ids, message.dequeue_count or 1)
-    await services.queues.send(GENERATE_IDEAS, handled.messages)
+    await services.signal_work.handle(event_ids, message.dequeue_count or 1)
 
 
 @consumer(queues, REANALYZE_TOOLS)

@@ -27,6 +27,7 @@ from models.values import hour_key
 from services import logs
 from services.articles.backlog import BacklogReader
 from services.articles.reading import Articles
+from services.container.upkeep import STAGES
 from services.documents.overdue import OverdueDocuments
 from services.documents.removal import Removal
 from services.feeds.budget import Budget
@@ -47,7 +48,6 @@ from services.operations.upkeep import Upkeep
 from services.ports import Query, Store, query_all
 from services.runs.driver import DELETE, Workflows
 from services.settings import Settings
-from services.signals.announcing import SignalsAnnouncer
 from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -57,6 +57,8 @@ from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
+from services.work.sweeping import Sweeper
 from services.workflows.changes import Deletion
 from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
@@ -232,7 +234,8 @@ async def _ingestion(bench: Bench) -> None:
         worker.announce,
         bench.announcer,
         grouping.announcer,
-        SignalsAnnouncer(bench.store, worker.queues, bench.clock),
+        Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
+        STAGES,
         BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),

@@ -25,6 +25,7 @@ from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.tools.catalog import Catalog
 from services.topology import ANALYZE_ARTICLES
+from services.work.announcing import Announcer
 
 if TYPE_CHECKING:
     from services.fetch.fetcher import Fetcher
@@ -73,6 +74,10 @@ class Foundation:
     @cached_property
     def announcer(self) -> RefreshAnnouncer:
         return RefreshAnnouncer(self.store, self.queues, self.clock)
+
+    @cached_property
+    def work_announcer(self) -> Announcer:
+        return Announcer(self.queues)
 
     @cached_property
     def announce(self) -> Announce:

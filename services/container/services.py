@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from services.operations.metrics import Metrics
     from services.operations.upkeep import Upkeep
     from services.runs.driver import Workflows
-    from services.signals.handler import SignalsHandler
     from services.signals.reading import Signals
     from services.stories.corrections import GroupingCorrections
     from services.stories.handler import Grouping
     from services.stories.ledger import Ledger
     from services.stories.reading import Stories
     from services.tools.watchlist import Watchlist
+    from services.work.handling import Handler
     from services.workflows.changes import ArticleChanges, FeedChanges, ToolChanges
     from services.workflows.correcting import CorrectionChanges
     from services.workflows.grouping_corrections import GroupingChanges
@@ -207,7 +207,7 @@ class Container:
         return self._stories.signals
 
     @property
-    def signal_work(self) -> SignalsHandler:
+    def signal_work(self) -> Handler:
         return self._stories.signal_work
 
     @cached_property

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from services.articles.source_moves import SourceMoves
 from services.container.foundation import Foundation, new_id
-from services.signals.handler import SignalsHandler
+from services.mentions.signals_due import SIGNALS_STAGE
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
 from services.stories.announcing import GroupingAnnouncer
@@ -15,6 +15,7 @@ from services.stories.handler import Grouping
 from services.stories.ledger import Ledger
 from services.stories.reading import Stories
 from services.stories.writing import GroupWriter
+from services.work.handling import Handler
 
 
 class StoryPart:
@@ -49,5 +50,7 @@ class StoryPart:
         return Signals(self._of.store, self._of.tools)
 
     @cached_property
-    def signal_work(self) -> SignalsHandler:
-        return SignalsHandler(self._of.store, SignalWriter(self._of.store, self._of.tools, self._of.clock))
+    def signal_work(self) -> Handler:
+        of = self._of
+        writer = SignalWriter(of.store, of.tools, of.clock)
+        return Handler(SIGNALS_STAGE, writer.work, of.store, of.work_announcer, of.clock, portion=8)

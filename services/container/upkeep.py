@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.container.feeds import FeedPart
 from services.container.foundation import Foundation
+from services.mentions.signals_due import SIGNALS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
-from services.signals.announcing import SignalsAnnouncer
+from services.work.sweeping import Sweeper
+
+STAGES = (SIGNALS_STAGE,)
+"""All stages that services/work sweeps."""
 
 if TYPE_CHECKING:
     from services.container.services import Container
@@ -37,7 +41,8 @@ def upkeep_of(services: Container, of: Foundation, feeds: FeedPart) -> Upkeep:
         of.announce,
         of.announcer,
         services.grouping_announcer,
-        SignalsAnnouncer(of.store, of.queues, of.clock),
+        Sweeper(of.store, of.queues, of.work_announcer, of.clock),
+        STAGES,
         of.figures.backlog,
         feeds.budget,
         ArchiveExpiry(of.store, of.archive, of.clock),

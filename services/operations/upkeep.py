@@ -7,7 +7,7 @@ The lines are logged even if all queues are empty, so that missing lines can rai
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,9 +26,10 @@ from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.waiting_reviews import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.runs.driver import run_message
-from services.signals.announcing import SignalsAnnouncer
 from services.stories.announcing import GroupingAnnouncer
 from services.topology import INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
+from services.work.stage import Stage
+from services.work.sweeping import Sweeper
 
 log = logging.getLogger("toolpulse.upkeep")
 
@@ -59,7 +60,8 @@ class Upkeep:
         announce: Announce,
         announcer: RefreshAnnouncer,
         grouping: GroupingAnnouncer,
-        signals: SignalsAnnouncer,
+        sweeper: Sweeper,
+        stages: Sequence[Stage],
         backlog: BacklogReader,
         budget: Budget,
         archive: ArchiveExpiry,
@@ -76,20 +78,22 @@ class Upkeep:
         self._announce = announce
         self._announcer = announcer
         self._grouping = grouping
-        self._signals = signals
+        self._sweeper = sweeper
+        self._stages = stages
         self._backlog = backlog
         self._budget = budget
         self._archive = archive
         self._send_documents = send_documents
 
-    async def announce_overdue(self, *, at_start: bool = False) -> int:
-        """Announces what is overdue, at every tick and at the start of a worker. Returns the number of articles."""
+    async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
+        """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
+        was ahead has made due. Returns the number of articles."""
         articles = await self._overdue_articles.announce(self._clock())
         tools = await (self._announcer.announce_all() if at_start else self._announcer.announce_overdue())
         if tools:
             log_event(log, logging.WARNING, "overdue_tools_announced", tools=len(tools))
         await self._grouping.announce_overdue()
-        await self._signals.announce_overdue()
+        await self._sweeper.sweep_all(self._stages, at_start=at_start, ahead=ahead)
         return articles
 
     async def run(self) -> UpkeepReport:
@@ -101,7 +105,7 @@ class Upkeep:
             telemetry.record(telemetry.REFRESH_AGE, age)
         await self._quarantined.clean_up()
         await self._budget.correct(now)
-        articles = await self.announce_overdue()
+        articles = await self.announce_overdue(ahead=True)
         while retried := await self._retried_articles(now):
             await self._announce(retried)
             articles += len(retried)

@@ -7,27 +7,32 @@ another one deleted the mark may have read less: it decides again, until it has 
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, Unavailable
 from models.mention import SentimentScore
 from models.signal import Signal, due_id
 from models.story import StoryMember, Topic, day_of
 from models.timeline import Timeline
 from models.values import Day, format_time
-from services.mentions.signals_due import mark_signals_due
+from services.mentions.signals_due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Create, Document, Query, Replace, Store, Where, query_all, readable
 from services.signals.deciding import Key, decide, key_of, too_old
 from services.signals.facts import Report, ToolStory, days_known, reports_by_tool, topics_of_members, week_before
 from services.signals.rules import FIRST_IN_DAYS, is_about
+from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
 from services.stories.documents import day_of_time
 from services.stories.index import StoredArticles
 from services.tools.catalog import Catalog
+from services.work.handling import Worked, reason_of
 
-ROUNDS = 8
+log = logging.getLogger("toolpulse.signals")
+
 SETTLED = timedelta(days=24)
 """The signals of a story that began so long ago stay as they are: its articles expire soon, after 30 days, which
 withdraws nothing, and so do the counts of the week before it, after 32 days."""
@@ -51,27 +56,51 @@ class SignalWriter:
         self._catalog = catalog
         self._clock = clock
 
+    async def work(self, event_ids: Sequence[str], *, alone: bool) -> Worked:
+        """Decides the signals of the stories that are due."""
+        keys = [(day_of(each), due_id(each)) for each in event_ids]
+        marks, now = await self._store.read_many(STORIES.name, keys), self._clock()
+        due = [each for each in marks if each is not None and (alone or SIGNALS_STAGE.is_due(each, now))]
+        kill = [] if alone else [each["event_id"] for each in due if SIGNALS_STAGE.has_killed(each)]
+        wanted = [each["event_id"] for each in due if each["event_id"] not in kill]
+        failed: dict[str, str] = {}
+
+        async def one(event_id: str) -> int:
+            try:
+                return await self.write(event_id)
+            except Unavailable:
+                raise
+            except Exception as error:
+                # A fault in one story must not stop the others; id and traceback are logged.
+                log.exception("signals_not_decided event_id=%s", event_id)
+                failed[event_id] = reason_of(error)
+                return 0
+
+        written = sum(await asyncio.gather(*(one(each) for each in wanted)))
+        return Worked(len(wanted) - len(failed), failed, kill=kill, counts={"signals": written})
+
     async def write(self, event_id: str) -> int:
         """Returns how many signals were written. Raises UnreadableDocument if a document of the story cannot be read,
-        and ChangedMeanwhile if others keep changing it."""
+        and Unavailable if others keep changing it."""
         written = 0
-        for _ in range(ROUNDS):
+
+        async def once() -> int:
+            nonlocal written
             mark = await self._store.read(STORIES.name, day_of(event_id), due_id(event_id))
             now = self._clock()
             changes = [] if _is_settled(event_id, now) else await self._changes(event_id, now)
             if not await self._written(changes):
-                continue
+                raise ChangedMeanwhile(f"another worker has written signals of {event_id}")
             written += len(changes)
             if mark is None:
                 is_last = not changes
             else:
-                try:
-                    is_last = await self._store.delete(STORIES.name, mark["day"], mark["id"], mark["_etag"])
-                except ChangedMeanwhile:
-                    continue
-            if is_last or not changes:
-                return written
-        raise ChangedMeanwhile(f"the story {event_id} keeps changing")
+                is_last = await self._store.delete(STORIES.name, mark["day"], mark["id"], mark["_etag"])
+            if changes and not is_last:
+                raise ChangedMeanwhile(f"another worker has decided the signals of {event_id}")
+            return written
+
+        return await until_unchanged(once, f"story {event_id}")
 
     async def _changes(self, event_id: str, now: datetime) -> list[Signal]:
         read = await self._read(event_id)

@@ -22,6 +22,7 @@ from models.errors import InvalidInput
 from models.story import ANNOUNCED, AnnouncedGrouping
 from models.values import is_over, parse_time
 from services.logs import log_event
+from services.mentions.signals_due import ideas_messages
 from services.ports import Clock, Document, Query, Queues, Store, Where
 from services.store.containers import ARTICLES, CATALOG
 from services.topology import GENERATE_IDEAS, GROUP_HEADLINES
@@ -31,10 +32,8 @@ log = logging.getLogger("toolpulse.stories")
 TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
 TRIGGER_REASONS: tuple[TriggerReason, ...] = get_args(TriggerReason)
 GROUP = "processing.group_headlines"
-IDEAS = "processing.generate_ideas"
-EVENTS_UPDATED = "events_updated"
 MOST_NAMED = 100
-"""The most articles, or stories, in one message."""
+"""The most articles in one message."""
 DELAY_SECONDS = 1.0
 """How long a message waits: its marker is there when it is worked on."""
 BUSY_SECONDS = 5.0
@@ -75,27 +74,6 @@ class GroupMessage:
         if reason not in TRIGGER_REASONS or type(count) is not int or count < 0:
             raise InvalidInput("message", "must have a trigger_reason and the count of articles that are due")
         return cls(tuple(ids), reason, count)
-
-
-def ideas_messages(event_ids: Sequence[str]) -> list[str]:
-    """The messages that say that these stories were updated."""
-    parts = [event_ids[start : start + MOST_NAMED] for start in range(0, len(event_ids), MOST_NAMED)]
-    return [
-        json.dumps({"event": IDEAS, "event_ids": part, "trigger_reason": EVENTS_UPDATED}, separators=(",", ":"))
-        for part in parts
-    ]
-
-
-def event_ids_of(message: str) -> list[str]:
-    """The stories that a message of `generate-ideas` names, each once. Raises InvalidInput for a text that
-    `ideas_messages` never writes."""
-    try:
-        ids = json.loads(message)["event_ids"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InvalidInput("message", "must be a JSON object with event_ids") from error
-    if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
-        raise InvalidInput("message", "must have event_ids, a list of ids")
-    return list(dict.fromkeys(ids))
 
 
 @dataclass(frozen=True, slots=True)

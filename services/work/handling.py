@@ -48,7 +48,7 @@ class Work(Protocol):
     """Does the work of those items that are due, and leaves the others. With `alone` there is one item, which counts as
     due. Raises Unavailable if the store or another service does not answer."""
 
-    async def __call__(self, keys: Sequence[str], *, alone: bool) -> Worked: ...
+    async def __call__(self, keys: Sequence[str], /, *, alone: bool) -> Worked: ...
 
 
 @dataclass

@@ -11,7 +11,7 @@ from services.ports import BatchOutcome, Document, Operation, Page, Query, Store
 When = Literal["before", "halfway", "after"]
 
 
-class Died(Exception):
+class Died(BaseException):
     """The process is gone."""
 
 

@@ -16,10 +16,11 @@ from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
-from services.signals.announcing import SignalsAnnouncer
 from services.store.containers import ARTICLES
 from services.stories.announcing import GroupingAnnouncer
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
+from services.work.announcing import Announcer
+from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
@@ -48,7 +49,8 @@ def upkeep_of(world: World) -> Upkeep:
         worker.announce,
         RefreshAnnouncer(world.store, worker.queues, world.clock),
         GroupingAnnouncer(world.store, worker.queues, 10, timedelta(minutes=5), world.clock),
-        SignalsAnnouncer(world.store, worker.queues, world.clock),
+        Sweeper(world.store, worker.queues, Announcer(worker.queues), world.clock),
+        (),
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
         ArchiveExpiry(world.store, MemoryArchive(), world.clock),

@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from models.errors import InvalidInput, Unavailable
+from models.errors import Unavailable
 from models.signal import Side
 from services.mentions.correction_form import Signed
-from services.signals.handler import SignalsFailed
+from services.mentions.signals_due import mark_signals_due
 from services.store.containers import SIGNALS, STORIES
 from tests.documents import NOW
 from tests.failing_stores import hesitant
@@ -60,10 +60,10 @@ async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: Worl
     await outage(world)
     await world.group()
     (message,) = world.messages()
-    assert (await world.handler().handle(message, 1)).signals == 1
+    assert (await world.handler().handle(message)).counts == {"signals": 1}
     before = [each.stored_etag for each in await world.all_signals()]
-    assert (await world.handler().handle(message, 1)).stories == 0
-    assert (await world.handler().handle(message, 2)).signals == 0
+    assert (await world.handler().handle(message)).done == 0
+    assert (await world.handler().handle(message, 3)).done == 0
     assert [each.stored_etag for each in await world.all_signals()] == before
 
 
@@ -125,7 +125,7 @@ async def test_the_first_outage_of_a_tool_is_told_and_an_earlier_one_takes_its_p
     await world.grouped()
     assert await world.event_of(earlier[0]) == await world.event_of(earlier[1]) != first.event_id
     world.watch.advance(minutes=1)
-    assert await world.announcer().announce_overdue() == 1
+    assert await world.sweep() == 1
     await world.decide()
     firsts = {each.event_id: each.withdrawn_at for each in await world.all_signals(tool) if each.topic}
     assert firsts == {first.event_id: world.watch(), await world.event_of(earlier[0]): None}
@@ -133,7 +133,7 @@ async def test_the_first_outage_of_a_tool_is_told_and_an_earlier_one_takes_its_p
         await world.worker.delete(each)
     await world.decide()
     world.watch.advance(minutes=1)
-    await world.announcer().announce_overdue()
+    await world.sweep()
     await world.decide()
     assert (await world.signals(tool))["FIRST_OF_ITS_KIND"].event_id == first.event_id
     await world.all_is_decided()
@@ -178,9 +178,9 @@ async def test_a_corrected_mention_is_found_without_any_message(world: World) ->
     await world.worker.correct(tool, articles[0], "positive")
     assert world.messages() == []
     assert list(await world.marks()) == [await world.event_of(articles[0])]
-    assert await world.announcer().announce_overdue() == 0
+    assert await world.sweep() == 0
     world.watch.advance(minutes=1)
-    assert await world.announcer().announce_overdue() == 1
+    assert await world.sweep() == 1
     await world.decide()
     assert (await world.signals(tool))["NEW"].after.average_sentiment == round((1 - 2 * SAID) / 3, 4)
     for each in articles[1:]:
@@ -192,35 +192,6 @@ async def test_a_corrected_mention_is_found_without_any_message(world: World) ->
     await world.all_is_decided()
 
 
-async def test_a_lost_message_is_sent_again_and_each_time_later(world: World) -> None:
-    await world.tool("Hexwharf")
-    await outage(world)
-    await world.group()
-    world.messages()
-    sent = []
-    for minute in range(16):
-        world.watch.advance(minutes=1)
-        if await world.announcer().announce_overdue():
-            sent.append(minute + 1)
-            lost = world.messages()
-    assert sent == [1, 3, 7, 15]
-    await world.decide(also=lost)
-    assert (await world.signals()).keys() == {"NEW"}
-    world.watch.advance(days=2)
-    assert await world.announcer().announce_overdue() == 0
-
-
-async def test_a_message_that_waits_in_the_queue_is_not_sent_again(world: World) -> None:
-    await world.tool("Hexwharf")
-    await outage(world)
-    await world.group()
-    world.queues.waiting_since["generate-ideas"] = world.watch()
-    world.watch.advance(minutes=5)
-    assert await world.announcer().announce_overdue() == 0
-    world.queues.waiting_since["generate-ideas"] = world.watch()
-    assert await world.announcer().announce_overdue() == 1
-
-
 async def test_the_signals_of_a_merged_tool_go_on_at_the_other(world: World) -> None:
     old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     await outage(world)
@@ -229,7 +200,7 @@ async def test_the_signals_of_a_merged_tool_go_on_at_the_other(world: World) -> 
     await world.run(await world.worker.changes.merge(old.tool_id, new.tool_id))
     await world.grouped()
     world.watch.advance(minutes=1)
-    await world.announcer().announce_overdue()
+    await world.sweep()
     await world.decide()
     assert await world.signals(old) == {}
     assert (await world.signals(new))["NEW"].after.articles == 3
@@ -260,7 +231,7 @@ async def test_the_expiry_of_articles_withdraws_nothing(world: World) -> None:
     before = await world.all_signals(tool)
     event = await world.event_of(articles[0])
     world.watch.advance(days=31)
-    await world.handler().handle([event], 2)
+    await world.signal_writer().write(event)
     assert await world.all_signals(tool) == before
     world.watch.advance(days=60)
     assert await world.all_signals(tool) == []
@@ -274,15 +245,13 @@ async def test_one_bad_story_does_not_stop_the_others(world: World) -> None:
     broken = {"id": "dedup:x", "day": "2026-02-20", "entity_type": "StoryMember", "event_id": bad}
     await world.store.create(STORIES.name, {**broken, "published_at": "2026-02-20T00:00:00Z"})
     events = [bad, await world.event_of(articles[0])]
-    handled = await world.handler().handle(events, 2)
-    assert (handled.stories, handled.signals) == (1, 1)
-    (alone,) = handled.messages
-    assert alone == f'{{"event":"processing.generate_ideas","event_ids":["{bad}"],"trigger_reason":"events_updated"}}'
+    await mark_signals_due(world.store, events, world.watch())
+    handled = await world.handler().handle(events)
+    assert (handled.done, handled.counts["signals"], list(handled.failed)) == (1, 1, [bad])
     assert (await world.signals(tool)).keys() == {"NEW"}
-    with pytest.raises(SignalsFailed, match=bad):
-        await world.handler().handle([bad], 2)
-    with pytest.raises(InvalidInput, match="event_ids"):
-        await world.handler().handle(["nonsense"], 1)
+    marks = await world.marks()
+    assert list(marks) == [bad]
+    assert (marks[bad].tries, marks[bad].error) == (1, "UnreadableDocument")
 
 
 async def test_a_store_that_does_not_answer_fails_the_message(world: World) -> None:
@@ -305,7 +274,7 @@ async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next_deliv
         await world.group()
         messages = world.messages()
         dying = DyingStore(world.store, k, when)
-        with contextlib.suppress(Died, SignalsFailed):
+        with contextlib.suppress(Died):
             for message in messages:
                 await world.handler(dying).handle(message, 1)
         for message in messages:

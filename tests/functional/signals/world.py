@@ -9,12 +9,14 @@ from datetime import timedelta
 from models.article import Article
 from models.signal import Signal, SignalsDue
 from models.tool import Tool
+from services.mentions.signals_due import SIGNALS_STAGE
 from services.ports import Query, Store, Where, query_all
-from services.signals.announcing import SignalsAnnouncer
-from services.signals.handler import SignalsHandler
 from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, SIGNALS, STORIES
 from services.topology import GENERATE_IDEAS
+from services.work.announcing import Announcer
+from services.work.handling import Handler
+from services.work.sweeping import Sweeper
 from tests.documents import article, reading
 from tests.functional.stories.world import World as StoriesWorld
 
@@ -49,12 +51,15 @@ class World(StoriesWorld):
         await self.delivered([stored.source_id])
         return stored.source_id
 
-    def handler(self, store: Store | None = None) -> SignalsHandler:
-        store = store or self.store
-        return SignalsHandler(store, SignalWriter(store, self.worker.catalog, self.watch))
+    def signal_writer(self, store: Store | None = None) -> SignalWriter:
+        return SignalWriter(store or self.store, self.worker.catalog, self.watch)
 
-    def announcer(self) -> SignalsAnnouncer:
-        return SignalsAnnouncer(self.store, self.queues, self.watch)
+    def handler(self, store: Store | None = None) -> Handler:
+        store = store or self.store
+        return Handler(SIGNALS_STAGE, self.signal_writer(store).work, store, Announcer(self.queues), self.watch)
+
+    async def sweep(self) -> int:
+        return await Sweeper(self.store, self.queues, Announcer(self.queues), self.watch).sweep(SIGNALS_STAGE)
 
     def messages(self) -> list[list[str]]:
         """The stories that the messages of `generate-ideas` name since the last call."""
@@ -63,8 +68,8 @@ class World(StoriesWorld):
     async def decide(self, *, also: list[list[str]] | None = None) -> None:
         """Works on all messages of `generate-ideas`."""
         for event_ids in [*(also or []), *self.messages()]:
-            handled = await self.handler().handle(event_ids, 1)
-            assert handled.messages == ()
+            handled = await self.handler().handle(event_ids)
+            assert not handled.failed
 
     async def grouped(self) -> None:
         """Groups what is due, and decides the signals that follow."""
@@ -96,7 +101,7 @@ class World(StoriesWorld):
         events = {each.event_id for each in await self.living() if each.event_id} | {
             each["event_id"] for each in before
         }
-        await asyncio.gather(*(self.handler().handle([event], 2) for event in sorted(events)))
+        await asyncio.gather(*(self.signal_writer().write(event) for event in sorted(events)))
         assert [each.to_document() for each in await self.all_signals()] == before
 
     async def living(self) -> list[Article]:

@@ -1,4 +1,4 @@
-"""When the grouping is asked for, by messages of which one waits at most; what `generate-ideas` is told."""
+"""When the grouping is asked for, by messages of which one waits at most."""
 
 from __future__ import annotations
 
@@ -14,18 +14,13 @@ from models.values import format_time
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from services.stories.announcing import (
-    MOST_NAMED,
     GroupingAnnouncer,
     GroupMessage,
-    event_ids_of,
-    ideas_messages,
     ungrouped,
 )
 from services.topology import GROUP_HEADLINES
 from tests.builders import MemoryQueues, Watch
 from tests.documents import NOW, article
-
-EVENT = f"story:20260221:{'ab' * 16}"
 
 
 def test_the_messages_have_the_payloads_of_the_specification() -> None:
@@ -37,17 +32,6 @@ def test_the_messages_have_the_payloads_of_the_specification() -> None:
         "ungrouped_count": 12,
     }
     assert GroupMessage.from_message(message.to_message()) == message
-    assert [json.loads(each) for each in ideas_messages([EVENT])] == [
-        {"event": "processing.generate_ideas", "event_ids": [EVENT], "trigger_reason": "events_updated"}
-    ]
-
-
-def test_many_stories_are_named_in_several_messages_far_below_the_limit_of_a_queue() -> None:
-    messages = ideas_messages([EVENT] * (MOST_NAMED + 1))
-    assert [len(json.loads(each)["event_ids"]) for each in messages] == [100, 1]
-    assert len(messages[0]) < 10_000
-    assert event_ids_of(messages[0]) == [EVENT]
-    assert ideas_messages([]) == []
 
 
 @pytest.mark.parametrize(
@@ -63,8 +47,6 @@ def test_many_stories_are_named_in_several_messages_far_below_the_limit_of_a_que
 def test_what_is_no_such_message_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="message"):
         GroupMessage.from_message(text)
-    with pytest.raises(InvalidInput, match="event_ids"):
-        event_ids_of(text)
 
 
 class Bench:

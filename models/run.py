@@ -23,7 +23,7 @@ INGEST_FEEDS = "ingest_feeds"
 
 WORKFLOWS = (
     *(INGEST_FEEDS, "refresh_cache", "acquire_documents", "backfill_tools", "reanalyze_tool", "compare_analyzers"),
-    *("merge_tool", "unmerge_tool", "apply_source_priority", "delete_article", "correct_grouping", "correct_mention"),
+    *("merge_tool", "apply_source_priority", "delete_article", "correct_grouping", "correct_mention"),
 )
 """All workflows: lists of runs can be filtered by them."""
 

@@ -115,9 +115,8 @@ CACHE_ENTRY = Machine(
 ToolStatus = Literal["ACTIVE", "MERGED", "DEPRECATED"]
 TOOL = Machine(
     "tool status",
-    {"ACTIVE": ("MERGED", "DEPRECATED"), "DEPRECATED": ("ACTIVE", "MERGED"), "MERGED": ("ACTIVE",)},
+    {"ACTIVE": ("MERGED", "DEPRECATED"), "DEPRECATED": ("ACTIVE", "MERGED"), "MERGED": ()},
 )
-"""A merged tool becomes ACTIVE again when its merge is undone."""
 
 RunStatus = Literal["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "PARTIAL"]
 RUN = Machine(

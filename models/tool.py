@@ -83,8 +83,7 @@ class Reviews(Value):
 
 class Tool(StoredDocument):
     """A product, library or ticker. `merged_into` is the tool that replaces it, `merging_into` the target of a merge
-    that is under way. `unmerged_from` is the tool that replaced it until the merge was undone. `merged_by_run` is the
-    run of its latest merge; the record of that merge (`ToolMerge`) is in the partition of the other tool.
+    that is under way. The record of a merge (`ToolMerge`) is in the partition of the tool that replaces the other one.
 
     `discovery_reference` is the id of the first article that named the tool, `discovery_date` its day. The keys of
     `name_rules` are names as given. `scored_by` is the analyzer and version that scored the first mention, or all
@@ -106,8 +105,6 @@ class Tool(StoredDocument):
     status: ToolStatus = "ACTIVE"
     merged_into: ToolId | None = None
     merging_into: ToolId | None = None
-    unmerged_from: ToolId | None = None
-    merged_by_run: IdPart | None = None
     aliases: tuple[Text, ...] = ()
     tickers: tuple[Text, ...] = ()
     keywords: tuple[Text, ...] = ()

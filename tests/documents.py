@@ -45,7 +45,7 @@ from models.story import RemovedStory, Story, StoryMember, event_id
 from models.tally import Tally, by_day
 from models.timeline import DirtyHour, HourTable, StoryTable, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Tool, ToolName
-from models.tool_merge import CarriedCorrection, ToolMerge
+from models.tool_merge import ToolMerge
 from models.work import AnnouncedWork
 from services.articles.identity import dedup_key, normalize_headline
 
@@ -377,16 +377,6 @@ def tool_merge(**changes: Any) -> ToolMerge:
     return _of(ToolMerge, fields, changes)
 
 
-def carried_correction(**changes: Any) -> CarriedCorrection:
-    carried = correction()
-    fields = {
-        "tool_id": carried.tool_id,
-        "correction_id": carried.correction_id,
-        "correction": carried.to_document(),
-    }
-    return _of(CarriedCorrection, fields, changes)
-
-
 def tool_name(**changes: Any) -> ToolName:
     fields = {"name_raw": "VS Code", "name_kind": "ALIAS", "tool_id": TOOL_ID}
     return _of(ToolName, fields, changes)
@@ -585,7 +575,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     removed_observation,
     removed_story,
     tool_merge,
-    carried_correction,
     tool_name,
     catalog_version,
     reference_day,

@@ -35,6 +35,10 @@ TIMES = (
     time("since", "Published at this time or later.", "2026-02-01T00:00:00Z"),
     time("until", "Published before this time.", "2027-02-01T00:00:00Z"),
 )
+UNDOING_A_MERGE = (
+    "To undo a merge, take the names back from the other tool, and add the tool again: the last 30 days are searched "
+    "for both."
+)
 TAKEN = "A name belongs to another tool, or the tool was merged: the problem says into which one."
 
 
@@ -120,7 +124,8 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     "tools/{tool}/merge",
     summary="Merge a tool into another one",
     body=bodies.MERGE,
-    answers=[accepted_as_run(shapes.RUN_STARTED)],
+    about=UNDOING_A_MERGE,
+    answers=[accepted_as_run(shapes.MERGE_STARTED)],
     problems={
         409: "Both are one tool, the other is not `ACTIVE`, another merge is under way, or the tool was merged before."
     },
@@ -130,35 +135,10 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     into = body.get("into")
     if not isinstance(into, str) or not into.strip():
         raise InvalidInput("into", "the id, name or alias of the tool into which this one is merged")
-    # Merges were made without an author before.
     by = signed(body) if any(body.get(name) is not None for name in bodies.SIGNED.fields) else None
     run = await services.tool_changes.merge(req.route_params["tool"], into, by)
     await services.run_starts.start(run)
-    return accepted(run.run_id)
-
-
-@endpoint(
-    tools_http,
-    "POST",
-    "tools/{tool}/merge/undo",
-    VIEW,
-    summary="Undo the merge of a tool",
-    about="The tool is as it was before the merge. Undoing again changes nothing.",
-    body=bodies.SIGNED,
-    answers=[
-        ok(shapes.MERGE, "The merge was undone before."),
-        accepted_as_run(shapes.MERGE, "Undone: a run returns the mentions."),
-    ],
-    problems={409: "The problem says what to do first."},
-)
-async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    merge, run = await services.tool_changes.unmerge(req.route_params["tool"], signed(bodies.SIGNED.of(req)))
-    undone = MergeResource.of(merge, VIEW.of(req))
-    if run is None:
-        return json_response(undone.with_added(run_id=None).shown())
-    if run.run_id != merge.undone_by_run:
-        await services.run_starts.start(run)
-    return accepted(run.run_id, **undone.shown())
+    return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
 
 @endpoint(
@@ -173,7 +153,7 @@ async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpRes
     is_management=True,
 )
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    page, view = await services.merges.page(req.route_params["tool"], *page_of(req)), VIEW.of(req)
+    page, view = await services.tools.merges(req.route_params["tool"], *page_of(req)), VIEW.of(req)
     return resources_response(page, lambda merge: MergeResource.of(merge, view))
 
 

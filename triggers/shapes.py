@@ -23,6 +23,7 @@ from triggers.schemas import a_count, a_number, a_part, a_text, a_time, an_objec
 
 _RUN_ID = a_text("The run: `GET /api/v1/runs/{run_id}` shows its progress.")
 RUN_STARTED: Schema = an_object("RunStarted", {"run_id": _RUN_ID})
+MERGE_STARTED: Schema = an_object("MergeStarted", {"run_id": _RUN_ID, "undo": a_text("How to undo the merge.")})
 
 ARTICLE: Shape = ArticleResource
 ATTEMPT: Shape = AttemptResource

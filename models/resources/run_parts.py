@@ -50,8 +50,6 @@ class RunParameters(_Known):
     analyzer: Text = sometimes("`compare_analyzers`: the analyzer that judges again.")
     analyzer_version: Text = sometimes("`compare_analyzers`: its version.")
     into: IdPart = sometimes("`merge_tool`: the tool that stays.")
-    target: IdPart = sometimes("`unmerge_tool`: the tool that the other one was merged into.")
-    merge: IdPart = sometimes("`unmerge_tool`: the run that merged them.")
     article: IdPart = sometimes("`correct_mention`: the article of the mention.")
     verdict: Text = sometimes("`correct_mention`: the verdict; absent if one is undone.")
     follows: IdPart | None = sometimes(

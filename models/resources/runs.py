@@ -93,7 +93,7 @@ class RunResource(Resource):
     run_id: IdPart = Field(description="The id.")
     workflow_name: IdPart = Field(
         description="The kind of work: `ingest_feeds`, `refresh_cache`, `acquire_documents`, "
-        "`backfill_tools`, `reanalyze_tool`, `compare_analyzers`, `merge_tool`, `unmerge_tool`, "
+        "`backfill_tools`, `reanalyze_tool`, `compare_analyzers`, `merge_tool`, "
         "`apply_source_priority`, `delete_article`, `correct_grouping` or `correct_mention`."
     )
     status: RunStatus = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from models.resources.base import Resource, Shape, View, added, internal, links,
 from models.states import ToolStatus
 from models.tool import NameRule, ReferenceRole, Reviews, Tool, ToolId
 from models.tool_merge import ToolMerge
-from models.values import Count, Day, Flag, IdPart, Share, SourceKey, Text, Time, UnixSeconds
+from models.values import Count, Day, IdPart, Share, SourceKey, Text, Time, UnixSeconds
 
 
 class PrecisionFigures(Shape):
@@ -89,7 +89,6 @@ class ToolResource(Resource):
     )
     merged_into: ToolId | None = Field(description="The tool that replaces it, if the status is `MERGED`.")
     merging_into: ToolId | None = Field(description="The tool of a merge that is under way.")
-    unmerged_from: ToolId | None = Field(description="The tool that replaced it until the merge was undone.")
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(
@@ -101,7 +100,6 @@ class ToolResource(Resource):
         "of the last 30 days, as of the last recount."
     )
     run_id: str = added("The run that this request began, in the response to a change; absent if it needed none.")
-    merged_by_run: IdPart | None = internal("The run of its latest merge.")
     entity_type: str | None = internal("The kind of stored document.")
     schema_version: str | None = internal("The version of its stored form.")
     ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
@@ -164,36 +162,21 @@ class ReferenceResource(Resource):
 class MergeResource(Resource):
     """A merge of two tools."""
 
-    state: Literal["active", "undone"] = Field(description="`active` or `undone`.")
     tool_id: ToolId = Field(description="The tool that got the names and mentions.")
     merged_tool_id: ToolId = Field(description="The tool that was merged.")
     merged_name: Text = Field(description="The name of the tool that was merged.")
-    names: tuple[Text, ...] = Field(description="The names that the other tool got.")
-    tickers: tuple[Text, ...] = Field(description="The tickers that the other tool got.")
-    keywords: tuple[Text, ...] = Field(description="The keywords that the other tool got.")
-    excluded: tuple[Text, ...] = Field(description="The excluded phrases that the other tool got.")
-    muted_sources: tuple[SourceKey, ...] = Field(description="The muted sources that the other tool got.")
+    names: tuple[Text, ...] = Field(description="The names of the merged tool, which the other tool got.")
+    tickers: tuple[Text, ...] = Field(description="Its tickers, which the other tool got.")
+    keywords: tuple[Text, ...] = Field(description="Its keywords, which the other tool got.")
+    excluded: tuple[Text, ...] = Field(description="Its excluded phrases, which the other tool got.")
+    muted_sources: tuple[SourceKey, ...] = Field(description="Its muted sources, which the other tool got.")
     author: Text | None = Field(description="Who merged them; null if nobody was named.")
     reason: Text | None = Field(description="Why they were merged; null if nobody said.")
     made_at: Time = Field(description="When they were merged.")
     made_by_run: IdPart = Field(description="The run of the merge.")
-    undone_at: Time | None = Field(description="When the merge was undone; null while it holds.")
-    undone_by: Text | None = Field(description="Who undid the merge; null while it holds.")
-    undone_reason: Text | None = Field(description="Why it was undone; null while it holds.")
-    undone_by_run: IdPart | None = Field(description="The run that undid it; null while it holds.")
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: both tools, and the run.")
-    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
-    was_deprecated: Flag | None = internal(
-        "True if the merged tool was `DEPRECATED`: it is again when the merge has been undone."
-    )
-    target_was_deprecated: Flag | None = internal(
-        "True if the other tool was made `DEPRECATED` while the merge was under way: it is since the end of the merge."
-    )
-    target_discovery_date: Day | None = internal("The day of the first article that the other tool had before.")
-    target_discovery_reference: IdPart | None = internal("The first article that the other tool had before.")
-    took_discovery: Flag | None = internal("Whether the other tool also got the first article.")
     entity_type: str | None = internal("The kind of stored document.")
     schema_version: str | None = internal("The version of its stored form.")
     ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
@@ -203,7 +186,6 @@ class MergeResource(Resource):
         return cls.made(
             merge,
             view,
-            state="active" if merge.is_active else "undone",
             links=links(
                 tool=path("tools", merge.tool_id),
                 merged_tool=path("tools", merge.merged_tool_id),

@@ -24,7 +24,6 @@ from services.runs.starting import RunStarts
 from services.settings import Settings
 from services.stories.announcing import GroupingAnnouncer
 from services.tools.catalog import Catalog
-from services.tools.merges import Merges
 
 if TYPE_CHECKING:
     from services.articles.feed_preview import FeedPreviews
@@ -84,8 +83,7 @@ class Container:
         self.run_starts = RunStarts(of.queues, of.runs)
         self.heartbeats = Heartbeats(of.store, of.clock)
         self.quarantine = Quarantine(of.store, of.runs, of.clock)
-        self.merges = Merges(of.store, of.tools)
-        self.references = ToolReferences(of.store, self.merges)
+        self.references = ToolReferences(of.store, of.tools)
         self.grouping_announcer = GroupingAnnouncer(
             *(of.store, of.queues, of.settings.grouping_threshold_articles),
             *(timedelta(minutes=of.settings.grouping_interval_minutes), of.clock),

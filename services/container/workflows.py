@@ -10,8 +10,6 @@ from services.container.foundation import Foundation
 from services.container.mentions import MentionPart
 from services.container.stories import StoryPart
 from services.documents.removal import Removal
-from services.mentions.carried_corrections import CarriedCorrections
-from services.mentions.first_article import FirstArticles
 from services.runs.driver import (
     BACKFILL,
     COMPARE,
@@ -21,11 +19,9 @@ from services.runs.driver import (
     MERGE,
     PRIORITIZE,
     REANALYZE,
-    UNMERGE,
     Workflow,
     Workflows,
 )
-from services.tools.merges import Merges
 from services.workflows.backfill import Backfill
 from services.workflows.changes import ArticleChanges, Deletion, FeedChanges, ToolChanges
 from services.workflows.comparing import Comparing
@@ -36,7 +32,6 @@ from services.workflows.preview import ToolPreviews
 from services.workflows.priorities import Priorities
 from services.workflows.quarantine_preview import QuarantinePreview
 from services.workflows.reanalysis import Reanalysis
-from services.workflows.unmerging import Unmerging
 
 
 class WorkflowPart:
@@ -50,7 +45,6 @@ class WorkflowPart:
     def workflows(self) -> Workflows:
         of, mentions, stories = self._of, self._mentions, self._stories
         writer, generations = mentions.writer, of.figures.generations
-        first_articles = FirstArticles(of.store, of.tools)
         return Workflows(
             of.runs,
             {
@@ -61,7 +55,7 @@ class WorkflowPart:
                 COMPARE: Comparing(of.store, of.tools, mentions.watchlist, of.analyzers),
                 REANALYZE: Reanalysis(of.store, of.tools, writer, of.figures.recount, generations, of.clock),
                 **self._of_catalog(),
-                CORRECT: Correcting(mentions.corrections, first_articles, writer, generations, of.clock),
+                CORRECT: Correcting(mentions.corrections, writer, generations, of.clock),
                 CORRECT_GROUPING: CorrectingGrouping(
                     *(of.store, stories.grouping_corrections, stories.moves, writer, of.announcer, generations),
                     of.clock,
@@ -73,18 +67,11 @@ class WorkflowPart:
     def _of_catalog(self) -> dict[str, Workflow]:
         """The workflows that follow from changes of the catalog."""
         of, corrections, writer = self._of, self._mentions.corrections, self._mentions.writer
-        merges, generations = Merges(of.store, of.tools), of.figures.generations
-        carried = CarriedCorrections(of.store, of.tools, corrections, of.clock)
-        backfill = Backfill(of.store, of.tools, writer, self._mentions.watchlist, generations)
+        generations = of.figures.generations
         return {
-            BACKFILL: backfill,
+            BACKFILL: Backfill(of.store, of.tools, writer, self._mentions.watchlist, generations),
             MERGE: Merging(
-                *(of.store, of.tools, merges, writer, of.announcer, corrections, carried, of.figures.recount),
-                *(generations, of.clock),
-            ),
-            UNMERGE: Unmerging(
-                *(of.store, of.tools, merges, writer, of.announcer, carried, backfill, of.figures.recount),
-                *(generations, of.clock),
+                *(of.store, of.tools, writer, of.announcer, corrections, of.figures.recount, generations, of.clock)
             ),
         }
 
@@ -103,7 +90,7 @@ class WorkflowPart:
     @cached_property
     def tool_changes(self) -> ToolChanges:
         of = self._of
-        return ToolChanges(of.tools, Merges(of.store, of.tools), self.workflows, of.analyzers)
+        return ToolChanges(of.tools, self.workflows, of.analyzers)
 
     @cached_property
     def correction_changes(self) -> CorrectionChanges:

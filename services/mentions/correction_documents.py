@@ -28,11 +28,10 @@ from services.ports import (
     listed,
     listed_documents,
 )
+from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 
-TRIES = 50
-"""Each try may lose to one other change of the tool."""
 CARRIED_AT_ONCE = 10
 """Corrections in one batch: with its whole history a correction may have 100,000 bytes."""
 
@@ -138,48 +137,35 @@ class Corrections:
         """The tool and the correction as stored after `change`, both in one batch. If the tool was merged, those of the
         tool that it was merged into.
 
-        Raises NotFound, Unavailable until a merge has carried the correction over, and what `change` raises.
+        Raises NotFound, Unavailable until a merge has moved the correction, and what `change` raises.
         """
-        for _ in range(TRIES):
-            tool = await self._catalog.find(tool_id)
-            if tool is None:
-                raise NotFound(f"tool: there is none with the id {tool_id}")
-            if await self._is_left_behind(tool_id, tool.tool_id, correction_id):
-                # A verdict that died after it was stored would count as one of the target itself, which wins.
+
+        async def once() -> tuple[Tool, Correction]:
+            tool = await self._catalog.get(tool_id)
+            if tool.tool_id != tool_id and await self.find(tool_id, correction_id) is not None:
+                # The merge has not moved it yet. A verdict of the target itself would win over it.
                 raise Unavailable(f"tool: {tool_id} is being merged", retry_after=5.0)
             before = await self.find(tool.tool_id, correction_id)
             after_tool, after = change(tool, before)
             if after is before and after_tool is tool:
                 return tool, after
             after_tool = with_reviews(after_tool, [] if after is before else [(before, after)], self._clock())
-            try:
-                etags = await self._store.batch(CATALOG.name, tool.tool_id, _writes(tool, after_tool, [after]))
-            except (Conflict, ChangedMeanwhile):
-                continue
+            etags = await self._written(tool, after_tool, [after])
             return after_tool.with_etag(etags[0]), after.with_etag(etags[1])
-        raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
 
-    async def _is_left_behind(self, tool_id: str, target_id: str, correction_id: str) -> bool:
-        """Whether a tool that was merged into the target, also by way of others, still has the correction."""
-        while tool_id != target_id:
-            if await self.find(tool_id, correction_id) is not None:
-                return True
-            tool = await self._catalog.names.tool(tool_id)
-            tool_id = target_id if tool is None or tool.merged_into is None else tool.merged_into
-        return False
+        return await until_unchanged(once, f"tool {tool_id}")
 
     async def of_merged(self, tool_id: str) -> list[Correction]:
         """Some corrections that a tool still has. Those that cannot be read stay with it."""
         page = await self._store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id, limit=_PAGE))
         return listed(page, Correction.from_document, "id").items[:CARRIED_AT_ONCE]
 
-    async def carry(self, corrections: Sequence[Correction], target_id: str) -> str:
-        """Writes the corrections of a merged tool as corrections of the target. Doing it again changes nothing. Returns
-        the target: the tool that it was merged into meanwhile, if it was."""
-        for _ in range(TRIES):
-            target = await self._catalog.find(target_id)
-            if target is None:
-                raise NotFound(f"tool: there is none with the id {target_id}")
+    async def carry(self, corrections: Sequence[Correction], target_id: str) -> None:
+        """Writes the corrections of a merged tool as corrections of the target, or of the tool that it was merged into
+        meanwhile. Doing it again changes nothing."""
+
+        async def once() -> None:
+            target = await self._catalog.get(target_id)
             keys = [(target.tool_id, each.id) for each in corrections]
             found = await self._store.read_many(CATALOG.name, keys)
             now = self._clock()
@@ -188,29 +174,26 @@ class Corrections:
                 before = None if document is None else Correction.from_document(document)
                 pairs.append((before, carried(before, own, target.tool_id, now)))
             changes = [(before, after) for before, after in pairs if after is not before]
-            if not changes:
-                return target.tool_id
-            after_tool = with_reviews(target, changes, now)
-            try:
-                writes = _writes(target, after_tool, [after for _, after in changes])
-                await self._store.batch(CATALOG.name, target.tool_id, writes)
-            except (Conflict, ChangedMeanwhile):
-                continue
-            return target.tool_id
-        raise ChangedMeanwhile(f"tool {target_id} keeps changing")
+            if changes:
+                await self._written(target, with_reviews(target, changes, now), [after for _, after in changes])
+
+        await until_unchanged(once, f"tool {target_id}")
+
+    async def _written(self, before: Tool, after: Tool, corrections: Sequence[Correction]) -> list[str | None]:
+        """The ETags of the tool and its corrections, stored in one batch. Raises ChangedMeanwhile."""
+        writes: list[Operation] = [Replace(after.to_document(), before.stored_etag or "")]
+        for each in corrections:
+            document, etag = each.to_document(), each.stored_etag
+            writes.append(Create(document) if etag is None else Replace(document, etag))
+        try:
+            return await self._store.batch(CATALOG.name, before.tool_id, writes)
+        except Conflict as error:
+            raise ChangedMeanwhile(str(error)) from error
 
     async def drop(self, corrections: Sequence[Correction]) -> None:
         """Deletes corrections that were carried over. One that has changed since stays."""
         batches = [(each.tool_id, [Delete(each.id, each.stored_etag)]) for each in corrections]
         await self._store.batch_many(CATALOG.name, batches)
-
-
-def _writes(before: Tool, after: Tool, corrections: Sequence[Correction]) -> list[Operation]:
-    writes: list[Operation] = [Replace(after.to_document(), before.stored_etag or "")]
-    for each in corrections:
-        document, etag = each.to_document(), each.stored_etag
-        writes.append(Create(document) if etag is None else Replace(document, etag))
-    return writes
 
 
 def _state(correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool) -> CorrectionState:

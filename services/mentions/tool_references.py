@@ -1,7 +1,7 @@
 """Reads the references of a tool, latest first: those of its mentions, and those that are kept of old days.
 
 Both are read in one order and joined. At one place the mention decides, also a removed one. What is kept of a tool that
-was merged into this one belongs to this one, until the merge is undone.
+was merged into this one belongs to this one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from services.mentions.references import reference_of
 from services.ports import Document, Query, Store, Where, listed_documents, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.plans import decode_cursor, encode_cursor, plan
-from services.tools.merges import Merges
+from services.tools.catalog import Catalog
 
 ROLES: tuple[ReferenceRole, ...] = get_args(ReferenceRole)
 MOST_LOOKED_AT = 5000
@@ -78,7 +78,7 @@ class ReferencePage:
 @dataclass(frozen=True, slots=True)
 class ToolReferences:
     store: Store
-    merges: Merges
+    catalog: Catalog
 
     async def page(self, tool: Tool, asked: Asked, limit: int, cursor: str | None) -> ReferencePage:
         page = ReferencePage()
@@ -103,8 +103,7 @@ class ToolReferences:
         """The tool, and those that were merged into it, also by way of others."""
         tools = [tool_id]
         for each in tools:
-            merged = [merge.merged_tool_id for merge in await self.merges.into(each) if merge.is_active]
-            tools += [other for other in dict.fromkeys(merged) if other not in tools]
+            tools += [merge.merged_tool_id for merge in await self.catalog.merges_into(each)]
         return tools
 
     async def _of_mentions(

@@ -31,7 +31,6 @@ log = logging.getLogger("toolpulse.analysis")
 BACKFILL = "backfill_tools"
 REANALYZE = "reanalyze_tool"
 MERGE = "merge_tool"
-UNMERGE = "unmerge_tool"
 DELETE = "delete_article"
 COMPARE = "compare_analyzers"
 PRIORITIZE = "apply_source_priority"

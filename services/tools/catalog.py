@@ -13,6 +13,7 @@ from functools import partial
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
+from models.tool_merge import AFTER_PREFIX, PREFIX, ToolMerge, merge_id
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.containers import CATALOG
 from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
@@ -20,6 +21,7 @@ from services.tools.names import TRIES, Kind, NameClaims, name_taken, owns
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MOST_MERGES = 20
+_IS_MERGE = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
 _PAGE = 1000
 
 
@@ -57,6 +59,17 @@ class Catalog:
         tool = await self.names.tool(text) if is_tool_id(text) else None
         return tool or await self.get(text)
 
+    async def own(self, text: str) -> Tool:
+        """As `get`; raises Conflict for the id of a merged tool: a change would be one of the tool that replaces it."""
+        tool = await self.unmerged(text)
+        if tool.status == "MERGED":
+            target = await self.get(tool.tool_id)
+            raise Conflict(
+                f"tool: {tool.primary_name!r} has been merged into {target.primary_name!r} ({target.tool_id}): "
+                f"change that tool"
+            )
+        return tool
+
     async def page(
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
     ) -> Listed[Tool]:
@@ -73,6 +86,22 @@ class Catalog:
         """The stored tools with these ids."""
         found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids])
         return listed_documents(found, Tool.from_document, CATALOG.partition_key)
+
+    async def merges_into(self, tool_id: str) -> list[ToolMerge]:
+        """All merges into this tool that can be read."""
+        found = await query_all(self._store, CATALOG.name, Query(_IS_MERGE, partition=tool_id, limit=_PAGE))
+        return listed_documents(found, ToolMerge.from_document, "id").items
+
+    async def merges(self, text: str, limit: int, after: str | None) -> Listed[ToolMerge]:
+        """One page of the merges into a tool; first, that of the tool itself. An id names its own tool. Raises
+        NotFound."""
+        tool = await self.unmerged(text)
+        query = Query(_IS_MERGE, partition=tool.tool_id, limit=limit, after=after)
+        page = listed(await self._store.query(CATALOG.name, query), ToolMerge.from_document, "id")
+        if after is not None or tool.merged_into is None:
+            return page
+        own = await self._store.read(CATALOG.name, tool.merged_into, merge_id(tool.tool_id))
+        return page if own is None else replace(page, items=[ToolMerge.from_document(own), *page.items])
 
     async def add(self, new: ToolFields) -> Tool:
         """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names.
@@ -127,25 +156,6 @@ class Catalog:
             return tool if tool.scored_by == scored_by else tool.changed(self._clock(), scored_by=scored_by)
 
         await self._replace(tool_id, changed)
-
-    async def discovered(self, tool_id: str, before: str | None, article: str | None, day: str | None) -> None:
-        """Replaces the first article of the tool, unless another worker has replaced it since."""
-
-        def changed(tool: Tool) -> Tool:
-            if tool.discovery_reference != before:
-                return tool
-            return tool.changed(self._clock(), discovery_reference=article, discovery_date=day)
-
-        await self._replace(tool_id, changed)
-
-    async def watch_no_more(self, tool_id: str) -> None:
-        """Makes the tool DEPRECATED if it is ACTIVE."""
-
-        def changed(tool: Tool) -> Tool:
-            return tool if tool.status != "ACTIVE" else tool.changed(self._clock(), status="DEPRECATED")
-
-        await self._replace(tool_id, changed)
-        await self.announce()
 
     async def note_searched(self, tool_id: str, since: datetime) -> datetime:
         """Records that all articles since then were searched for the tool, unless earlier ones were. Returns the

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.errors import Conflict, NotFound
+from models.errors import NotFound
 from models.feed import Feed
 from models.run import JobRun
 from models.tool import Tool
-from models.tool_merge import ToolMerge
 from services.articles.reading import Articles
 from services.documents.removal import Removal
 from services.feeds.registry import FeedRegistry
@@ -30,16 +29,13 @@ from services.runs.driver import (
     MERGE,
     PRIORITIZE,
     REANALYZE,
-    UNMERGE,
     PageResult,
     Workflows,
 )
 from services.stories.handler import Grouping
 from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
-from services.tools.merges import OF_EARLIER_VERSION, Merges
 from services.workflows.merging import mergeable
-from services.workflows.unmerging import undoable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,6 @@ class FeedChanges:
 @dataclass(frozen=True, slots=True)
 class ToolChanges:
     catalog: Catalog
-    merges: Merges
     workflows: Workflows
     analyzers: Analyzers
 
@@ -71,7 +66,7 @@ class ToolChanges:
     async def change(self, text: str, change: ToolFields) -> tuple[Tool, JobRun | None]:
         """The changed tool, and a run if other articles name the tool now. Raises NotFound; Conflict also for a tool
         that was merged."""
-        tool_id = (await self.merges.require_own(text)).tool_id
+        tool_id = (await self.catalog.own(text)).tool_id
         async with self.workflows.accepted_for(BACKFILL, tool_id, tools=[tool_id]) as run:
             tool, names_changed = await self.catalog.change(tool_id, change)
         if names_changed and tool.status == "ACTIVE":
@@ -85,38 +80,9 @@ class ToolChanges:
 
     async def merge(self, source: str, into: str, by: Signed | None = None) -> JobRun:
         """Raises NotFound, and Conflict if the tools cannot be merged."""
-        tool, target = await mergeable(self.catalog, self.merges, source, into)
+        tool, target = await mergeable(self.catalog, source, into)
         signed = {} if by is None else {"author": by.author, "reason": by.reason}
         return await self.workflows.accept(MERGE, tool.tool_id, into=target.tool_id, **signed)
-
-    async def unmerge(self, text: str, signed: Signed) -> tuple[ToolMerge, JobRun | None]:
-        """The merge of this tool, and the run that undoes it. No run if that is done already: undoing again changes
-        nothing. A merge whose undoing is under way has its run, one whose undoing failed a new one.
-
-        Raises NotFound, and Conflict if the tool is not merged, or its merge cannot be undone now.
-        """
-        tool = await self.merges.merged_tool(text)
-        merge = await self.merges.latest_of(tool)
-        if merge is None:
-            raise Conflict(f"tool: {tool.primary_name!r} is not merged into another; name the merged tool by its id")
-        earlier = merge.undone_by_run and await self.workflows.engine.find(merge.undone_by_run)
-        if earlier and not earlier.is_finished:
-            return merge, earlier
-        if not merge.is_active and tool.status != "MERGED" and (not earlier or earlier.status != "FAILED"):
-            return merge, None
-        if merge.is_active:
-            await self._require_ended(merge)
-            await undoable(self.catalog, merge)
-        parameters = {"target": merge.tool_id, "merge": merge.made_by_run, "author": signed.author}
-        return merge, await self.workflows.accept(UNMERGE, tool.tool_id, **parameters, reason=signed.reason)
-
-    async def _require_ended(self, merge: ToolMerge) -> None:
-        """Raises Conflict while the merge itself is under way."""
-        if merge.made_by_run == OF_EARLIER_VERSION:
-            return
-        run = await self.workflows.engine.find(merge.made_by_run)
-        if run is not None and not run.is_finished:
-            raise Conflict(f"tool: the merge is still under way (run {run.run_id}); undo it when that run has ended")
 
     async def reanalyze(self, text: str) -> JobRun:
         """Raises NotFound."""

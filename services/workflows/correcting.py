@@ -32,7 +32,6 @@ from services.mentions.corrections import (
     passages_hash,
     said_of,
 )
-from services.mentions.first_article import FirstArticles
 from services.mentions.handler import AnalysisFailed
 from services.mentions.understanding import understand
 from services.mentions.writing import MentionWriter
@@ -50,7 +49,6 @@ class Correcting:
     correction, or `parameters.undo` who undoes it and why."""
 
     corrections: Corrections
-    first_articles: FirstArticles
     writer: MentionWriter
     generations: Generations
     clock: Clock
@@ -63,9 +61,6 @@ class Correcting:
             raise RunImpossible(str(error)) from error
         only = frozenset({tool_id, tool.tool_id})
         written = await self.writer.write([source_id], only=only, invalidate=self.generations.raise_all)
-        others = await self.first_articles.renew(tool.tool_id, source_id)
-        if others:
-            written.failed |= (await self.writer.write(others, only=only)).failed
         for reason in written.failed.values():
             # While the mention is as it was, a figure counts it so: the correction is not done.
             raise AnalysisFailed(f"article {source_id}: {reason}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 import pytest
 
@@ -105,55 +104,5 @@ async def test_a_merge_carries_many_corrections_over(world: World) -> None:
     assert len(await world.mentions(target)) == len(articles)
     assert await world.worker.corrections.of_merged(tool.tool_id) == []
     assert PREFIX < f"{PREFIX}dedup:1" < AFTER_PREFIX
-    for each in (tool, target):
-        await world.is_counted(each)
-
-
-async def test_an_undone_merge_brings_corrections_and_mentions_back(world: World) -> None:
-    tool, target = await world.tool("Quorvia"), await world.tool("Tarnwick")
-    articles = [await world.article(number, "Quorvia is good") for number in range(1, 14)]
-    both = await world.article(20, "Quorvia is good", "Tarnwick is bad")
-    await world.delivered([*articles, both])
-    for article in articles:
-        await world.worker.correct(tool, article, "negative")
-    await world.store.delete("articles", both, "article")
-    await world.run(await world.worker.changes.merge(tool.tool_id, target.tool_id))
-    world.watch.forward(5)
-    since = await world.article(21, "Quorvia is good")
-    await world.delivered([since])
-    await world.worker.correct(target, since, "neutral")
-    run = await world.worker.unmerge("Quorvia")
-    assert run is not None
-    ended = await world.run(run)
-    assert (ended.status, ended.metrics["corrections"]) == ("SUCCEEDED", len(articles) + 1)
-    mentions = {key: each.sentiment for key, each in (await world.mentions(tool)).items()}
-    assert mentions == {**dict.fromkeys(articles, "negative"), both: "negative", since: "neutral"}
-    assert set(await world.mentions(target)) == {both}
-    reviewed = [
-        sum(each.reviewed for each in (await world.worker.catalog.get(name)).reviews.values())
-        for name in ("Quorvia", "Tarnwick")
-    ]
-    assert reviewed == [len(articles) + 1, 0]
-    assert await world.worker.unmerge(tool.tool_id) is None
-    for each in (tool, target):
-        await world.is_counted(each)
-
-
-@pytest.mark.parametrize("writes", range(0, 24, 2))
-async def test_an_undoing_whose_answers_are_lost_is_done_once(world: World, writes: int) -> None:
-    tool, target = await world.tool("Quorvia"), await world.tool("Tarnwick")
-    article = await world.article(1, "Quorvia is good")
-    await world.delivered([article])
-    await world.worker.correct(tool, article, "negative")
-    await world.run(await world.worker.changes.merge(tool.tool_id, target.tool_id))
-    run = await world.worker.unmerge(tool.tool_id)
-    assert run is not None
-    with contextlib.suppress(Unavailable, ChangedMeanwhile):
-        await world.new_worker(unheard(world.store, writes)).workflows.advance(run.run_id)
-    ended = await world.run(run)
-    assert (ended.status, ended.errors) == ("SUCCEEDED", ())
-    assert {key: each.sentiment for key, each in (await world.mentions(tool)).items()} == {article: "negative"}
-    assert await world.mentions(target) == {}
-    assert (await world.worker.corrections.get(tool.tool_id, article)).history == ()
     for each in (tool, target):
         await world.is_counted(each)

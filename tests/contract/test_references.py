@@ -12,7 +12,6 @@ from services.mentions.tool_references import Asked, ToolReferences
 from services.ports import Query, Store, Where, query_all
 from services.store.containers import CATALOG, MENTIONS
 from services.tools.catalog import Catalog
-from services.tools.merges import Merges
 from tests.contract.conftest import SettableClock
 from tests.functional.figures.world import a_mention, a_tool
 
@@ -47,7 +46,7 @@ async def test_references_are_kept_by_several_workers_and_paged_over_mentions_an
         await store.delete(MENTIONS.name, tool.tool_id, each.source_id)
     removed = next(each for each in written if each.source_id == "article-33-1").changed(now, removed_at=now)
     await store.upsert(MENTIONS.name, removed.to_document())
-    reader = ToolReferences(store, Merges(store, Catalog(store, clock, lambda: "new")))
+    reader = ToolReferences(store, Catalog(store, clock, lambda: "new"))
     wanted = [each.source_id for each in expected if each.source_id != removed.source_id]
     for limit in (1, 4, 50):
         listed, cursor = [], None

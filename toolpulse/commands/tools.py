@@ -13,7 +13,7 @@ from toolpulse.call import Call, content_of, most, without_nothing
 from toolpulse.client import part
 from toolpulse.declare import command, group
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
-from toolpulse.options import DEFAULT_LIMIT, Author, Limit, MaybeAuthor, NoWait, Reason, Since, Tool, Until
+from toolpulse.options import DEFAULT_LIMIT, Limit, MaybeAuthor, NoWait, Reason, Since, Tool, Until
 from toolpulse.tables import average
 
 tools = group("List and change tools; search, merge and score again.")
@@ -189,30 +189,16 @@ def merge(
 ) -> int:
     """Merge one tool into another, with its mentions."""
     body = {"into": into, **without_nothing(author=author, reason=reason)}
-    return call.finished(call.client.post(f"tools/{call.names.tool(tool)}/merge", body)["run_id"], wait=not no_wait)
-
-
-@command(tools, "unmerge")
-def unmerge(
-    call: Call,
-    tool: Annotated[str, typer.Argument(help="The tool that was merged: its id, or a name that it had.")],
-    author: Author,
-    reason: Reason = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Undo a merge: the tool gets its names and mentions back; prints its id."""
-    undone = call.client.post(f"tools/{part(tool)}/merge/undo", {"author": author, **without_nothing(reason=reason)})
-    _told(call, undone, "merged_tool_id")
-    if undone["run_id"] is None:
-        call.out.say("This merge was undone before.")
-    return call.finished(undone["run_id"], wait=not no_wait)
+    begun = call.client.post(f"tools/{call.names.tool(tool)}/merge", body)
+    call.out.say(begun["undo"])
+    return call.finished(begun["run_id"], wait=not no_wait)
 
 
 @command(tools, "merges")
 def merges(call: Call, tool: Tool, limit: Limit = DEFAULT_LIMIT) -> None:
-    """List the merges into a tool, undone ones too."""
+    """List the merges into a tool."""
     found = call.listed(f"tools/{call.names.tool(tool)}/merges", most(limit), view=call.view)
-    columns = ["merged_name", "state", "author", "made_at", "undone_at", "merged_tool_id"]
+    columns = ["merged_name", "author", "made_at", "merged_tool_id"]
     call.out.rows(found, columns, none="No tool was merged into this one.")
 
 

@@ -30,7 +30,6 @@ MADE_BY_THE_APP = {"article_id", "correction_id", "event_id", "quarantine_id", "
 
 OTHER_ANSWERS = {
     "merge_tool": 409,  # of Python into Python
-    "undo_merge": 409,  # nothing was merged
 }
 """The endpoints that cannot do what their example says in an app with nothing but the names of the examples."""
 

@@ -79,7 +79,6 @@ async def test_sending_back_what_get_returned_changes_nothing(app: Container, vi
     assert (await call("get_tool", f"view={view}", tool="Quorvia")).json == before
     listed = (await call("list_tools", f"view={view}")).json["items"][0]
     assert {**before, **listed} == before
-    assert ("merged_by_run" in listed) == (view == "full")
     tried = await call("preview_tool", body=before, tool="Quorvia")
     assert (tried.status, tried.json["would_add"]) == (200, 0)
 
@@ -196,35 +195,26 @@ async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
     assert (await call("merge_tool", body={"into": "nobody"}, tool="Pebblegrid")).status == 404
 
 
-async def test_a_merge_is_undone_with_author_and_reason(app: Container) -> None:
+async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Container) -> None:
     old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
     articles = [await store(app, 1, "Hexwharf is great"), await store(app, 2, "Hexwharf beats Pebblegrid")]
     await app.analysis.handle(articles)
     body = {"into": "Pebblegrid", "author": "Ada", "reason": "the same"}
     assert (await carried_out(app, await call("merge_tool", body=body, tool="Hexwharf")))["status"] == "SUCCEEDED"
+    refused = await call("change_tool", body={"status": "DEPRECATED"}, tool=old["tool_id"])
+    assert (refused.status, new["tool_id"] in refused.json["detail"]) == (409, True)
     for text in (old["tool_id"], "hxw"):
-        refused = await call("change_tool", body={"status": "DEPRECATED"}, tool=text)
-        assert (refused.status, new["tool_id"] in refused.json["detail"]) == (409, True)
         assert (await call("get_tool", tool=text)).json["tool_id"] == new["tool_id"]
-    assert (await call("undo_merge", body={}, tool="hxw")).json["field"] == "author"
-    answer = await call("undo_merge", body={"author": "Grace", "reason": "not the same"}, tool="hxw")
-    assert (answer.status, answer.json["merged_tool_id"]) == (202, old["tool_id"])
-    assert answer.headers["Location"] == f"/api/v1/runs/{answer.json['run_id']}"
-    assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
-    for tool, of_tool in ((old, articles), (new, articles[1:])):
-        listed = (await call("list_tool_articles", tool=tool["name"])).json["items"]
-        assert sorted(each["source_id"] for each in listed) == of_tool
-    again = await call("undo_merge", body={"author": "Grace"}, tool=old["tool_id"])
-    assert (again.status, again.json["run_id"], again.sent) == (200, None, [])
     for tool in (old, new):
         (merge,) = (await call("list_merges", tool=tool["tool_id"])).json["items"]
-        assert (merge["state"], merge["author"], merge["reason"], merge["names"]) == (
-            *("undone", "Ada", "the same"),
-            ["Hexwharf", "HXW"],
-        )
-        assert (merge["undone_by"], merge["undone_reason"]) == ("Grace", "not the same")
-    assert (await call("undo_merge", body={"author": "Ada"}, tool="Pebblegrid")).status == 409
-    assert (await call("undo_merge", body={"author": "Ada"}, tool="nobody")).status == 404
+        assert (merge["author"], merge["reason"], merge["names"]) == ("Ada", "the same", ["Hexwharf", "HXW"])
+    await carried_out(app, await call("change_tool", body={"aliases": []}, tool="Pebblegrid"))
+    again = await call("add_tool", body={"name": "Hexwharf", "aliases": ["HXW"]})
+    assert (again.status, again.json["tool_id"] == old["tool_id"]) == (201, False)
+    await app.workflows.advance(again.json["run_id"])
+    for tool, of_tool in ((again.json, articles), (new, articles[1:])):
+        listed = (await call("list_tool_articles", tool=tool["name"])).json["items"]
+        assert sorted(each["source_id"] for each in listed) == of_tool
 
 
 async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> None:

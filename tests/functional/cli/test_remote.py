@@ -194,7 +194,7 @@ async def test_mentions_are_judged_listed_exported_and_undone(cli: Cli, tools: l
     await cli.run("corrections", "undo", "nothing", "--tool", tool, "--author", "Ada", code=5)
 
 
-async def test_tools_are_tried_changed_compared_merged_and_unmerged(cli: Cli, tools: list[str]) -> None:
+async def test_tools_are_tried_changed_compared_and_merged(cli: Cli, tools: list[str]) -> None:
     target, other = tools[0], tools[-1]
     tried = await cli.json("tools", "preview", target, "--alias", f"{target} tool")
     assert (tried["taken_by"], tried["complete"], tried["would_remove"]) == ({}, True, 0)
@@ -223,11 +223,6 @@ async def test_tools_are_tried_changed_compared_merged_and_unmerged(cli: Cli, to
     assert "merge_tool SUCCEEDED: " in cli.said
     await cli.run("tools", "merge", "QV", target.lower(), code=6)
     assert [each["merged_name"] for each in await cli.json("tools", "merges", target)] == [other]
-    assert (await cli.run("tools", "unmerge", "qv", "--author", "Ada", "--reason", "two things")).strip() == tool_id
-    assert "unmerge_tool SUCCEEDED: " in cli.said
-    await cli.run("tools", "unmerge", tool_id, "--author", "Ada")
-    assert "was undone before" in cli.said
-    await cli.run("tools", "unmerge", target, "--author", "Ada", code=6)
 
 
 async def test_runs_are_listed_with_names_and_waited_for(cli: Cli, tools: list[str]) -> None:

@@ -20,7 +20,6 @@ from services.mentions.kept_references import KeptReferences
 from services.mentions.tool_references import Asked, ToolReferences
 from services.ports import Operation, Query, Store
 from services.store.containers import CATALOG, MENTIONS
-from services.tools.merges import Merges
 from tests.builders import MemoryQueues
 from tests.documents import reference
 from tests.functional.articles.dying import Died, DyingStore
@@ -46,7 +45,7 @@ async def listed(world: World, tool: Tool, limit: int = 50, **filters: str) -> l
 
 
 def reader_of(world: World) -> ToolReferences:
-    return ToolReferences(world.store, Merges(world.store, world.worker.catalog))
+    return ToolReferences(world.store, world.worker.catalog)
 
 
 async def ids(world: World, tool: Tool, **more: Any) -> list[str]:
@@ -188,7 +187,7 @@ async def test_a_removed_reference_does_not_return_when_its_mention_expires(worl
     assert await ids(world, tool) == [names[2]]
 
 
-async def test_a_merged_tool_gives_its_references_and_gets_them_back(world: World) -> None:
+async def test_a_merged_tool_gives_its_references(world: World) -> None:
     old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     long_ago, then = world.watch.now - 400 * DAY, world.watch.now - 33 * DAY
     keeper = KeptReferences(world.store)
@@ -210,13 +209,6 @@ async def test_a_merged_tool_gives_its_references_and_gets_them_back(world: Worl
         assert await ids(world, old, limit=limit) == joint
     await recounted(world, old, new)
     assert set(itertools.chain(*(await kept(world, old)).values())) == {"ancient-old", "ancient-both"}
-    undoing = await world.worker.unmerge("Hexwharf")
-    assert undoing is not None
-    assert (await world.run(undoing)).status == "SUCCEEDED"
-    assert [await ids(world, each) for each in (old, new)] == before
-    await recounted(world, old, new)
-    world.watch.advance(hours=24 * 60)
-    assert [await ids(world, each) for each in (old, new)] == before
 
 
 @pytest.mark.parametrize("when", ["before", "halfway", "after"])

@@ -30,10 +30,8 @@ from services.figures.recount import Recount
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.announcing import RefreshAnnouncer
-from services.mentions.carried_corrections import CarriedCorrections
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import Signed, new_correction
-from services.mentions.first_article import FirstArticles
 from services.mentions.handler import AnalysisFailed, AnalysisHandler
 from services.mentions.messages import source_ids_of
 from services.mentions.writing import MentionWriter
@@ -46,7 +44,6 @@ from services.runs.driver import (
     DELETE,
     MERGE,
     REANALYZE,
-    UNMERGE,
     Workflows,
 )
 from services.runs.engine import RunEngine
@@ -55,7 +52,6 @@ from services.stories.corrections import GroupingCorrections
 from services.stories.handler import Grouping
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool
-from services.tools.merges import Merges
 from services.tools.watchlist import Watchlist
 from services.workflows.backfill import Backfill
 from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
@@ -64,7 +60,6 @@ from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
-from services.workflows.unmerging import Unmerging
 from tests.builders import MemoryQueues
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
@@ -129,9 +124,6 @@ class Worker:
         fields = {"article": source_id, "verdict": verdict, "author": author}
         return (await self.correcting.make(tool.tool_id, new_correction(fields)))[1]
 
-    async def unmerge(self, text: str, author: str = "Ada") -> JobRun | None:
-        return (await self.changes.unmerge(text, Signed(author, "a mistake")))[1]
-
     async def undo(self, tool: Tool, correction_id: str, author: str = "Ada") -> Correction:
         return (await self.correcting.undo(tool.tool_id, correction_id, Signed(author, "a mistake")))[1]
 
@@ -164,23 +156,15 @@ class World:
         grouping = Grouping.build(
             store, self.queues, announcer, 10, timedelta(minutes=5), self.watch, lambda: f"worker-{next(self._ids)}"
         )
-        merges, carried = Merges(store, catalog), CarriedCorrections(store, catalog, corrections, self.watch)
-        backfill = Backfill(store, catalog, writer, watchlist, generations)
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
                 DELETE: Deletion(articles, writer, generations, grouping, Removal(store, self.archive)),
-                BACKFILL: backfill,
+                BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
-                MERGE: Merging(
-                    *(store, catalog, merges, writer, announcer, corrections, carried, recount, generations),
-                    self.watch,
-                ),
-                UNMERGE: Unmerging(
-                    *(store, catalog, merges, writer, announcer, carried, backfill, recount, generations, self.watch)
-                ),
-                CORRECT: Correcting(corrections, FirstArticles(store, catalog), writer, generations, self.watch),
+                MERGE: Merging(store, catalog, writer, announcer, corrections, recount, generations, self.watch),
+                CORRECT: Correcting(corrections, writer, generations, self.watch),
                 CORRECT_GROUPING: CorrectingGrouping(
                     *(store, grouping_corrections, moves, writer, announcer, generations, self.watch)
                 ),
@@ -188,7 +172,7 @@ class World:
             self.watch,
         )
         analysis = AnalysisHandler(store, writer, self.watch)
-        changes = ToolChanges(catalog, merges, workflows, analyzers)
+        changes = ToolChanges(catalog, workflows, analyzers)
         correcting = CorrectionChanges(
             *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
             *(generations, self.watch),

@@ -62,7 +62,7 @@ ALLOWED: dict[str, tuple[Machine, Any, str]] = {
     "tool": (
         TOOL,
         states.ToolStatus,
-        "ACTIVE>MERGED ACTIVE>DEPRECATED DEPRECATED>ACTIVE DEPRECATED>MERGED MERGED>ACTIVE",
+        "ACTIVE>MERGED ACTIVE>DEPRECATED DEPRECATED>ACTIVE DEPRECATED>MERGED",
     ),
     "run": (
         RUN,

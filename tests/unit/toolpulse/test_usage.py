@@ -40,7 +40,7 @@ OF_ENDPOINTS = {
     "tools/{tool}/corrections/{correction_id}/undo": "corrections undo", "tools/{tool}/history": "history",
     "tools/{tool}/history/{day}": "history", "tools/{tool}/mentions": "mentions",
     "tools/{tool}/mentions/{article_id}": "explain", "tools/{tool}/merge": "tools merge",
-    "tools/{tool}/merge/undo": "tools unmerge", "tools/{tool}/merges": "tools merges",
+    "tools/{tool}/merges": "tools merges",
     "tools/{tool}/movement": "movement", "tools/{tool}/preview": "tools preview",
     "tools/{tool}/reanalyze": "tools reanalyze", "tools/{tool}/references": "tools references",
     "tools/{tool}/sentiment": "sentiment", "tools/{tool}/sentiment/evidence": "evidence",

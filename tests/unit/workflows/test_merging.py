@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 
 from models.mention import Match
-from models.tool import NameRule, Tool
-from models.tool_merge import ToolMerge
-from services.workflows.merge_rules import is_of, moved, shared_out, with_names_of, with_taken, without_names_of
-from tests.documents import NOW, mention, tool, tool_merge
+from models.tool import NameRule
+from services.workflows.merging import moved, with_names_of
+from tests.documents import NOW, mention, tool
 
 SLACK = "877eb2d8-661b-4643-ae62-cfc49e74c31e"
 TEAMS = "0b0f8c8e-24d8-4c0e-8c0b-5f8d6c1f4a11"
@@ -115,91 +114,3 @@ def test_a_mention_of_the_target_that_was_removed_is_replaced() -> None:
     removed = mention(tool_id=SLACK, matches=(), score=0.1, removed_at=NOW)
     after = moved(mention(tool_id=TEAMS, matches=(BY_NAME,), score=0.9), removed, tool(tool_id=SLACK), LATER)
     assert (after.removed_at, after.matches, after.score, after.tool_id) == (None, (BY_NAME,), 0.9, SLACK)
-
-
-def merged_slack() -> tuple[Tool, Tool, ToolMerge]:
-    """The target after a merge, the source, and the record."""
-    target = tool(
-        tool_id=SLACK,
-        primary_name="Slack",
-        aliases=("Slack HQ",),
-        name_rules={},
-        tickers=("WORK", "CHAT"),
-        discovery_date="2026-01-03",
-        discovery_reference=OF_TARGET,
-    )
-    source = tool(
-        tool_id=TEAMS,
-        primary_name="Teams",
-        aliases=("MS Teams",),
-        name_rules={"Teams": NameRule(case_sensitive=True)},
-        tickers=("CHAT", "MSFT"),
-        keywords=("channel",),
-        discovery_date="2026-01-02",
-        discovery_reference=OF_SOURCE,
-    )
-    joined = with_names_of(target, source, NOW)
-    record = with_taken(
-        tool_merge(tool_id=SLACK, merged_tool_id=TEAMS, names=(), tickers=()), target, joined, source, NOW
-    )
-    return joined, source, record
-
-
-def test_the_target_loses_what_it_got_and_keeps_what_both_had_and_what_came_since() -> None:
-    joined, source, record = merged_slack()
-    assert (record.names, record.tickers, record.keywords) == (("Teams", "MS Teams"), ("MSFT",), ("channel",))
-    since = joined.changed(LATER, keywords=(*joined.keywords, "huddle"), aliases=(*joined.aliases, "Slick"))
-    left = without_names_of(since, source, record, LATER)
-    assert (left.names, left.tickers, left.keywords) == (("Slack", "Slack HQ", "Slick"), ("WORK", "CHAT"), ("huddle",))
-    assert (left.name_rules, left.discovery_reference, left.discovery_date) == ({}, OF_TARGET, "2026-01-03")
-
-
-def test_a_second_try_of_a_merge_records_the_same() -> None:
-    joined, source, record = merged_slack()
-    assert with_taken(record, joined, with_names_of(joined, source, LATER), source, NOW) == record
-
-
-def test_a_first_article_that_the_target_got_since_stays() -> None:
-    joined, source, record = merged_slack()
-    other = joined.changed(LATER, discovery_reference="dedup:" + "9" * 32, discovery_date="2026-01-01")
-    assert without_names_of(other, source, record, LATER).discovery_date == "2026-01-01"
-
-
-@pytest.mark.parametrize(
-    ("name", "is_theirs"),
-    [
-        ("teams", True),
-        ("MS  Teams", True),
-        ("$MSFT", True),
-        ("NASDAQ: MSFT", True),
-        ("channel", True),
-        ("Slack", False),
-    ],
-)
-def test_a_match_belongs_to_the_tool_that_has_the_name_keyword_or_ticker(name: str, *, is_theirs: bool) -> None:
-    _, source, _ = merged_slack()
-    assert is_of(Match(name=name, kind="NAME", where="TEXT"), source) is is_theirs
-
-
-def test_a_mention_by_an_expired_article_goes_where_its_names_belong() -> None:
-    joined, source, record = merged_slack()
-    target = without_names_of(joined, source, record, LATER)
-    slack = Match(name="Slack", kind="NAME", where="TEXT")
-    one = mention(tool_id=SLACK, matches=(BY_NAME,), role="TIMELINE_SOURCE")
-    theirs, own = shared_out(one, None, source, target, LATER)
-    assert theirs is not None
-    assert (theirs.tool_id, theirs.matches, theirs.score, theirs.counts, own.counts) == (
-        TEAMS,
-        (BY_NAME,),
-        one.score,
-        True,
-        False,
-    )
-    both = mention(tool_id=SLACK, matches=(BY_ALIAS, slack))
-    theirs, own = shared_out(both, None, source, target, LATER)
-    assert theirs is not None
-    assert (theirs.matches, own.matches, own.counts) == ((BY_ALIAS,), (slack,), True)
-    alone = mention(tool_id=SLACK, matches=(slack,))
-    assert shared_out(alone, None, source, target, LATER) == (None, alone)
-    again = shared_out(one, theirs, source, target, LATER)
-    assert (again[0], again[1].counts) == (None, False), "it has returned already"

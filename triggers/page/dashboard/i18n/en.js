@@ -341,7 +341,6 @@ export default {
   "workflow.reanalyze_tool": "Reanalyse a tool",
   "workflow.backfill_tools": "Search for new names",
   "workflow.merge_tool": "Merge tools",
-  "workflow.unmerge_tool": "Undo a merge",
   "workflow.compare_analyzers": "Compare analyzers",
   "workflow.delete_article": "Delete articles",
   "workflow.apply_source_priority": "Apply a priority",

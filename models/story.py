@@ -15,6 +15,8 @@ from models.stored import StoredDocument
 from models.values import Count, Day, Hex32, IdPart, Language, Share, SourceKey, Text, Time, UnixSeconds, Value, lives
 
 _PREFIX = "story:"
+STORY_ID = "^story:[0-9]{8}:[0-9a-f]{32}$"
+"""The form of the ids of stories."""
 Topic = Literal["OUTAGE", "SECURITY", "PRICING", "ACQUISITION"]
 """What a headline names."""
 KEY_KEPT = ARTICLE_KEPT + timedelta(days=3)

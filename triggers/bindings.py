@@ -17,12 +17,13 @@ from collections.abc import Awaitable, Callable
 import azure.functions as func
 
 from models.errors import NotAllowed, Unavailable
+from models.request import Request
 from services import container, deadline
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
 from triggers.compression import compressed
-from triggers.declared import DECLARED, Answer, Body, Declared, File
+from triggers.declared import DECLARED, Answer, Declared, File
 from triggers.http_codec import JSON, with_problem_responses, wrong_media_type
 from triggers.parameters import Parameter, check_query
 from triggers.paths import parameters_of
@@ -51,7 +52,7 @@ def endpoint(
     answers: typing.Sequence[Answer],
     about: str = "",
     tag: str | None = None,
-    body: Body | File | None = None,
+    body: type[Request] | File | None = None,
     problems: typing.Mapping[int, str] = NO_PROBLEMS,
     is_management: bool | None = None,
 ) -> Callable[[Endpoint[P]], typing.Any]:

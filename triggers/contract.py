@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from models.request import Request
 from models.version import VERSION
-from triggers.declared import Answer, Body, Declared, File, Header, Shape
+from triggers.declared import Answer, Declared, File, Header, Shape
 from triggers.http_codec import MAX_BODY_BYTES, MAX_URL_CHARACTERS, PROBLEM
 
 ROOT = "/api/v1"
 _REF = "#/components/schemas/"
-_RESOURCE = "Resource"
-"""Classes of models/resources end so; the contract leaves it out."""
 
 ABOUT = """\
 Sentiment about the tools that you watch, from the news.
@@ -174,17 +173,16 @@ def _operation(endpoint: Declared, schemas: _Schemas, keys: list[dict[str, list[
     return shown
 
 
-def _body(body: Body | File, schemas: _Schemas) -> dict[str, Any]:
+def _body(body: type[Request] | File, schemas: _Schemas) -> dict[str, Any]:
     if isinstance(body, File):
         content = {media_type: _file(media_type, body) for media_type in body.media_types}
         return {"description": body.about, "required": True, "content": content}
-    schemas.add(body.name, body.schema())
-    described: dict[str, Any] = {"schema": {"$ref": f"{_REF}{body.name}"}}
-    if body.examples:
-        described["examples"] = {
-            name.replace(" ", "_"): {"summary": name, "value": dict(value)} for name, value in body.examples.items()
-        }
-    return {"required": body.is_required, "content": {"application/json": described}}
+    schema = schemas.of_body(body)
+    examples = {
+        name.replace(" ", "_"): {"summary": name, "value": dict(value)} for name, value in body.EXAMPLES.items()
+    }
+    is_required = bool(body.schema_of_body().get("required")) or "oneOf" in body.RULES
+    return {"required": is_required, "content": {"application/json": {"schema": schema, "examples": examples}}}
 
 
 def _file(media_type: str, body: File) -> dict[str, Any]:
@@ -287,17 +285,22 @@ class _Schemas:
             return {name: self._within(each) for name, each in value.items()}
         return [self._within(each) for each in value] if isinstance(value, list | tuple) else value
 
+    def of_body(self, body: type[Request]) -> dict[str, Any]:
+        return self._of_schema(body.__name__, body.schema_of_body())
+
     def _of_model(self, model: type[Any]) -> dict[str, Any]:
-        schema = model.model_json_schema(mode="serialization", ref_template=f"{_REF}{{model}}")
-        for name, each in schema.pop("$defs", {}).items():
-            self.add(_public(name), _plain(each))
+        return self._of_schema(model.__name__, model.model_json_schema(mode="serialization"))
+
+    def _of_schema(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+        for each, definition in schema.pop("$defs", {}).items():
+            self.add(_public(each), _plain(definition))
         if "$ref" in schema:  # a model that refers to itself
-            return {"$ref": f"{_REF}{_public(schema['$ref'].removeprefix(_REF))}"}
-        return self.add(_public(model.__name__), _plain(schema))
+            return {"$ref": f"{_REF}{_public(schema['$ref'].rpartition('/')[2])}"}
+        return self.add(_public(name), _plain(schema))
 
 
 def _public(name: str) -> str:
-    return name.removesuffix(_RESOURCE)
+    return re.sub("(Resource|Body)$", "", name)
 
 
 def _plain(schema: Any) -> Any:
@@ -317,7 +320,7 @@ def _plain(schema: Any) -> Any:
         if name == "title" and isinstance(value, str):
             continue
         if name == "$ref" and isinstance(value, str):
-            plain[name] = _REF + _public(value.removeprefix(_REF))
+            plain[name] = _REF + _public(value.rpartition("/")[2])
         elif name == "properties" and isinstance(value, dict):
             plain[name] = {field: _plain(each) for field, each in value.items()}
         else:

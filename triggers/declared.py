@@ -11,7 +11,8 @@ from typing import Any
 
 import azure.functions as func
 
-from triggers.http_codec import JSON, json_body
+from models.request import Request
+from triggers.http_codec import JSON
 from triggers.parameters import Parameter
 
 Schema = Mapping[str, Any]
@@ -42,38 +43,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """The JSON object in a request: `name` is that of its schema, `fields` are the schemas of its fields by name.
-
-    The services check the values. `of` refuses fields that are not declared. `rules` are keywords of the schema.
-    """
-
-    name: str
-    fields: Mapping[str, Schema]
-    required: tuple[str, ...] = ()
-    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    rules: Schema = field(default_factory=dict)
-    about: str = ""
-
-    @property
-    def is_required(self) -> bool:
-        """Whether an empty object breaks a rule: every choice of a `oneOf` needs some field."""
-        return bool(self.required) or "oneOf" in self.rules
-
-    def of(self, req: func.HttpRequest) -> dict[str, Any]:
-        """The object in the body; an empty body is an empty object. Raises InvalidInput."""
-        return json_body(req, tuple(self.fields))
-
-    def schema(self) -> dict[str, Any]:
-        described = {"type": "object", "properties": dict(self.fields), "additionalProperties": False, **self.rules}
-        if self.required:
-            described["required"] = list(self.required)
-        if self.about:
-            described["description"] = self.about
-        return described
-
-
-@dataclass(frozen=True, slots=True)
 class File:
     """A request body that is a file, in one of these media types. `format` names what its text is."""
 
@@ -96,7 +65,7 @@ class Declared:
     summary: str
     about: str
     parameters: Sequence[Parameter[Any]]
-    body: Body | File | None
+    body: type[Request] | File | None
     answers: Sequence[Answer]
     problems: Mapping[int, str]
     is_management: bool

@@ -4,26 +4,26 @@ from typing import get_args
 
 import azure.functions as func
 
+from models.request import FEED_ID_FORM, Nothing
 from models.resources.articles import ArticleResource
 from models.resources.documents import DocumentResource
 from models.resources.quarantine import QuarantineResource
 from models.states import ArticleStatus
 from services.articles.listing import SAID, article_filter
-from services.articles.quarantine import STATUSES
+from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS
 from services.articles.words import LONGEST_SEARCH
 from services.container import Container
-from services.mentions.correction_form import signed_with_reason
 from services.mentions.of_article import mentions_of_article, observed
 from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export_csv import csv_lines
 from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
-from triggers import bodies, shapes
+from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, text_response
-from triggers.http_resources import VIEW, resources_response
+from triggers.http_resources import VIEW, resources_response, sent
 from triggers.parameters import (
     MAX_LIMIT,
     PAGE,
@@ -44,7 +44,7 @@ FILTERS = (
     maybe_one_of("status", get_args(ArticleStatus), "Articles whose analysis has this status.", "analyzed"),
     text("tag", "Articles with this tag of a source.", longest=LONGEST_FILTER, example="python"),
     text("tool", "Articles that mention the tool: an id, a name or an alias.", example="Python"),
-    text("source", "Articles of this source: the id of a feed.", pattern=bodies.FEED_ID_FORM, example="python-insider"),
+    text("source", "Articles of this source: the id of a feed.", pattern=FEED_ID_FORM, example="python-insider"),
     text("publisher", "Articles of this publisher: its `publisher_id`.", longest=LONGEST_FILTER, example="python.org"),
     text(
         "language",
@@ -155,12 +155,12 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
     "articles/{article_id}/document",
     VIEW,
     summary="Acquire the full text of an article",
-    body=bodies.NOTHING,
+    body=Nothing,
     answers=[Answer(202, "Accepted: the page is fetched soon.", shapes.DOCUMENT)],
     problems={409: "The document is in quarantine: review it first."},
 )
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    bodies.NOTHING.of(req)
+    sent(req, Nothing)
     document = await services.documents.documents.acquire(req.route_params["article_id"])
     return json_response(DocumentResource.of(document, VIEW.of(req)).shown(), 202)
 
@@ -244,14 +244,15 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
     VIEW,
     summary="Record a decision about an item, once",
     about="The same decision of the same person again is accepted.",
-    body=bodies.REVIEW,
+    body=Review,
     answers=[ok(shapes.QUARANTINE_ITEM)],
     problems={409: "Another decision, or another person's, was recorded before."},
 )
 async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.REVIEW.of(req)
-    by = signed_with_reason(body)
-    reviewed = await services.quarantine.review(req.route_params["quarantine_id"], body.get("decision"), *by)
+    body = sent(req, Review)
+    reviewed = await services.quarantine.review(
+        req.route_params["quarantine_id"], body.decision, body.author, body.reason
+    )
     if reviewed.batch is not None:
         await services.queues.send(INGEST_FEEDS, [reviewed.batch.to_message()])
     if reviewed.item.kind == "DOCUMENT" and reviewed.item.released_at is None:

@@ -91,7 +91,6 @@ def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
     return None
 
 
-PROBLEM = "application/problem+json"
 JSON = ("application/json",)
 PROBLEM = "application/problem+json"
 OPML = ("text/x-opml", "text/xml", "application/xml")
@@ -208,15 +207,6 @@ def json_lines(items: Sequence[Any]) -> str:
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:
     """`unreadable` names the documents that cannot be read; a list without any has no such field."""
     return {"unreadable": list(unreadable)} if unreadable else {}
-
-
-def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
-    """The JSON object in the body, with none but `fields`; an empty body is an empty object."""
-    value = json_object(req)
-    for name in value:
-        if name not in fields:
-            raise InvalidInput(name, f"no such field; there are {', '.join(fields)}" if fields else "no fields here")
-    return value
 
 
 def _number(text: str) -> float:

@@ -3,16 +3,17 @@
 import azure.functions as func
 
 from models.correction import Correction
+from models.request import SignedBody
 from models.resources.tools import Precision
 from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
-from services.mentions.correction_form import STATES, new_correction, signed
-from triggers import bodies, shapes
+from services.mentions.correction_form import STATES, NewCorrectionBody, signed
+from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import Header, a_list, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_response, lines_response
-from triggers.http_resources import VIEW, resources_response
+from triggers.http_resources import VIEW, resources_response, sent
 from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, maybe_one_of, page_of, whole
 
 corrections_http = func.Blueprint()
@@ -57,7 +58,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     VIEW,
     summary="Correct a mention, mute a source or exclude a phrase",
     tag=TAG,
-    body=bodies.CORRECTION,
+    body=NewCorrectionBody,
     answers=[
         created(shapes.CORRECTION, "The mention is corrected, and counted everywhere."),
         accepted_as_run(shapes.CORRECTION, "The source is muted, or the phrase excluded: a run searches the articles."),
@@ -68,7 +69,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     },
 )
 async def make_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    wanted = new_correction(bodies.CORRECTION.of(req))
+    wanted = sent(req, NewCorrectionBody).wanted()
     made = await services.correction_changes.make(req.route_params["tool"], wanted)
     return await _response(services, req, *made, status=201)
 
@@ -98,7 +99,7 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     summary="Undo a correction of a tool",
     about="Undoing again changes nothing.",
     tag=TAG,
-    body=bodies.SIGNED,
+    body=SignedBody,
     answers=[
         ok(shapes.CORRECTION, "Undone, and counted everywhere."),
         accepted_as_run(shapes.CORRECTION, "Undone: a run searches the articles."),
@@ -106,7 +107,7 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     problems={409: "The tool is not `ACTIVE`, or the article cannot be analysed."},
 )
 async def undo_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    by = signed(bodies.SIGNED.of(req))
+    by = signed(sent(req, SignedBody))
     undone = await services.correction_changes.undo(req.route_params["tool"], req.route_params["correction_id"], by)
     return await _response(services, req, *undone, status=200)
 

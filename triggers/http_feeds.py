@@ -6,33 +6,35 @@ from typing import Any, get_args
 import azure.functions as func
 
 from models.feed import Feed
+from models.request import Nothing
 from models.resources.feed_preview import FeedPreview
 from models.resources.feeds import FeedResource
 from models.resources.runs import AttemptResource
 from models.states import AttemptStatus
 from models.verdict import VERDICTS
 from services.container import Container
-from services.feeds.bulk import MOST_FEEDS, bulk_action
-from services.feeds.form import LONGEST_TAG, feed_change, new_feed
+from services.feeds.bulk import MOST_FEEDS, BulkActionBody
+from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
 from services.runs.listing import attempt_filter
 from services.topology import INGEST_FEEDS
-from triggers import bodies, shapes
+from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
 from triggers.http_codec import (
     FORM,
     OPML,
     accepted,
+    json_object,
     json_response,
     list_response,
     no_content,
     text_response,
     uploaded,
 )
-from triggers.http_resources import VIEW, resources_response, sent_change
+from triggers.http_resources import VIEW, resources_response, sent, sent_change
 from triggers.parameters import (
     PAGE,
     flag,
@@ -43,7 +45,6 @@ from triggers.parameters import (
     page_of,
     text,
     time,
-    whole_number,
 )
 
 feeds_http = func.Blueprint()
@@ -111,7 +112,7 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     "feeds",
     VIEW,
     summary="Add a feed",
-    body=bodies.NEW_FEED,
+    body=NewFeed,
     answers=[
         created(shapes.FEED, "The feed is added, and due at once."),
         ok(
@@ -123,7 +124,7 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     problems={409: "Another feed has this id."},
 )
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    fields = services.presets.resolved(bodies.NEW_FEED.of(req))
+    fields = services.presets.resolved(json_object(req))
     added = await services.feeds.add(new_feed(fields, services.clock()))
     feed = FeedResource.of(added.feed, VIEW.of(req))
     return json_response(feed.shown(), 201 if added.is_new else 200, {"Location": feed.links["self"]})
@@ -136,11 +137,11 @@ async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     summary="Look at a URL before it is added as a feed",
     about="One poll, of which nothing is stored. A URL without a feed is an answer too. It needs the management key, "
     "since it fetches a URL that the request names.",
-    body=bodies.FEED_PREVIEW,
+    body=FeedPreviewRequest,
     answers=[ok(FeedPreview, "What was found.")],
 )
 async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response((await services.feed_previews.of(bodies.FEED_PREVIEW.of(req))).shown())
+    return json_response((await services.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
 
 
 @endpoint(
@@ -202,14 +203,13 @@ def _named(feed: Feed) -> dict[str, str]:
     "feeds/bulk",
     summary="Do one action with many feeds",
     about="A request that failed half way can be sent again.",
-    body=bodies.BULK,
+    body=BulkActionBody,
     answers=[ok(a_list("BulkResults", shapes.BULK_RESULT, **shapes.BULK_FACTS))],
 )
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    fields = bodies.BULK.of(req)
-    wanted = bulk_action(fields)
-    limit = MOST_FEEDS if fields.get("limit") is None else whole_number(fields["limit"], "limit", 1, MOST_FEEDS)
-    report = await services.bulk_actions.run(wanted, limit, fields.get("cursor"))
+    body = sent(req, BulkActionBody)
+    wanted = body.wanted()
+    report = await services.bulk_actions.run(wanted, body.limit or MOST_FEEDS, body.cursor)
     await services.run_starts.send_each(INGEST_FEEDS, [(each.run_id, each.to_message()) for each in report.messages])
     items = [dataclasses.asdict(each) for each in report.results]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
@@ -227,15 +227,15 @@ async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     VIEW,
     summary="Change a feed",
     about="With another `source_priority`, `run_id` is the run that applies it to stored articles.",
-    body=bodies.FEED_CHANGE,
+    body=FeedChange,
     answers=[ok(shapes.FEED)],
     problems={409: "Another feed has this URL."},
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    feed_id, sent = req.route_params["feed_id"], sent_change(req, bodies.FEED_CHANGE)
-    fields = sent.fields
-    if sent.is_resource:
-        fields = sent.differing_from(FeedResource.of(await services.feeds.get(feed_id)))
+    feed_id, asked = req.route_params["feed_id"], sent_change(req, FeedChange)
+    fields = asked.fields
+    if asked.is_resource:
+        fields = asked.differing_from(FeedResource.of(await services.feeds.get(feed_id)))
     feed, run = await services.feed_changes.change(feed_id, feed_change(fields))
     if run is None:
         return _feed_response(req, feed)
@@ -280,12 +280,12 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
     "POST",
     "feeds/{feed_id}/fetch",
     summary="Fetch a feed now",
-    body=bodies.NOTHING,
+    body=Nothing,
     answers=[accepted_as_run(shapes.RUN_STARTED, "Accepted; if another run is about to fetch the feed, that run.")],
     problems={409: "The feed is disabled."},
 )
 async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    bodies.NOTHING.of(req)
+    sent(req, Nothing)
     feed = await services.feeds.get(req.route_params["feed_id"])
     batch = await services.claims.claim(feed.feed_id, services.clock())
     # No feeds: another run has claimed the feed already, and its message was sent.

@@ -4,16 +4,17 @@ import azure.functions as func
 
 from models.errors import NotFound
 from models.grouping_correction import GroupingCorrection
+from models.request import SignedBody
 from models.resources.corrections import GroupingCorrectionResource
 from services.container import Container
 from services.mentions.correction_form import signed
-from services.stories import correction_form as form
+from services.stories.correction_form import JOINING, SEPARATING, ArticlePair, ArticleSplit, StoryPair, StorySplit
 from services.stories.corrections import STATES
-from triggers import bodies, shapes
+from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, created, ok
 from triggers.http_codec import json_response, list_response
-from triggers.http_resources import VIEW, resources_response
+from triggers.http_resources import VIEW, resources_response, sent
 from triggers.parameters import PAGE, maybe_one_of, page_of
 
 grouping_http = func.Blueprint()
@@ -30,13 +31,13 @@ TAG = "Grouping"
     VIEW,
     summary="Make a source of an article an article of its own",
     tag=TAG,
-    body=bodies.SPLIT_ARTICLE,
+    body=ArticleSplit,
     answers=[MADE],
     problems={409: "It is the only source of the article."},
 )
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.SPLIT_ARTICLE.of(req)
-    source, by = form.source(body), signed(body)
+    body = sent(req, ArticleSplit)
+    source, by = body.source, signed(body)
     return _made(req, await services.grouping_changes.split_article(req.route_params["article_id"], source, by))
 
 
@@ -47,13 +48,13 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
     VIEW,
     summary="Say that two articles belong together",
     tag=TAG,
-    body=bodies.PAIR,
+    body=ArticlePair,
     answers=[MADE],
     problems={409: "Both are one article."},
 )
 async def join_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.PAIR.of(req)
-    kind, other, by = form.JOINING[form.level(body)], form.article(body), signed(body)
+    body = sent(req, ArticlePair)
+    kind, other, by = JOINING[body.level], body.article, signed(body)
     return _made(req, await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
@@ -64,13 +65,13 @@ async def join_articles(services: Container, req: func.HttpRequest) -> func.Http
     VIEW,
     summary="Say that two articles do not belong together",
     tag=TAG,
-    body=bodies.PAIR,
+    body=ArticlePair,
     answers=[MADE],
     problems={409: "Both are one article."},
 )
 async def keep_articles_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.PAIR.of(req)
-    kind, other, by = form.SEPARATING[form.level(body)], form.article(body), signed(body)
+    body = sent(req, ArticlePair)
+    kind, other, by = SEPARATING[body.level], body.article, signed(body)
     return _made(req, await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
@@ -81,13 +82,13 @@ async def keep_articles_apart(services: Container, req: func.HttpRequest) -> fun
     VIEW,
     summary="Let articles leave a story together",
     tag=TAG,
-    body=bodies.SPLIT_STORY,
+    body=StorySplit,
     answers=[MADE],
     problems={409: "The articles are all of the story."},
 )
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.SPLIT_STORY.of(req)
-    leaving, by = form.articles(body), signed(body)
+    body = sent(req, StorySplit)
+    leaving, by = body.articles, signed(body)
     return _made(req, await services.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
@@ -98,13 +99,13 @@ async def split_story(services: Container, req: func.HttpRequest) -> func.HttpRe
     VIEW,
     summary="Say that two stories are one",
     tag=TAG,
-    body=bodies.OTHER_STORY,
+    body=StoryPair,
     answers=[MADE],
     problems={409: "Both are one story."},
 )
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.OTHER_STORY.of(req)
-    other, by = form.story(body), signed(body)
+    body = sent(req, StoryPair)
+    other, by = body.story, signed(body)
     changes = services.grouping_changes
     return _made(req, await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
 
@@ -116,13 +117,13 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     VIEW,
     summary="Say that two stories are not one",
     tag=TAG,
-    body=bodies.OTHER_STORY,
+    body=StoryPair,
     answers=[MADE],
     problems={409: "Both are one story."},
 )
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.OTHER_STORY.of(req)
-    other, by = form.story(body), signed(body)
+    body = sent(req, StoryPair)
+    other, by = body.story, signed(body)
     changes = services.grouping_changes
     return _made(req, await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
 
@@ -168,12 +169,12 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
     summary="Undo a correction of articles or stories",
     about="What would be without it comes back. Undoing again changes nothing.",
     tag=TAG,
-    body=bodies.SIGNED,
+    body=SignedBody,
     answers=[ok(shapes.GROUPING_CORRECTION, "Undone.")],
     problems={409: "One of the two articles was deleted."},
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    by = signed(bodies.SIGNED.of(req))
+    by = signed(sent(req, SignedBody))
     undone = await services.grouping_changes.undo(req.route_params["correction_id"], by)
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 

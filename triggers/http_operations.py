@@ -5,6 +5,7 @@ from typing import get_args
 import azure.functions as func
 
 from models.errors import NotFound
+from models.request import MOST_REDRIVEN, Redrive
 from models.resources.base import ROOT, path, shown_all
 from models.resources.collections import CollectionsResource
 from models.resources.host import HostResource
@@ -18,7 +19,7 @@ from services.mentions.messages import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
-from triggers import bodies, shapes
+from triggers import shapes
 from triggers.bindings import OPEN, endpoint, with_container
 from triggers.declared import DECLARED, Answer, Declared, a_list, of_app, ok
 from triggers.health_shapes import HEALTH
@@ -30,7 +31,7 @@ from triggers.http_codec import (
     with_problem_responses,
 )
 from triggers.http_contract import CONTRACT, DASHBOARD, DOCS, MCP
-from triggers.http_resources import VIEW, resources_response
+from triggers.http_resources import VIEW, resources_response, sent
 from triggers.parameters import (
     PAGE,
     flag,
@@ -41,13 +42,11 @@ from triggers.parameters import (
     page_of,
     text,
     time,
-    whole_number,
 )
 
 operations_http = func.Blueprint()
 
 SAMPLES = 5
-MOST_REDRIVEN = 1000
 ID = "^[^\\x00-\\x1f/\\\\?#]{1,200}$"
 RUN_FILTERS = (
     maybe_one_of("workflow", WORKFLOWS, "Runs of this workflow.", "ingest_feeds"),
@@ -226,15 +225,14 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
     summary="Send poison messages back to their queue",
     about="A redrive of `analyze-articles` also sends articles with the status `error`.",
     tag="Operations",
-    body=bodies.REDRIVE,
+    body=Redrive,
     answers=[ok(shapes.REDRIVEN)],
 )
 async def redrive_queue(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     name = req.route_params["name"]
     if name not in QUEUES:
         raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")
-    given = bodies.REDRIVE.of(req).get("limit")
-    limit = MOST_REDRIVEN if given is None else whole_number(given, "limit", 1, MOST_REDRIVEN)
+    limit = sent(req, Redrive).limit or MOST_REDRIVEN
     moved = await services.queues.redrive(name, limit)
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.

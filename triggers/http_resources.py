@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import azure.functions as func
 
 from models.errors import InvalidInput
+from models.request import Request
 from models.resources.base import VIEWS, Resource
 from services.ports import Listed
-from triggers.declared import Body
 from triggers.http_codec import json_object, list_response
 from triggers.parameters import one_of
 
 Item = TypeVar("Item")
+Sent = TypeVar("Sent", bound=Request)
 
 VIEW = one_of("view", VIEWS, "`full`: with the fields that the app needs for its own work.", VIEWS[0])
 """Every endpoint whose answer has resources takes it."""
@@ -41,16 +42,21 @@ class SentChange:
         return {name: value for name, value in self.fields.items() if name not in shown or value != shown[name]}
 
 
-def sent_change(req: func.HttpRequest, declared: Body) -> SentChange:
+def sent(req: func.HttpRequest, body: type[Sent]) -> Sent:
+    """The body of the request. An empty body is an empty object. Raises InvalidInput."""
+    return body.checked(json_object(req))
+
+
+def sent_change(req: func.HttpRequest, change: type[Request]) -> SentChange:
     """The fields to change. Those that a resource has and that cannot be changed are left out. Raises InvalidInput for
     a field that it does not have, and for a body with nothing that can be changed."""
     body = json_object(req)
-    changeable = [name for name, schema in declared.fields.items() if not schema.get("readOnly")]
-    can = f"what can be changed: {', '.join(changeable)}"
+    can = f"what can be changed: {', '.join(change.model_fields)}"
+    others = change.CHANGES.model_fields if change.CHANGES else {}
     for name in body:
-        if name not in declared.fields:
+        if name not in change.model_fields and name not in others:
             raise InvalidInput(name, f"no such field; {can}")
-    fields = {name: value for name, value in body.items() if name in changeable}
+    fields = {name: value for name, value in body.items() if name in change.model_fields}
     if body and not fields:
         raise InvalidInput(", ".join(body), f"cannot be changed; {can}")
     return SentChange(fields, len(fields) < len(body))

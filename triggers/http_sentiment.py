@@ -5,17 +5,18 @@ import re
 import azure.functions as func
 
 from models.cache import PERIOD_BY_HOURS, PERIODS, Period, period_named
+from models.request import Nothing
 from models.resources.base import shown_all
 from models.resources.mentions import MentionResource
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import Served, resource_of
 from services.topology import REFRESH_TOOLS
-from triggers import bodies, figure_shapes, shapes
+from triggers import figure_shapes, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content
-from triggers.http_resources import VIEW, resources_response
+from triggers.http_resources import VIEW, resources_response, sent
 from triggers.parameters import PAGE, header, maybe_of_numbers, maybe_one_of, page_of
 
 sentiment_http = func.Blueprint()
@@ -120,11 +121,11 @@ async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.
     "POST",
     "cache/refresh",
     summary="Refresh the aggregates of all active tools",
-    body=bodies.NOTHING,
+    body=Nothing,
     answers=[accepted_as_run(shapes.RUN_STARTED)],
 )
 async def refresh_cache(services: Container, req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
-    bodies.NOTHING.of(req)
+    sent(req, Nothing)
     begun = await services.figures.refresh.begin(context.invocation_id)
     await services.run_starts.send(begun.run_id, REFRESH_TOOLS, begun.messages)
     return accepted(begun.run_id)

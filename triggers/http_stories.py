@@ -2,12 +2,13 @@
 
 import azure.functions as func
 
+from models.request import FEED_ID_FORM
 from services.articles.words import LONGEST_SEARCH
 from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
 from services.stories.listing import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
-from triggers import bodies, shapes
+from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, list_response
@@ -28,7 +29,7 @@ AS_ARTICLES = (
     text(
         "source",
         "Stories with an article of this source: the id of a feed.",
-        pattern=bodies.FEED_ID_FORM,
+        pattern=FEED_ID_FORM,
         example="python-insider",
     ),
     text(

@@ -4,22 +4,28 @@ from typing import Any, get_args
 
 import azure.functions as func
 
-from models.errors import InvalidInput
 from models.resources.tools import MergeResource, ToolResource
 from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
-from services.mentions.analyzers.choice import compared_with
-from services.mentions.correction_form import signed
+from services.mentions.analyzers.choice import Reanalysis
+from services.mentions.correction_form import Signed
 from services.mentions.tool_articles import tool_articles
 from services.mentions.tool_references import Asked
-from services.tools.form import ToolFields, new_tool, tool_change
-from triggers import bodies, shapes
+from services.tools.form import (
+    NewTool,
+    ToolChange,
+    ToolFields,
+    ToolMergeRequest,
+    new_tool,
+    tool_change,
+)
+from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, accepted_as_run, created, ok
-from triggers.http_codec import accepted, json_response, list_response
-from triggers.http_resources import VIEW, resources_response, sent_change
+from triggers.http_codec import accepted, json_object, json_response, list_response
+from triggers.http_resources import VIEW, resources_response, sent, sent_change
 from triggers.parameters import PAGE, maybe_one_of, page_of, time
 
 tools_http = func.Blueprint()
@@ -48,10 +54,10 @@ def _shown(req: func.HttpRequest, tool: Tool, **added: Any) -> dict[str, Any]:
 
 async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
     """The change of the tool that the body asks for."""
-    sent = sent_change(req, bodies.TOOL_CHANGE)
-    if not sent.is_resource:
-        return tool_change(sent.fields)
-    return tool_change(sent.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
+    asked = sent_change(req, ToolChange)
+    if not asked.is_resource:
+        return tool_change(asked.fields)
+    return tool_change(asked.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
 
 
 @endpoint(
@@ -77,12 +83,12 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     "tools",
     VIEW,
     summary="Add a tool",
-    body=bodies.NEW_TOOL,
+    body=NewTool,
     answers=[created(shapes.TOOL, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
     problems={409: "A name belongs to another tool."},
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    tool, run = await services.tool_changes.add(new_tool(bodies.NEW_TOOL.of(req)))
+    tool, run = await services.tool_changes.add(new_tool(json_object(req)))
     await services.run_starts.start_after_change(run)
     shown = _shown(req, tool, run_id=run.run_id)
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
@@ -102,7 +108,7 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     "tools/{tool}",
     VIEW,
     summary="Change a tool",
-    body=bodies.TOOL_CHANGE,
+    body=ToolChange,
     answers=[
         ok(shapes.TOOL, "Changed."),
         accepted_as_run(shapes.TOOL, "Changed: other articles may name the tool now, and a run searches them."),
@@ -123,7 +129,7 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     "POST",
     "tools/{tool}/merge",
     summary="Merge a tool into another one",
-    body=bodies.MERGE,
+    body=ToolMergeRequest,
     about=UNDOING_A_MERGE,
     answers=[accepted_as_run(shapes.MERGE_STARTED)],
     problems={
@@ -131,12 +137,9 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     },
 )
 async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = bodies.MERGE.of(req)
-    into = body.get("into")
-    if not isinstance(into, str) or not into.strip():
-        raise InvalidInput("into", "the id, name or alias of the tool into which this one is merged")
-    by = signed(body) if any(body.get(name) is not None for name in bodies.SIGNED.fields) else None
-    run = await services.tool_changes.merge(req.route_params["tool"], into, by)
+    body = sent(req, ToolMergeRequest)
+    by = Signed(body.author, body.reason) if body.author is not None else None
+    run = await services.tool_changes.merge(req.route_params["tool"], body.into, by)
     await services.run_starts.start(run)
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
@@ -162,12 +165,12 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
     "POST",
     "tools/{tool}/reanalyze",
     summary="Score all mentions of a tool again, or compare analyzers",
-    body=bodies.REANALYSIS,
+    body=Reanalysis,
     answers=[accepted_as_run(shapes.RUN_STARTED)],
     problems={409: "The tool is not `ACTIVE`, or a merge of it is under way."},
 )
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    analyzer = compared_with(bodies.REANALYSIS.of(req), services.analyzers)
+    analyzer = sent(req, Reanalysis).compared_with(services.analyzers)
     if analyzer is None:
         run = await services.tool_changes.reanalyze(req.route_params["tool"])
     else:
@@ -182,7 +185,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     "tools/{tool}/preview",
     summary="Show which articles a change of a tool would add or remove",
     about="Nothing is changed.",
-    body=bodies.TOOL_CHANGE,
+    body=ToolChange,
     answers=[ok(shapes.TOOL_PREVIEW)],
     problems={409: TAKEN},
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from models.story import STORY_ID
 from triggers.parameters import Parameter, in_path
 
-STORY_ID = "^story:[0-9]{8}:[0-9a-f]{32}$"
 PARTS: dict[str, Parameter[str | None]] = {
     each.name: each
     for each in (

@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from models.feed import FullTextChoice
+from models.feed import SHORT_TEXT, FullTextChoice
 from services.articles.entry_documents import SourceAttempt
 from services.articles.merge import Merged
-
-SHORT_TEXT = 600
-"""A feed with `full_text` short asks for the text of the page if the entry has fewer characters of text. Summaries have
-some hundreds; a text of two or three paragraphs has more."""
 
 
 class Asked(NamedTuple):

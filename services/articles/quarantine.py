@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
+from pydantic import Field
+
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import UNCONDITIONAL, Feed
 from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
+from models.request import Author, Reason, Request
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from models.values import format_time, parse_time
@@ -36,7 +39,6 @@ _REASONS: dict[BatchReason, str] = {
     "VOLUME": "{} new entries beyond those that the feed may bring in a day by its history",
 }
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
-DECISIONS: tuple[Decision, ...] = get_args(Decision)
 _TRIES = 8
 _ITEMS = Where("entity_type", "eq", "QuarantineItem")
 _PARTS = Where("entity_type", "eq", "QuarantinePart")
@@ -169,6 +171,16 @@ def item_of(written: dict[str, Any]) -> RawItem:
     return RawItem(**{**fields, "published": parse_time(fields["published"]) if fields["published"] else None})
 
 
+class Review(Request, examples={"drop": {"decision": "drop", "author": "Ada", "reason": "spam"}}):
+    decision: Decision = Field(
+        description="Of a flood: `same_articles_new_ids` adds the ids to the articles that the entries are, and "
+        "ingests the others. Of any batch: `new_articles` ingests all entries, `drop` none. Of a full text: "
+        "`CLEARED_RETRY_APPROVED` tries it again, `CLEARED_TERMINAL` gives it up."
+    )
+    author: Author = Field(description="The name of the person who says so.")
+    reason: Reason = Field(description="Why.")
+
+
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """The item after the review, and the message to send for a released batch."""
@@ -198,8 +210,6 @@ class Quarantine:
 
         Raises Conflict if another decision, or another person's, was recorded before.
         """
-        if decision not in DECISIONS:
-            raise InvalidInput("decision", f"one of {', '.join(DECISIONS)}")
         for _ in range(_TRIES):
             item = await self.get(quarantine_id)
             if decision not in item.decisions:

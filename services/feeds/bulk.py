@@ -10,13 +10,17 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import Field, model_validator
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed
+from models.request import Request
+from models.values import Flag
 from services.feeds.claims import Claims, IngestMessage
-from services.feeds.form import changed_feed, checked_tags, feed_change
-from services.feeds.listing import MOST_IDS, FeedFilter, feed_filter, feeds_of
+from services.feeds.form import Tags, changed_feed, feed_change
+from services.feeds.listing import MOST_IDS, FeedFilter, FeedQuery, feed_filter, feeds_of
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, Store
 
@@ -25,7 +29,6 @@ _AT_ONCE = 16
 
 Action = Literal["enable", "disable", "tag", "untag", "fetch"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-FIELDS = ("action", "filter", "tags", "dry_run", "limit", "cursor")
 
 Outcome = Literal["changed", "unchanged", "refused"]
 
@@ -41,7 +44,7 @@ class BulkAction:
         """What the action changes in a feed, by posted names. Raises InvalidInput if the feed had too many tags."""
         if self.action in ("tag", "untag"):
             wanted = {*feed.tags, *self.tags} if self.action == "tag" else {*feed.tags} - {*self.tags}
-            return {"tags": checked_tags(sorted(wanted))}
+            return feed_change({"tags": sorted(wanted)})
         return feed_change({"enabled": self.action == "enable"})
 
 
@@ -64,21 +67,41 @@ class BulkReport:
     messages: Sequence[IngestMessage] = ()
 
 
-def bulk_action(fields: Mapping[str, Any]) -> BulkAction:
-    """Raises InvalidInput that names the field and what is allowed."""
-    action = next((each for each in ACTIONS if each == fields.get("action")), None)
-    if action is None:
-        raise InvalidInput("action", f"one of {', '.join(ACTIONS)}")
-    chosen = fields.get("filter")
-    if not isinstance(chosen, dict) or not chosen:
-        raise InvalidInput("filter", 'an object with at least one filter, such as {"enabled": true}')
-    tags = checked_tags(fields["tags"]) if "tags" in fields else ()
-    if bool(tags) != (action in ("tag", "untag")):
-        raise InvalidInput("tags", "at least one tag with the actions tag and untag, none with others")
-    dry_run = fields.get("dry_run", False)
-    if not isinstance(dry_run, bool):
-        raise InvalidInput("dry_run", "true or false")
-    return BulkAction(action, feed_filter(chosen), tags, dry_run)
+class BulkActionBody(
+    Request,
+    examples={"dry run": {"action": "disable", "filter": {"host": "example.com"}, "dry_run": True}},
+    rules={
+        "if": {"properties": {"action": {"enum": ["tag", "untag"]}}},
+        "then": {"required": ["tags"], "properties": {"tags": {"minItems": 1}}},
+        "else": {"properties": {"tags": {"maxItems": 0}}},
+    },
+):
+    """One action on many feeds. `tags` goes with `tag` and `untag`, and with no other action."""
+
+    action: Action = Field(description="What is done with each feed.")
+    filter: FeedQuery = Field(
+        description="Which feeds: all of these conditions hold.", json_schema_extra={"minProperties": 1}
+    )
+    tags: Tags = Field(
+        default=(), description="The tags that `tag` adds and `untag` removes; absent with other actions."
+    )
+    dry_run: Flag = Field(default=False, description="True: nothing changes, and the response says what would.")
+    limit: Annotated[int, Field(strict=True, ge=1, le=MOST_FEEDS)] | None = Field(
+        default=None, description="How many feeds one request works on; with `ids`, all of them."
+    )
+    cursor: str | None = Field(default=None, description="`next` of the response before.")
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        if not self.filter.model_fields_set:
+            raise ValueError('filter: an object with at least one filter, such as {"enabled": true}')
+        if bool(self.tags) != (self.action in ("tag", "untag")):
+            raise ValueError("tags: at least one tag with the actions tag and untag, none with others")
+        return self
+
+    def wanted(self) -> BulkAction:
+        """Raises InvalidInput that names the field and what is allowed."""
+        return BulkAction(self.action, feed_filter(self.filter.given()), self.tags, self.dry_run)
 
 
 class BulkActions:

@@ -6,15 +6,19 @@ The first fetch shows whether there is a feed at the URL.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, get_args
+from typing import Annotated, Any
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema
 
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
-from models.feed import UNCONDITIONAL, Feed, FullTextChoice, feed_id_of
-from models.values import is_web_url
+from models.feed import SHORT_TEXT, UNCONDITIONAL, Feed, FullTextChoice, feed_id_of
+from models.request import FeedId, Request, one_line
+from models.resources.feeds import FeedResource
+from models.values import Flag, is_web_url
 from services.feeds.leases import RELEASED
 from services.feeds.probing import ENABLED
 from services.feeds.verdicts import judged
@@ -23,21 +27,11 @@ from services.fetch.outcome import CREDENTIAL_NAME
 from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url, without_feed_scheme
 
-FIELDS = (
-    *("url", "source_name", "feed_id", "priority", "source_priority", "enabled", "credential", "daily_limit"),
-    *("full_text", "tags"),
-)
-CHANGEABLE = tuple(name for name in FIELDS if name != "feed_id")
-STORED_AS: Mapping[str, str] = {name: name for name in FIELDS} | {
-    "url": "feed_url",
-    "priority": "priority_score",
-}
-"""The field of Feed by the name under which it is posted."""
+STORED_AS: Mapping[str, str] = {"url": "feed_url", "priority": "priority_score"}
+"""The field of Feed by the name under which it is posted, where they differ."""
 
 RESERVED_IDS = (*(api.name for api in NEWS_APIS), "apply", "import", "export", "bulk", "preview")
 DISABLED_BY_HAND = "disabled by an administrator"
-
-_REMOVABLE = ("credential", "daily_limit")
 
 LONGEST_URL = 2000
 LONGEST_NAME = 200
@@ -45,12 +39,162 @@ HIGHEST_PRIORITY = 1000.0
 HIGHEST_LIMIT = 100_000
 LONGEST_TAG = 100
 MOST_TAGS = 20
+PRESET_FIELDS = ("preset", "values")
+"""What is posted instead of a URL."""
 
-_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
-_NAME = re.compile(rf"[^{_UNPRINTABLE}]{{1,{LONGEST_NAME}}}")
-_NOT_IN_URLS = re.compile(rf"[\s{_UNPRINTABLE}<>\"\\]")
-_TAG = re.compile(rf"[^,{_UNPRINTABLE}]{{1,{LONGEST_TAG}}}")
+_NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff<>\"\\]")
 _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def feed_address(value: str) -> str:
+    """The URL of a feed. Raises ValueError for one that cannot be stored or fetched, so that it is refused at once and
+    not at its first fetch."""
+    url = without_feed_scheme(value.strip())
+    try:
+        has_user = urlsplit(url).username is not None  # "" if there is a password alone
+        normalize_url(url)
+        fits = len(url) <= LONGEST_URL and not _NOT_IN_URLS.search(url)
+    except ValueError:
+        fits = has_user = False
+    if has_user:
+        raise ValueError(
+            "must not have a user or password in it: put them into a setting named FEED_CREDENTIAL_… and give that "
+            "name as credential"
+        )
+    if not fits or not is_web_url(url) or isinstance(addresses.checked_url(url), str):
+        allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
+        raise ValueError(f"must be {allowed}")
+    return url
+
+
+def tag_of(value: str) -> str:
+    """The tag in its one spelling: single blanks, and slashes only between levels. Raises ValueError."""
+    tag = "/".join(filter(None, (" ".join(level.split()) for level in value.split("/"))))
+    if "," in tag or not 1 <= len(tag) <= LONGEST_TAG:
+        raise ValueError(f"must be text of 1 to {LONGEST_TAG} characters on one line, without a comma")
+    return one_line(tag)
+
+
+def _not_reserved(feed_id: str) -> str:
+    if feed_id.lower() in RESERVED_IDS:
+        raise ValueError(f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own")
+    return feed_id
+
+
+def _credential(name: str) -> str:
+    if not CREDENTIAL_NAME.fullmatch(name):
+        raise ValueError("must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
+    return name
+
+
+FeedUrl = Annotated[
+    str,
+    AfterValidator(feed_address),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_URL, "format": "web-url"}),
+]
+Tag = Annotated[
+    str,
+    AfterValidator(tag_of),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"}),
+]
+Tags = Annotated[tuple[Tag, ...], Field(max_length=MOST_TAGS), AfterValidator(lambda tags: tuple(sorted(set(tags))))]
+"""Sorted, each once."""
+Credential = Annotated[
+    str, AfterValidator(_credential), Field(json_schema_extra={"pattern": "^FEED_CREDENTIAL_[A-Z0-9_]+$"})
+]
+SourceName = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_NAME),
+    AfterValidator(one_line),
+    Field(json_schema_extra={"format": "single-line"}),
+]
+_ABOUT_URL = (
+    "The URL of a feed, or of a web page that links to its feed: `http` or `https`, without user or password. "
+    "`feed:https://…` and `feed://…` mean `https://…` and `http://…`. Only its form is checked at once."
+)
+_ABOUT_CREDENTIAL = (
+    "The name of a setting with the value `basic USER:PASSWORD` or `header NAME: VALUE`. 400 if the app has no such "
+    "setting: add the setting first. Null in a change removes it."
+)
+_ABOUT_TAGS = "Tags, none of them with a comma. A slash separates levels, as in News/World. A change replaces all."
+
+
+class FeedChange(Request, examples={"tags": {"tags": ["Python"]}}, changes=FeedResource):
+    """The fields to change; or what `GET` returned, with changes. Null removes `credential` or `daily_limit`."""
+
+    url: FeedUrl = Field(default="", description=_ABOUT_URL)
+    source_name: SourceName = Field(default="", description="The name that people know the source by.")
+    priority: Annotated[float, Field(strict=True, gt=0, le=HIGHEST_PRIORITY)] = Field(
+        default=1.0,
+        description="Of the feeds that are due, those with the highest priority are fetched first. 1 if absent.",
+    )
+    source_priority: Annotated[int, Field(strict=True, ge=1, le=LOWEST_PRIORITY)] = Field(
+        default=LOWEST_PRIORITY,
+        description="The source with the lowest number gives an article its canonical reading. "
+        f"{LOWEST_PRIORITY} if absent. A change applies to stored articles too.",
+    )
+    enabled: Flag = Field(
+        default=True,
+        description="Whether the feed is fetched; true if absent. Enabling a disabled feed sets its errors to 0 and "
+        "makes it due at once.",
+    )
+    credential: Credential | None = Field(default=None, description=_ABOUT_CREDENTIAL)
+    daily_limit: Annotated[int, Field(strict=True, ge=1, le=HIGHEST_LIMIT)] | None = Field(
+        default=None,
+        description="The new articles that the feed may bring in a day. If absent, the limit follows from its history. "
+        "Null in a change removes it.",
+    )
+    full_text: FullTextChoice = Field(
+        default="never",
+        description="Whether the text of the page behind an entry is acquired and scored: `never` (if absent), `short` "
+        f"(if the entry has fewer than {SHORT_TEXT} characters of text), or `always`. It holds for entries that are "
+        "new or edited from then on.",
+    )
+    tags: Tags = Field(default=(), description=_ABOUT_TAGS)
+
+
+class NewFeed(
+    FeedChange,
+    examples={
+        "a feed": {"url": "https://example.com/feed.xml", "source_name": "Example", "tags": ["News/World"]},
+        "a preset": {"preset": "github-releases", "values": {"owner": "astral-sh", "repository": "uv"}, "tags": ["uv"]},
+    },
+    null_is_absent=True,
+    rules={
+        "oneOf": [
+            {
+                "required": ["url", "source_name"],
+                "properties": {
+                    "url": {"type": "string"},
+                    "source_name": {"type": "string"},
+                    "preset": {"type": "null"},
+                    "values": {"type": "null"},
+                },
+            },
+            {
+                "required": ["preset", "values"],
+                "properties": {"preset": {"type": "string"}, "values": {"type": "object"}, "url": {"type": "null"}},
+            },
+        ]
+    },
+):
+    """A feed to add. It needs `url` and `source_name`, or `preset` with its `values`."""
+
+    feed_id: Annotated[FeedId, AfterValidator(_not_reserved)] = Field(
+        default="",
+        description="It never changes. If absent, it is 16 characters that follow from the URL. Not "
+        f"{', '.join(f'`{each}`' for each in RESERVED_IDS)}.",
+    )
+    preset: str = Field(
+        default="", description="Instead of `url`: a preset by name.", json_schema_extra={"format": "preset"}
+    )
+    values: dict[str, str] = Field(default={}, description="The values of the preset, by name.")
+
+
+class FeedPreviewRequest(Request, examples={"a page": {"url": "https://example.com/news/"}}, null_is_absent=True):
+    url: FeedUrl = Field(description=_ABOUT_URL)
+    credential: Credential = Field(default="", description=_ABOUT_CREDENTIAL)
+
 
 _NEW_URL: Mapping[str, Any] = {
     "redirect_url": None,
@@ -88,22 +232,19 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
 
     Raises InvalidInput that names the field and what is allowed.
     """
-    _refuse_unknown(fields, FIELDS)
+    given = NewFeed.checked(fields).given()
     for name in ("url", "source_name"):
-        if fields.get(name) is None:
+        if name not in given:
             raise InvalidInput(name, "is needed")
-    checked = {STORED_AS[name]: _CHECKS[name](value) for name, value in fields.items() if value is not None}
-    checked.setdefault("feed_id", feed_id_of(checked["feed_url"]))
-    checked |= _enabled(checked.get("enabled", True), now)
-    return judged(Feed(created_at=now, updated_at=now, next_fetch_time=now, **checked))
+    stored = {STORED_AS.get(name, name): value for name, value in given.items() if name not in PRESET_FIELDS}
+    stored.setdefault("feed_id", feed_id_of(stored["feed_url"]))
+    stored |= _enabled(stored.get("enabled", True), now)
+    return judged(Feed(created_at=now, updated_at=now, next_fetch_time=now, **stored))
 
 
 def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields to change, by their posted names. Null removes a credential or limit, and is refused for others."""
-    _refuse_unknown(fields, CHANGEABLE)
-    return {
-        name: None if name in _REMOVABLE and value is None else _CHECKS[name](value) for name, value in fields.items()
-    }
+    return FeedChange.checked(fields).given()
 
 
 def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
@@ -115,7 +256,7 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     """
     if feed.is_of_news_api and {"url", "credential"} & change.keys():
         raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
-    wanted = {STORED_AS[name]: value for name, value in change.items()}
+    wanted = {STORED_AS.get(name, name): value for name, value in change.items()}
     has_moved = wanted.get("feed_url", feed.feed_url) != feed.feed_url
     enabled = change.get("enabled", feed.enabled)
     if has_moved:
@@ -138,120 +279,8 @@ def is_feed_id(value: Any) -> bool:
     return isinstance(value, str) and bool(_FEED_ID.fullmatch(value))
 
 
-def checked_url(value: Any) -> str:
-    url = without_feed_scheme(value.strip()) if isinstance(value, str) else ""
-    try:
-        has_user = urlsplit(url).username is not None  # "" if there is a password alone
-        normalize_url(url)
-        fits = len(url) <= LONGEST_URL and not _NOT_IN_URLS.search(url)
-    except ValueError:
-        fits = has_user = False
-    if has_user:
-        raise InvalidInput(
-            "url",
-            "must not have a user or password in it: put them into a setting named FEED_CREDENTIAL_… and give that "
-            "name as credential",
-        )
-    # A URL that cannot be stored or fetched is refused here, not at its first fetch.
-    if not fits or not is_web_url(url) or isinstance(addresses.checked_url(url), str):
-        allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
-        raise InvalidInput("url", f"must be {allowed}")
-    return url
-
-
-def checked_tag(value: Any, field: str = "tag") -> str:
-    """The tag in its one spelling: single blanks, and slashes only between levels."""
-    levels = [" ".join(level.split()) for level in value.split("/")] if isinstance(value, str) else []
-    tag = "/".join(filter(None, levels))
-    if not _TAG.fullmatch(tag):
-        raise InvalidInput(field, f"must be text of 1 to {LONGEST_TAG} characters on one line, without a comma")
-    return tag
-
-
-def checked_tags(value: Any) -> tuple[str, ...]:
-    """The tags sorted, each once."""
-    tags = {checked_tag(each, "tags") for each in value} if isinstance(value, list | tuple) else None
-    if tags is None or len(tags) > MOST_TAGS:
-        raise InvalidInput("tags", f"must be a list of at most {MOST_TAGS} tags")
-    return tuple(sorted(tags))
-
-
-def _checked_name(value: Any) -> str:
-    name = value.strip() if isinstance(value, str) else ""
-    if not _NAME.fullmatch(name):
-        raise InvalidInput("source_name", f"must be text of 1 to {LONGEST_NAME} characters on one line")
-    return name
-
-
-def _checked_id(value: Any) -> str:
-    if not is_feed_id(value):
-        raise InvalidInput("feed_id", "must be 1 to 64 letters, digits, dots, hyphens or underscores, no sign first")
-    if value.lower() in RESERVED_IDS:
-        raise InvalidInput(
-            "feed_id", f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own"
-        )
-    return str(value)
-
-
-def _checked_priority(value: Any) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= HIGHEST_PRIORITY:  # NaN is in no range
-        raise InvalidInput("priority", f"must be a number over 0, at most {HIGHEST_PRIORITY:,.0f}; higher goes first")
-    return float(value)
-
-
-def _checked_source_priority(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LOWEST_PRIORITY:
-        raise InvalidInput("source_priority", f"must be a whole number from 1, the best, to {LOWEST_PRIORITY}")
-    return value
-
-
-def _checked_flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput("enabled", "must be true or false")
-    return value
-
-
-def _checked_credential(value: Any) -> str:
-    if not isinstance(value, str) or not CREDENTIAL_NAME.fullmatch(value):
-        raise InvalidInput("credential", "must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
-    return value
-
-
-def _checked_limit(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= HIGHEST_LIMIT:
-        raise InvalidInput("daily_limit", f"must be a whole number of articles from 1 to {HIGHEST_LIMIT:,}")
-    return value
-
-
-def _checked_full_text(value: Any) -> FullTextChoice:
-    if value not in get_args(FullTextChoice):
-        raise InvalidInput("full_text", f"must be one of {', '.join(get_args(FullTextChoice))}")
-    return value  # type: ignore[no-any-return]
-
-
-_CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "url": checked_url,
-    "source_name": _checked_name,
-    "feed_id": _checked_id,
-    "priority": _checked_priority,
-    "source_priority": _checked_source_priority,
-    "enabled": _checked_flag,
-    "credential": _checked_credential,
-    "daily_limit": _checked_limit,
-    "full_text": _checked_full_text,
-    "tags": checked_tags,
-}
-
-
 def _enabled(enabled: bool, now: datetime) -> dict[str, Any]:
     if enabled:
         return dict(ENABLED)
     by_person = {"disabled_reason": DISABLED_BY_HAND, "disabled_at": now, "disabled_by": "person"}
     return {**ENABLED, "enabled": False, **by_person}
-
-
-def _refuse_unknown(fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for name in fields:
-        if name not in known:
-            raise InvalidInput(str(name), f"no such field; there are {', '.join(known)}")

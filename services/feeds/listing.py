@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from models.errors import InvalidInput
+from pydantic import AfterValidator, Field
+
 from models.feed import Feed, host_of_address, words_of_name
-from models.verdict import VERDICTS
-from services.feeds.form import checked_tag, is_feed_id
+from models.request import FeedId, Request, each_once
+from models.values import Flag
+from models.verdict import Verdict
+from services.feeds.form import Tag
 from services.ports import Document, Listed, Page, Query, Store, Where, listed, listed_documents
 from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
-
-FILTERS = ("verdict", "tag", "host", "enabled", "text")
-"""The filters of a list. A feed is listed if it meets all that are given."""
 
 Sort = Literal["id", "name", "next_fetch", "last_success", "verdict"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
@@ -32,6 +32,40 @@ _ORDERS: Mapping[Sort, tuple[str, str]] = {
 }
 _WITHOUT = "without:"
 """Begins the cursors into the feeds that lack the value by which the list is sorted. They come last."""
+
+
+def _host(text: str) -> str:
+    host = host_of_address(f"https://{text.strip().lower()}")
+    if not host or len(text) > _LONGEST_TEXT or any(each in text.strip() for each in "/?#@ "):
+        raise ValueError("the name of a host, such as example.com; with its port, if that is not the usual one")
+    return host
+
+
+def _words(text: str) -> str:
+    if len(text) > _LONGEST_TEXT or not 1 <= len(words_of_name(text)) <= MOST_WORDS_ASKED:
+        raise ValueError(f"1 to {MOST_WORDS_ASKED} words of the name, at most {_LONGEST_TEXT} characters")
+    return text
+
+
+class FeedQuery(Request):
+    """Which feeds: all of these conditions hold."""
+
+    verdict: Verdict = Field(default="ok", description="Feeds in this condition.", examples=["ok"])
+    tag: Tag = Field(default="", description="Feeds with this tag.", examples=["Python"])
+    host: Annotated[str, AfterValidator(_host), Field(json_schema_extra={"format": "host"})] = Field(
+        default="",
+        description="Feeds that are fetched from this host; with its port, if that is not the usual one.",
+        examples=["example.com"],
+    )
+    enabled: Flag = Field(default=True, description="Feeds that are fetched, or feeds that are not.")
+    text: Annotated[str, AfterValidator(_words), Field(json_schema_extra={"format": "words"})] = Field(
+        default="",
+        description=f"Feeds whose `source_name` or `title` has all these words, in any case, 1 to {MOST_WORDS_ASKED}.",
+        examples=["Python"],
+    )
+    ids: Annotated[tuple[FeedId, ...], Field(min_length=1, max_length=MOST_IDS), AfterValidator(each_once)] = Field(
+        default=(), description="These feeds."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +90,15 @@ EVERY_FEED = FeedFilter()
 BY_ID = Sorting()
 
 
-def feed_filter(given: Mapping[str, Any]) -> FeedFilter:
-    """The filters by their names, `enabled` as true or false. `ids` is a list of ids.
-
-    Raises InvalidInput that names the filter and what is allowed.
-    """
+def feed_filter(fields: Mapping[str, Any]) -> FeedFilter:
+    """The filter with the fields of FeedQuery. Raises InvalidInput that names the field and what is allowed."""
+    given = FeedQuery.checked(fields).given()
     found = [ONLY_FEEDS]
-    for name, value in given.items():
-        if name == "verdict":
-            if value not in VERDICTS:
-                raise InvalidInput(name, f"one of {', '.join(VERDICTS)}")
-            found.append(Where("verdict", "eq", value))
-        elif name == "enabled":
-            if not isinstance(value, bool):
-                raise InvalidInput(name, "true or false")
-            found.append(Where("enabled", "eq", value))
-        elif name == "tag":
-            found.append(Where("tags", "contains", checked_tag(value)))
-        elif name == "host":
-            found.append(Where("host", "eq", _host(value)))
-        elif name == "text":
-            found += [Where("words", "contains", word) for word in _words(value)]
-        elif name != "ids":
-            raise InvalidInput(str(name), f"no such filter; there are {', '.join((*FILTERS, 'ids'))}")
-    return FeedFilter(tuple(found), _ids(given["ids"]) if "ids" in given else None)
+    found += [Where(name, "eq", given[name]) for name in ("verdict", "enabled", "host") if name in given]
+    if "tag" in given:
+        found.append(Where("tags", "contains", given["tag"]))
+    found += [Where("words", "contains", word) for word in words_of_name(given.get("text", ""))]
+    return FeedFilter(tuple(found), given.get("ids"))
 
 
 def accepts(by: FeedFilter, document: Document) -> bool:
@@ -132,28 +151,3 @@ async def feeds_of(store: Store, by: FeedFilter, limit: int, after: str | None =
         wanted = [each for each in found if each is not None and accepts(by, each)]
         return listed_documents(wanted, Feed.from_document, "feed_id")
     return _listed(await store.query(FEEDS.name, Query(by.where, order=_order_by_id(by), limit=limit, after=after)))
-
-
-def _host(value: Any) -> str:
-    text = value.strip().lower() if isinstance(value, str) else ""
-    host = host_of_address(f"https://{text}")
-    if not host or len(text) > _LONGEST_TEXT or any(each in text for each in "/?#@ "):
-        raise InvalidInput(
-            "host", "the name of a host, such as example.com; with its port, if that is not the usual one"
-        )
-    return host
-
-
-def _words(value: Any) -> list[str]:
-    words = words_of_name(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else []
-    if not 1 <= len(words) <= MOST_WORDS_ASKED:
-        raise InvalidInput("text", f"1 to {MOST_WORDS_ASKED} words of the name, at most {_LONGEST_TEXT} characters")
-    return words
-
-
-def _ids(value: Any) -> tuple[str, ...]:
-    ids: Iterable[Any] = value if isinstance(value, list | tuple) else ()
-    found = tuple(dict.fromkeys(each for each in ids if is_feed_id(each)))
-    if not found or len(found) > MOST_IDS or not all(is_feed_id(each) for each in ids):
-        raise InvalidInput("ids", f"a list of 1 to {MOST_IDS} ids of feeds")
-    return found

@@ -128,6 +128,6 @@ def _refused(entry: Entry, error: Exception) -> Refused:
 
 async def _changed(change: Change, result: Added, entry: Entry, new: Feed) -> Feed | None:
     """Changes the known feed to the values of its entry. None if it has them already."""
-    wanted = {name: getattr(new, STORED_AS[name]) for name in _OF_THE_LIST if name in entry.fields}
+    wanted = {name: getattr(new, STORED_AS.get(name, name)) for name in _OF_THE_LIST if name in entry.fields}
     after = await change(result.feed.feed_id, wanted)
     return after if after.stored_etag != result.feed.stored_etag else None

@@ -14,13 +14,10 @@ from typing import Any
 from urllib.parse import quote
 
 from models.errors import InvalidInput, WrongSettings
-from services.feeds.form import LONGEST_NAME, checked_url
+from services.feeds.form import LONGEST_NAME, PRESET_FIELDS, feed_address
 from services.parse.yaml_lists import read_entries
 
 FILE = Path(__file__).resolve().parents[2] / "config" / "presets.yaml"
-PRESET_FIELDS = ("preset", "values")
-"""What is posted instead of a URL."""
-
 _FIELDS = ("id", "about", "url", "source_name", "values")
 _VALUE_FIELDS = ("about", "pattern", "example")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -138,9 +135,11 @@ def _preset(fields: Mapping[str, Any], where: str) -> Preset:
     if not _names_in(preset.source_name, f"{where}: source_name") <= names:
         raise InvalidInput(f"{where}: source_name", f"may have only these in braces: {', '.join(sorted(names))}")
     try:
-        checked_url(preset.fields({each.name: each.example for each in preset.values})["url"])
+        feed_address(preset.fields({each.name: each.example for each in preset.values})["url"])
     except InvalidInput as error:
         raise InvalidInput(f"{where}: {error.field}", error.allowed) from None
+    except ValueError as error:
+        raise InvalidInput(f"{where}: url", str(error)) from None
     return preset
 
 

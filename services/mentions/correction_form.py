@@ -1,28 +1,20 @@
-"""Checks what people enter for a correction. An error names the field and what is allowed. Pure."""
+"""What people enter for a correction, and who signs it. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+from pydantic import Field, model_validator
 
 from models.correction import VERDICTS, Subject, Verdict
-from models.errors import InvalidInput
-from services.feeds.form import is_feed_id
-from services.tools.form import checked_name, require_visible
+from models.request import ArticleId, FeedId, SignedBody
+from services.tools.form import Name
 
-FIELDS = ("article", "source", "phrase", "verdict", "reason", "author")
-UNDO_FIELDS = ("reason", "author")
 STATES = ("active", "outdated", "undone")
-LONGEST_ARTICLE_ID = 2000
-"""Of an older id, which may have a URL."""
-LONGEST_AUTHOR = 100
-LONGEST_REASON = 1000
 
 _SUBJECTS: Mapping[str, Subject] = {"article": "MENTION", "source": "SOURCE", "phrase": "PHRASE"}
-_ONE_LINE = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
-_LINES = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,64 +35,51 @@ class NewCorrection:
     signed: Signed
 
 
+def _choice(name: str) -> dict[str, Any]:
+    """The schema of a correction of this subject: whether its verdict is needed, and which it may have."""
+    others: dict[str, Any] = {other: {"type": "null"} for other in _SUBJECTS if other != name}
+    verdicts: list[str | None] = [*VERDICTS[_SUBJECTS[name]]]
+    needed = [name, "verdict"] if len(verdicts) > 1 else [name]
+    verdict = {"enum": verdicts if len(verdicts) > 1 else [*verdicts, None]}
+    return {"required": needed, "properties": {name: {"type": "string"}, "verdict": verdict, **others}}
+
+
+class NewCorrectionBody(
+    SignedBody,
+    examples={"muted source": {"source": "python-insider", "author": "Ada", "reason": "never about it"}},
+    rules={"oneOf": [_choice(name) for name in _SUBJECTS]},
+):
+    """Exactly one of `article`, `source` and `phrase`."""
+
+    article: ArticleId | None = Field(default=None, description="The id of the article whose mention is corrected.")
+    source: FeedId | None = Field(default=None, description="The id of a feed whose articles are never about the tool.")
+    phrase: Name | None = Field(default=None, description="A phrase in which the name means something else.")
+    verdict: Verdict | None = Field(
+        default=None,
+        description="With `article`, required: `not_this_tool` removes the mention; `positive`, `negative` and "
+        "`neutral` are its sentiment; `right` confirms it. With `source`: `mute`. With `phrase`: `exclude`.",
+    )
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        given = [name for name in _SUBJECTS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"article: one of {', '.join(_SUBJECTS)} is needed, and no other of them")
+        allowed = VERDICTS[_SUBJECTS[given[0]]]
+        if self.verdict not in allowed and not (self.verdict is None and len(allowed) == 1):
+            raise ValueError(f"verdict: must be one of {', '.join(allowed)} with {given[0]}")
+        return self
+
+    def wanted(self) -> NewCorrection:
+        (name,) = (name for name in _SUBJECTS if getattr(self, name) is not None)
+        subject = _SUBJECTS[name]
+        return NewCorrection(subject, getattr(self, name), self.verdict or VERDICTS[subject][0], signed(self))
+
+
 def new_correction(fields: Mapping[str, Any]) -> NewCorrection:
     """Raises InvalidInput."""
-    given = [name for name in _SUBJECTS if fields.get(name) is not None]
-    if len(given) != 1:
-        raise InvalidInput("article", f"one of {', '.join(_SUBJECTS)} is needed, and no other of them")
-    (name,) = given
-    named = _CHECKS[name](fields[name])
-    return NewCorrection(_SUBJECTS[name], named, _verdict(name, fields.get("verdict")), signed(fields))
+    return NewCorrectionBody.checked(fields).wanted()
 
 
-def signed(fields: Mapping[str, Any]) -> Signed:
-    """Raises InvalidInput."""
-    author, reason = fields.get("author"), fields.get("reason")
-    author = author.strip() if isinstance(author, str) else ""
-    if not _ONE_LINE.fullmatch(author) or len(author) > LONGEST_AUTHOR:
-        raise InvalidInput("author", f"is needed: the name of the person, 1 to {LONGEST_AUTHOR} characters in one line")
-    require_visible(author, "author")
-    if reason is None:
-        return Signed(author)
-    reason = reason.strip() if isinstance(reason, str) else ""
-    if not _LINES.fullmatch(reason) or len(reason) > LONGEST_REASON:
-        raise InvalidInput("reason", f"text of 1 to {LONGEST_REASON:,} characters")
-    return Signed(author, reason)
-
-
-def signed_with_reason(fields: Mapping[str, Any]) -> tuple[str, str]:
-    """The author and the reason, which is needed. Raises InvalidInput."""
-    by = signed(fields)
-    if by.reason is None:
-        raise InvalidInput("reason", f"is needed: text of 1 to {LONGEST_REASON:,} characters")
-    return by.author, by.reason
-
-
-def _verdict(name: str, value: Any) -> Verdict:
-    """The one verdict on a source or a phrase need not be given."""
-    allowed = VERDICTS[_SUBJECTS[name]]
-    if value is None and len(allowed) == 1:
-        return allowed[0]
-    for each in allowed:
-        if each == value:
-            return each
-    raise InvalidInput("verdict", f"must be one of {', '.join(allowed)} with {name}")
-
-
-def _article(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_ARTICLE_ID:
-        raise InvalidInput("article", "must be the id of an article, such as dedup:1d56…")
-    return value.strip()
-
-
-def _source(value: Any) -> str:
-    if not is_feed_id(value):
-        raise InvalidInput("source", "must be the id of a feed")
-    return str(value)
-
-
-def _phrase(value: Any) -> str:
-    return checked_name(value, "phrase")
-
-
-_CHECKS: Mapping[str, Callable[[Any], str]] = {"article": _article, "source": _source, "phrase": _phrase}
+def signed(body: SignedBody) -> Signed:
+    return Signed(body.author, body.reason)

@@ -1,60 +1,52 @@
-"""Checks what people enter for a correction of articles or stories. An error names the field. Pure."""
+"""What people enter for a correction of articles or stories. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Annotated, Literal, get_args
 
-from models.errors import InvalidInput
+from pydantic import AfterValidator, Field
+
 from models.grouping_correction import MOST_ARTICLES, Kind
-from services.feeds.form import is_feed_id
-from services.mentions.correction_form import LONGEST_ARTICLE_ID
+from models.request import ArticleId, FeedId, SignedBody, each_once
+from models.story import STORY_ID
 
-SPLIT_FIELDS = ("source", "reason", "author")
-PAIR_FIELDS = ("article", "as", "reason", "author")
-STORY_SPLIT_FIELDS = ("articles", "reason", "author")
-STORIES_FIELDS = ("story", "reason", "author")
-
-LEVELS = ("near_duplicate", "story")
-JOINING: Mapping[str, Kind] = {"near_duplicate": "NEAR_DUPLICATES", "story": "ONE_STORY"}
-SEPARATING: Mapping[str, Kind] = {"near_duplicate": "NOT_NEAR_DUPLICATES", "story": "NOT_ONE_STORY"}
+Level = Literal["near_duplicate", "story"]
+JOINING: Mapping[Level, Kind] = {"near_duplicate": "NEAR_DUPLICATES", "story": "ONE_STORY"}
+SEPARATING: Mapping[Level, Kind] = {"near_duplicate": "NOT_NEAR_DUPLICATES", "story": "NOT_ONE_STORY"}
+_OTHER_ARTICLE = "dedup:1b4e28ba2fa1421e8f1a0b8e9c1f2d3a"
 
 assert {*JOINING.values(), *SEPARATING.values()} < set(get_args(Kind))
 
 
-def source(fields: Mapping[str, Any]) -> str:
-    value = fields.get("source")
-    if not is_feed_id(value):
-        raise InvalidInput("source", "is needed: a source of the article, by its id")
-    return str(value)
+class ArticleSplit(
+    SignedBody, examples={"a source": {"source": "python-insider", "author": "Ada", "reason": "another release"}}
+):
+    source: FeedId = Field(description="The source that becomes an article of its own.")
 
 
-def article(fields: Mapping[str, Any]) -> str:
-    return _article(fields.get("article"), "article")
+class ArticlePair(SignedBody, examples={"a story": {"article": _OTHER_ARTICLE, "as": "story", "author": "Ada"}}):
+    article: ArticleId = Field(description="The id of an article.")
+    level: Level = Field(
+        default="near_duplicate",
+        alias="as",
+        description="`near_duplicate` (if absent): they repeat each other in almost the same words. `story`: they are "
+        "of one story.",
+    )
 
 
-def level(fields: Mapping[str, Any]) -> str:
-    value = fields.get("as", LEVELS[0])
-    if value not in LEVELS:
-        raise InvalidInput("as", f"must be one of {', '.join(LEVELS)}")
-    return str(value)
+class StorySplit(
+    SignedBody, examples={"an article": {"articles": [_OTHER_ARTICLE], "author": "Ada", "reason": "another event"}}
+):
+    articles: Annotated[
+        tuple[ArticleId, ...], Field(min_length=1, max_length=MOST_ARTICLES), AfterValidator(each_once)
+    ] = Field(description="The articles that leave the story together.")
 
 
-def articles(fields: Mapping[str, Any]) -> list[str]:
-    value = fields.get("articles")
-    if not isinstance(value, list) or not 1 <= len(value) <= MOST_ARTICLES:
-        raise InvalidInput("articles", f"is needed: a list of 1 to {MOST_ARTICLES} articles of the story, by their ids")
-    return list(dict.fromkeys(_article(each, "articles") for each in value))
-
-
-def story(fields: Mapping[str, Any]) -> str:
-    value = fields.get("story")
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidInput("story", "is needed: the id of the other story")
-    return value.strip()
-
-
-def _article(value: Any, field: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_ARTICLE_ID:
-        raise InvalidInput(field, "must be the id of an article, such as dedup:1d56…")
-    return value.strip()
+class StoryPair(
+    SignedBody,
+    examples={"another story": {"story": "story:20260222:7c9e6679f4f84a2b8d7e5f3a1b2c3d4e", "author": "Ada"}},
+):
+    story: ArticleId = Field(
+        description="The id of the other story.", json_schema_extra={"pattern": STORY_ID, "maxLength": 47}
+    )

@@ -6,32 +6,24 @@ Whether a name is free is decided when it is claimed (names.py).
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypedDict, cast
+from typing import Annotated, Any, Literal, Self, TypedDict, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from models.errors import InvalidInput
+from models.request import Author, FeedId, Reason, Request, each_once, visible
+from models.resources.tools import ToolResource
 from models.states import ToolStatus
 from models.tool import NameRule, Tool, normalize_name
-from services.feeds.form import is_feed_id
+from models.values import Flag
 
-FIELDS = ("name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules")
-CHANGEABLE = (*FIELDS, "status")
-RULE_FIELDS = ("case_sensitive", "context")
-STATUSES = ("ACTIVE", "DEPRECATED")
-
+STORED_AS: Mapping[str, str] = {"name": "primary_name"}
 LONGEST_NAME = 120
 MOST_NAMES = 100
+TICKER = r"^[A-Z0-9][A-Z0-9.\-]{0,14}$"
 
-_TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-"""Characters that show nothing, besides those of Unicode's category Cf."""
-_JOINED = re.compile("(?<=[\u0600-\u0dff])[\u200c\u200d](?=[\u0600-\u0dff])")
-"""A joiner between two letters of the Arabic or an Indian script, where it shows."""
-_TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}")
 DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules", "status")
 """The fields that detection depends on."""
 
@@ -49,19 +41,105 @@ class ToolFields(TypedDict, total=False):
     status: ToolStatus
 
 
+def _searchable(name: str) -> str:
+    if not normalize_name(name):
+        raise ValueError("must have a character that shows")
+    return visible(name)
+
+
+def _ticker(text: str) -> str:
+    ticker = text.strip().lstrip("$").upper()
+    if not re.search(TICKER, ticker):
+        raise ValueError("must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots or hyphens")
+    return ticker
+
+
+Name = Annotated[
+    str,
+    BeforeValidator(lambda value: " ".join(value.split()) if isinstance(value, str) else value),
+    StringConstraints(min_length=1, max_length=LONGEST_NAME),
+    AfterValidator(_searchable),
+    Field(json_schema_extra={"format": "visible-text"}),
+]
+"""A name or a phrase, with single blanks between its words."""
+Names = Annotated[tuple[Name, ...], Field(max_length=MOST_NAMES), AfterValidator(each_once)]
+Ticker = Annotated[str, AfterValidator(_ticker), Field(json_schema_extra={"pattern": TICKER})]
+Tickers = Annotated[tuple[Ticker, ...], Field(max_length=MOST_NAMES), AfterValidator(each_once)]
+ToolText = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), Field(json_schema_extra={"pattern": "\\S"})
+]
+Sources = Annotated[tuple[FeedId, ...], Field(max_length=MOST_NAMES), AfterValidator(each_once)]
+
+
+class NewNameRule(Request):
+    """When a name counts."""
+
+    case_sensitive: Flag = Field(default=False, description="Whether the name counts only in this case.")
+    context: Names = Field(default=(), description="The name counts only near one of these words.")
+
+
+_ABOUT_NAME = "A name belongs to one tool; case and spacing are ignored, punctuation is not (C, C#, C++)."
+Rules = Annotated[dict[Name, NewNameRule], Field(max_length=MOST_NAMES)]
+
+
+class NewTool(
+    Request,
+    examples={"a tool": {"name": "Visual Studio Code", "aliases": ["VS Code"], "tickers": ["MSFT"]}},
+    null_is_absent=True,
+):
+    """A tool to add."""
+
+    name: Name = Field(description=_ABOUT_NAME)
+    aliases: Names = Field(default=(), description="Other names. A change replaces the list as a whole.")
+    tickers: Tickers = Field(
+        default=(),
+        description="Found as $MSFT, as NASDAQ: MSFT, or among the tags and tickers of the source. They are requested "
+        "from news APIs.",
+    )
+    keywords: Names = Field(default=(), description="Words that mean the tool too; several tools may share a keyword.")
+    excluded: Names = Field(
+        default=(),
+        description="Phrases that rule the tool out. In a phrase with a name of the tool, the name does not count; any "
+        "other phrase rules the tool out of every article that contains it.",
+    )
+    muted_sources: Sources = Field(
+        default=(),
+        description="Ids of feeds. An article that only these sources published does not mention the tool.",
+    )
+    name_rules: Rules = Field(
+        default={},
+        description="Rules by name: the name counts only in this case, and only near one of these words. A rule is for "
+        "the name or an alias as it is written.",
+    )
+
+    def stored(self) -> ToolFields:
+        """The fields that are given, by their stored names."""
+        given = {STORED_AS.get(name, name): value for name, value in self.given().items()}
+        if "name_rules" in given:
+            given["name_rules"] = {name: NameRule(**dict(rule)) for name, rule in self.name_rules.items()}
+        return cast("ToolFields", given)
+
+
+class ToolChange(NewTool, examples={"an alias": {"aliases": ["CPython"]}}, changes=ToolResource):
+    """The fields to change; or what `GET` returned, with changes."""
+
+    name: Name = Field(default="", description=_ABOUT_NAME)
+    status: Literal["ACTIVE", "DEPRECATED"] = Field(
+        default="ACTIVE",
+        description="`DEPRECATED`: the tool is not searched for any more, and keeps its mentions.",
+    )
+
+
 def new_tool(fields: Mapping[str, Any]) -> ToolFields:
     """The fields of a tool to add: at least its `primary_name`. Raises InvalidInput."""
-    given = {name: value for name, value in fields.items() if value is not None}
-    if "name" not in given:
-        raise InvalidInput("name", "is needed")
-    wanted = _checked(given, FIELDS)
+    wanted = NewTool.checked(fields).stored()
     _check_together((wanted["primary_name"], *wanted.get("aliases", ())), wanted.get("name_rules", {}))
     return wanted
 
 
 def tool_change(fields: Mapping[str, Any]) -> ToolFields:
     """The fields to change. Raises InvalidInput."""
-    return _checked(fields, CHANGEABLE)
+    return ToolChange.checked(fields).stored()
 
 
 def changed_tool(tool: Tool, change: ToolFields, now: datetime) -> Tool:
@@ -90,24 +168,6 @@ def detects_alike(before: Tool, after: Tool) -> bool:
     return all(getattr(before, name) == getattr(after, name) for name in DETECTED_BY)
 
 
-def checked_name(value: Any, field: str = "name") -> str:
-    name = " ".join(value.split()) if isinstance(value, str) else ""
-    if not _TEXT.fullmatch(name) or len(name) > LONGEST_NAME or not normalize_name(name):
-        raise InvalidInput(field, f"must be text of 1 to {LONGEST_NAME} characters")
-    require_visible(name, field)
-    if unicodedata.category(name[0]).startswith("M"):
-        raise InvalidInput(field, "must not begin with a combining mark, which belongs to a letter before it")
-    return name
-
-
-def require_visible(name: str, field: str) -> None:
-    """Raises InvalidInput for a character that shows nothing or changes the direction of the text: with it, one name
-    could look like another."""
-    for each in _JOINED.sub("", name):
-        if unicodedata.category(each) == "Cf" or _BLANK.match(each):
-            raise InvalidInput(field, f"must not contain invisible characters such as U+{ord(each):04X}")
-
-
 def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None:
     seen: set[str] = set()
     for name in names:
@@ -119,72 +179,24 @@ def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None
             raise InvalidInput("name_rules", f"must be for the name or an alias as written; {name!r} is neither")
 
 
-def _names(field: str) -> Callable[[Any], tuple[str, ...]]:
-    return lambda value: tuple(dict.fromkeys(checked_name(each, field) for each in _list(field, value)))
+class ToolMergeRequest(
+    Request,
+    examples={"merge": {"into": "Python", "author": "Ada", "reason": "one product"}},
+    rules={
+        "anyOf": [
+            {"required": ["author"], "properties": {"author": {"type": "string"}}},
+            {"properties": {"author": {"type": "null"}, "reason": {"type": "null"}}},
+        ]
+    },
+):
+    """`reason` needs `author`."""
 
+    into: ToolText = Field(description="The id, name or alias of the tool into which this one is merged.")
+    author: Author | None = Field(default=None, description="The name of the person who says so.")
+    reason: Reason | None = Field(default=None, description="Why.")
 
-def _tickers(value: Any) -> tuple[str, ...]:
-    tickers = [each.strip().lstrip("$").upper() if isinstance(each, str) else "" for each in _list("tickers", value)]
-    if not all(_TICKER.fullmatch(each) for each in tickers):
-        raise InvalidInput(
-            "tickers", "must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots or hyphens"
-        )
-    return tuple(dict.fromkeys(tickers))
-
-
-def _sources(value: Any) -> tuple[str, ...]:
-    sources = [each if isinstance(each, str) else "" for each in _list("muted_sources", value)]
-    if not all(map(is_feed_id, sources)):
-        raise InvalidInput("muted_sources", "must be ids of feeds")
-    return tuple(dict.fromkeys(sources))
-
-
-def _list(field: str, value: Any) -> Sequence[Any]:
-    if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
-        raise InvalidInput(field, f"must be a list of at most {MOST_NAMES}")
-    return value
-
-
-def _rules(value: Any) -> dict[str, NameRule]:
-    if not isinstance(value, Mapping) or len(value) > MOST_NAMES:
-        raise InvalidInput("name_rules", "must be an object: a rule for each name")
-    return {checked_name(name, "name_rules"): _rule(rule) for name, rule in value.items()}
-
-
-def _rule(value: Any) -> NameRule:
-    if isinstance(value, NameRule):
-        return value
-    allowed = 'must be such as {"case_sensitive": true, "context": ["language", "compiler"]}'
-    if not isinstance(value, Mapping) or not value.keys() <= set(RULE_FIELDS):
-        raise InvalidInput("name_rules", allowed)
-    case_sensitive, context = value.get("case_sensitive", False), value.get("context", ())
-    if not isinstance(case_sensitive, bool):
-        raise InvalidInput("name_rules", allowed)
-    return NameRule(case_sensitive=case_sensitive, context=_names("name_rules")(context))
-
-
-def _status(value: Any) -> str:
-    if value not in STATUSES:
-        raise InvalidInput("status", f"must be one of {', '.join(STATUSES)}; to merge a tool, POST to its merge")
-    return str(value)
-
-
-_CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "name": checked_name,
-    "aliases": _names("aliases"),
-    "tickers": _tickers,
-    "keywords": _names("keywords"),
-    "excluded": _names("excluded"),
-    "muted_sources": _sources,
-    "name_rules": _rules,
-    "status": _status,
-}
-
-
-def _checked(fields: Mapping[str, Any], known: tuple[str, ...]) -> ToolFields:
-    checked: dict[str, Any] = {}
-    for name, value in fields.items():
-        if name not in known:
-            raise InvalidInput(str(name), f"no such field; there are {', '.join(known)}")
-        checked["primary_name" if name == "name" else name] = _CHECKS[name](value)
-    return cast("ToolFields", checked)
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        if self.reason is not None and self.author is None:
+            raise ValueError("author: is needed: the name of the person")
+        return self

@@ -12,7 +12,7 @@ from models.errors import Conflict, InvalidInput
 from models.tool import normalize_name
 from services.parse.yaml_lists import Entry, read_entries
 from services.tools.catalog import Catalog
-from services.tools.form import FIELDS, new_tool, tool_change
+from services.tools.form import NewTool, new_tool, tool_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
     Raises InvalidInput if the document is not such a list.
     """
     report = ListReport()
-    for entry in read_entries(document, "tools", f"name, and maybe {', '.join(FIELDS[1:])}, status"):
+    for entry in read_entries(document, "tools", f"name, and maybe {', '.join([*NewTool.model_fields][1:])}, status"):
         try:
             await _apply(catalog, entry, report)
         except (InvalidInput, Conflict) as error:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from models.errors import InvalidInput
 from models.tool import NameRule, Tool, normalize_name
 from services.tools.detector import Detector
-from services.tools.form import checked_name
+from services.tools.form import new_tool
 from services.tools.matching import normalize, tokens
 from tests.documents import NOW
 
@@ -26,7 +26,7 @@ def tools(names: list[str]) -> list[Tool]:
     found: dict[str, Tool] = {}
     for given_name in names:
         with contextlib.suppress(InvalidInput):
-            name = checked_name(given_name)
+            name = new_tool({"name": given_name})["primary_name"]
             plain = normalize_name(name)
             rules = {name: NameRule()}
             tool_id = str(uuid5(NAMESPACE_DNS, plain))

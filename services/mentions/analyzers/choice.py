@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, model_validator
 
 from models.errors import InvalidInput
+from models.request import Request
+from models.values import Flag
 
 if TYPE_CHECKING:
     from services.mentions.analyzers.port import Analyzer
@@ -48,18 +52,37 @@ class Analyzers:
             await analyzer.close()
 
 
-def compared_with(body: Mapping[str, Any], analyzers: Analyzers) -> str | None:
-    """The name of the analyzer to compare with, by the body of a request; None if the new scores are to be applied.
-    Raises InvalidInput."""
-    apply, name = body.get("apply", True), body.get("analyzer")
-    if not isinstance(apply, bool):
-        raise InvalidInput("apply", "must be true or false")
-    if name is not None and not isinstance(name, str):
-        raise InvalidInput("analyzer", "must be the name of an analyzer")
-    if apply:
-        if name is not None:
-            raise InvalidInput("analyzer", "needs apply: false; only the scores of the present analyzer are stored")
-        return None
-    name = analyzers.present_name if name is None else name
-    analyzers.get(name)
-    return name
+class Reanalysis(
+    Request,
+    examples={"apply": {}, "compare": {"apply": False, "analyzer": "embedded"}},
+    rules={
+        "anyOf": [
+            {"required": ["apply"], "properties": {"apply": {"const": False}}},
+            {"properties": {"analyzer": {"type": "null"}}},
+        ]
+    },
+):
+    """Scores all mentions of the tool again, or compares only."""
+
+    apply: Flag = Field(
+        default=True, description="True if absent: the new scores are stored. False: they are only compared."
+    )
+    analyzer: Annotated[str, Field(json_schema_extra={"format": "analyzer"})] | None = Field(
+        default=None,
+        description="With `apply: false`: `embedded`, the shipped table; `azure-language`, which sends every passage "
+        "to that service; or `candidate`, the table in `SENTIMENT_CANDIDATE_FILE`. The present analyzer if absent.",
+    )
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        if self.apply and self.analyzer is not None:
+            raise ValueError("analyzer: needs apply: false; only the scores of the present analyzer are stored")
+        return self
+
+    def compared_with(self, analyzers: Analyzers) -> str | None:
+        """The name of the analyzer to compare with; None if the new scores are to be applied. Raises InvalidInput."""
+        if self.apply:
+            return None
+        name = analyzers.present_name if self.analyzer is None else self.analyzer
+        analyzers.get(name)
+        return name

@@ -102,7 +102,7 @@ async def test_a_phrase_or_a_source_is_excluded_by_a_run_and_comes_back_by_anoth
     [
         ({"verdict": "right"}, 400, "article: one of article, source, phrase"),
         ({"article": "{article}", "verdict": "wrong"}, 400, "verdict: must be one of right, not_this_tool"),
-        ({"article": "{article}", "verdict": "right", "author": ""}, 400, "author: is needed"),
+        ({"article": "{article}", "verdict": "right", "author": ""}, 400, "author: must be text of 1 to 100"),
         ({"article": "{article}", "verdict": "right", "who": "me"}, 400, "who: no such field"),
         ({"article": "dedup:0", "verdict": "right"}, 404, "article: there is none"),
         ({"source": "nowhere"}, 404, "feed: there is none"),

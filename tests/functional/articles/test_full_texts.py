@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.document import DocumentProduct
-from services.articles.full_texts import SHORT_TEXT
+from models.feed import SHORT_TEXT
 from services.documents.discovery import AcquireMessage
 from services.topology import ACQUIRE_DOCUMENTS
 from tests.functional.articles.world import World, item

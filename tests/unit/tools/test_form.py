@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.tool import NameRule
-from services.tools.form import changed_tool, checked_name, detects_alike, new_tool, tool_change, without_name
+from services.tools.form import changed_tool, detects_alike, new_tool, tool_change, without_name
 from tests.documents import NOW, TOOL_ID, tool
 
 
@@ -78,13 +78,13 @@ def test_a_name_with_an_invisible_character_is_refused_as_it_could_look_like_ano
     ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0915\u094d\u200d\u0937", "caf\u00e9", "C#", "\u6771\u4eac"],
 )
 def test_a_name_may_have_joiners_where_they_show_and_letters_of_any_script(name: str) -> None:
-    assert checked_name(name) == name
+    assert new_tool({"name": name})["primary_name"] == name
 
 
 @pytest.mark.parametrize("name", ["\u200c\u0645\u06cc", "a\u200c\u0645", "\u0645\u200c"])
 def test_a_joiner_is_refused_where_it_shows_nothing(name: str) -> None:
     with pytest.raises(InvalidInput, match="invisible"):
-        checked_name(name)
+        new_tool({"name": name})["primary_name"]
 
 
 def test_names_are_trimmed_and_tickers_written_as_exchanges_do() -> None:
@@ -117,7 +117,7 @@ def test_an_error_says_what_is_allowed() -> None:
         ({"name": "x" * 121}, "1 to 120 characters"),
         ({"name": "A", "aliases": 7}, "a list of at most 100"),
         ({"name": "A", "tickers": ["?"]}, "AAPL or BRK.B"),
-        ({"name": "A", "name_rules": {"A": 7}}, 'name_rules: must be such as {"case_sensitive'),
+        ({"name": "A", "name_rules": {"A": 7}}, "name_rules: must be an object"),
         ({"name": "A", "aliases": ["a"]}, "'a' is there twice"),
         ({"name": "A", "x": 1}, "name, aliases, tickers, keywords, excluded, muted_sources, name_rules"),
     ):
@@ -152,7 +152,8 @@ def test_a_null_field_of_a_new_tool_is_absent() -> None:
 
 def test_a_change_is_by_stored_names_and_checked() -> None:
     rule = NameRule(context=("x",))
-    assert tool_change({"name": " A ", "name_rules": {"A": rule}}) == {"primary_name": "A", "name_rules": {"A": rule}}
+    given = {"name": " A ", "name_rules": {"A": {"context": ["x"]}}}
+    assert tool_change(given) == {"primary_name": "A", "name_rules": {"A": rule}}
     for change in ({"name": ""}, {"aliases": None}, {"colour": 1}):
         with pytest.raises(InvalidInput):
             tool_change(change)
@@ -197,4 +198,4 @@ def test_a_tool_that_loses_a_name_keeps_the_others() -> None:
 
 
 def test_spaces_within_a_name_become_one() -> None:
-    assert checked_name(" a \t b ") == "a b"
+    assert new_tool({"name": " a \t b "})["primary_name"] == "a b"

@@ -19,19 +19,20 @@ from models.errors import (
     Unavailable,
     WrongSettings,
 )
+from models.request import MOST_REDRIVEN
 from triggers.http_codec import (
     JSON,
     MAX_BODY_BYTES,
     MAX_URL_CHARACTERS,
     OPML,
     accepted,
-    json_body,
+    json_object,
     json_response,
     uploaded,
     with_problem_responses,
     wrong_media_type,
 )
-from triggers.http_operations import MOST_REDRIVEN, SAMPLES
+from triggers.http_operations import SAMPLES
 
 
 def request(body: bytes = b"", headers: dict[str, str] | None = None, **params: str) -> func.HttpRequest:
@@ -125,19 +126,18 @@ async def test_a_request_that_is_too_large_never_reaches_a_handler(too_large: fu
         (b'"text"', "body"),
         (b"\xff\xfe", "body"),
         (b"[" * 100_000, "body"),
-        (b'{"b": 1}', "b"),
         (rb'{"\ud800": 1}', "body"),
         (rb'{"a": ["half a surrogate pair is no text: \udfff"]}', "body"),
     ],
 )
-def test_a_body_that_is_no_object_of_known_fields_is_refused_by_name(body: bytes, field: str) -> None:
+def test_a_body_that_is_no_object_is_refused_by_name(body: bytes, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        json_body(request(body), ["a"])
+        json_object(request(body))
     assert caught.value.field == field
 
 
 def test_an_empty_body_is_an_empty_object() -> None:
-    assert json_body(request(b" \n"), ["a"]) == {}
+    assert json_object(request(b" \n")) == {}
 
 
 def test_the_limits_of_requests() -> None:

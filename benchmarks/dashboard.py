@@ -152,7 +152,7 @@ async def fill(data: Path, tools: int, articles: int, feeds: int) -> None:
                 await app.store.write_many(name, rows[start : start + WRITTEN_AT_ONCE])
         for number in range(feeds):
             about = {"url": f"http://127.0.0.1:9/{number}.xml", "source_name": f"Source {number}", "enabled": False}
-            await app.feeds.add(new_feed(about, now))
+            await app.feeds.registry.add(new_feed(about, now))
         await mark_dirty_by_tool(app.store, moments, now)
         for message in (await app.figures.refresh.begin()).messages:
             await app.figures.refresh.work(RefreshMessage.from_message(message))

@@ -142,7 +142,7 @@ async def _ingest(url: str, kind: str, feeds: int, folder: str, queues: str) -> 
             feed_id=name, source_name=name, feed_url=address, created_at=now, updated_at=now, next_fetch_time=now
         )
         await services.store.create("feeds", made.to_document())
-    claims, ingestion = services.claims, services.ingestion  # loads their modules
+    claims, ingestion = services.feeds.claims, services.fetching.ingestion  # loads their modules
     before, started, cpu = memory_mb("VmRSS"), time.perf_counter(), time.process_time()
     batches = await claims.claim_every(utc_now())
     await asyncio.gather(*(ingestion.ingest(batch) for batch in batches))

@@ -132,7 +132,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     answers=[no_content_after("The article, its mentions and its figures are gone.")],
 )
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    await services.article_changes.delete(req.route_params["article_id"])
+    await services.workflows.article_changes.delete(req.route_params["article_id"])
     return no_content()
 
 
@@ -145,7 +145,7 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     answers=[ok(shapes.DOCUMENT)],
 )
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    found = await services.documents.documents.get(req.route_params["article_id"])
+    found = await services.fetching.documents.documents.get(req.route_params["article_id"])
     return json_response(found.resource(VIEW.of(req)).shown())
 
 
@@ -161,7 +161,7 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
 )
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     sent(req, Nothing)
-    document = await services.documents.documents.acquire(req.route_params["article_id"])
+    document = await services.fetching.documents.documents.acquire(req.route_params["article_id"])
     return json_response(DocumentResource.of(document, VIEW.of(req)).shown(), 202)
 
 
@@ -195,7 +195,7 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     """One page of a layer as NDJSON or CSV."""
     layer, form = EXPORT_LAYER.of(req), FORM.of(req)
     limit, cursor = EXPORT_LIMIT.of(req), EXPORT_CURSOR.of(req)
-    page = await services.export.page(layer, limit, cursor)
+    page = await services.operations.export.page(layer, limit, cursor)
     headers = {"X-Resume-Cursor": page.resume}
     if page.next is not None:
         headers["X-Next-Cursor"] = page.next
@@ -234,7 +234,7 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
     is_management=True,
 )
 async def preview_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response(await services.quarantine_preview.of(req.route_params["quarantine_id"]))
+    return json_response(await services.workflows.quarantine_preview.of(req.route_params["quarantine_id"]))
 
 
 @endpoint(
@@ -256,6 +256,6 @@ async def review_quarantine(services: Container, req: func.HttpRequest) -> func.
     if reviewed.batch is not None:
         await services.queues.send(INGEST_FEEDS, [reviewed.batch.to_message()])
     if reviewed.item.kind == "DOCUMENT" and reviewed.item.released_at is None:
-        await services.documents.overdue.follow(reviewed.item)
+        await services.fetching.documents.overdue.follow(reviewed.item)
     run_id = reviewed.batch.run_id if reviewed.batch else None
     return json_response(QuarantineResource.of(reviewed.item, VIEW.of(req)).with_added(run_id=run_id).shown())

@@ -40,10 +40,10 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     state = STATE.of(req)
     (limit, cursor), view = page_of(req), VIEW.of(req)
     tool = await services.tools.get(req.route_params["tool"])
-    page = await services.corrections.page(tool, state, limit, cursor)
+    page = await services.mentions.corrections.page(tool, state, limit, cursor)
     precision = {}
     if cursor is None:
-        of_all = await services.corrections.reviews_of_all()
+        of_all = await services.mentions.corrections.reviews_of_all()
         precision = {
             "precision": Precision.of(tool.reviews).shown(),
             "precision_of_all_tools": Precision.of(of_all).shown(),
@@ -70,7 +70,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
 )
 async def make_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     wanted = sent(req, NewCorrectionBody).wanted()
-    made = await services.correction_changes.make(req.route_params["tool"], wanted)
+    made = await services.workflows.correction_changes.make(req.route_params["tool"], wanted)
     return await _response(services, req, *made, status=201)
 
 
@@ -86,8 +86,8 @@ async def make_correction(services: Container, req: func.HttpRequest) -> func.Ht
 )
 async def get_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
-    correction = await services.corrections.get(tool.tool_id, req.route_params["correction_id"])
-    (shown,) = await services.corrections.shown(tool, [correction])
+    correction = await services.mentions.corrections.get(tool.tool_id, req.route_params["correction_id"])
+    (shown,) = await services.mentions.corrections.shown(tool, [correction])
     return json_response(shown.resource(VIEW.of(req)).shown())
 
 
@@ -108,7 +108,9 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
 )
 async def undo_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = signed(sent(req, SignedBody))
-    undone = await services.correction_changes.undo(req.route_params["tool"], req.route_params["correction_id"], by)
+    undone = await services.workflows.correction_changes.undo(
+        req.route_params["tool"], req.route_params["correction_id"], by
+    )
     return await _response(services, req, *undone, status=200)
 
 
@@ -137,14 +139,14 @@ async def undo_correction(services: Container, req: func.HttpRequest) -> func.Ht
 )
 async def export_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """One page of labelled data as NDJSON."""
-    return lines_response(await services.corrections.labels(LABELS_LIMIT.of(req), CURSOR.of(req)))
+    return lines_response(await services.mentions.corrections.labels(LABELS_LIMIT.of(req), CURSOR.of(req)))
 
 
 async def _response(
     services: Container, req: func.HttpRequest, tool: Tool, correction: Correction, run: JobRun | None, *, status: int
 ) -> func.HttpResponse:
     """With a run, articles are searched as after a change of the tool's names."""
-    (shown,) = await services.corrections.shown(tool, [correction])
+    (shown,) = await services.mentions.corrections.shown(tool, [correction])
     resource = shown.resource(VIEW.of(req))
     if run is None:
         return json_response(resource.shown(), status, {"Location": resource.links["self"]} if status == 201 else {})

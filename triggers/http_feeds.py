@@ -102,7 +102,7 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     if (enabled := ENABLED.of(req)) is not None:
         given["enabled"] = enabled
     sorting = Sorting(SORT.of(req), REVERSE.of(req))
-    page, view = await services.feeds.page(*page_of(req), feed_filter(given), sorting), VIEW.of(req)
+    page, view = await services.feeds.registry.page(*page_of(req), feed_filter(given), sorting), VIEW.of(req)
     return resources_response(page, lambda feed: FeedResource.of(feed, view))
 
 
@@ -124,8 +124,8 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     problems={409: "Another feed has this id."},
 )
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    fields = services.presets.resolved(json_object(req))
-    added = await services.feeds.add(new_feed(fields, services.clock()))
+    fields = services.feeds.presets.resolved(json_object(req))
+    added = await services.feeds.registry.add(new_feed(fields, services.clock()))
     feed = FeedResource.of(added.feed, VIEW.of(req))
     return json_response(feed.shown(), 201 if added.is_new else 200, {"Location": feed.links["self"]})
 
@@ -141,7 +141,7 @@ async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     answers=[ok(FeedPreview, "What was found.")],
 )
 async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response((await services.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
+    return json_response((await services.fetching.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
 
 
 @endpoint(
@@ -153,7 +153,7 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
     answers=[ok(a_list("Presets", shapes.PRESET))],
 )
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return list_response([dataclasses.asdict(each) for each in services.presets.every], None)
+    return list_response([dataclasses.asdict(each) for each in services.feeds.presets.every], None)
 
 
 # The host tries functions in the order of their names: this one before get_feed, whose route matches too.
@@ -168,7 +168,7 @@ async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpR
     ],
 )
 async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    feeds = [feed for feed in await services.feeds.every() if feed.kind == "feed"]
+    feeds = [feed for feed in await services.feeds.registry.every() if feed.kind == "feed"]
     attachment = {"Content-Disposition": 'attachment; filename="feeds.opml"'}
     return text_response(write_opml(feeds, services.clock()), "text/x-opml", attachment)
 
@@ -183,7 +183,7 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
     answers=[ok(shapes.FEED_IMPORT)],
 )
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    report = await import_opml(services.feeds, uploaded(req), services.clock())
+    report = await import_opml(services.feeds.registry, uploaded(req), services.clock())
     return json_response(
         {
             "added": [_named(each) for each in report.added],
@@ -209,7 +209,7 @@ def _named(feed: Feed) -> dict[str, str]:
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, BulkActionBody)
     wanted = body.wanted()
-    report = await services.bulk_actions.run(wanted, body.limit or MOST_FEEDS, body.cursor)
+    report = await services.feeds.bulk_actions.run(wanted, body.limit or MOST_FEEDS, body.cursor)
     await services.run_starts.send_each(INGEST_FEEDS, [(each.run_id, each.to_message()) for each in report.messages])
     items = [dataclasses.asdict(each) for each in report.results]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
@@ -217,7 +217,7 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
 
 @endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, summary="Get a feed", answers=[ok(shapes.FEED)])
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return _feed_response(req, await services.feeds.get(req.route_params["feed_id"]))
+    return _feed_response(req, await services.feeds.registry.get(req.route_params["feed_id"]))
 
 
 @endpoint(
@@ -235,8 +235,8 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     feed_id, asked = req.route_params["feed_id"], sent_change(req, FeedChange)
     fields = asked.fields
     if asked.is_resource:
-        fields = asked.differing_from(FeedResource.of(await services.feeds.get(feed_id)))
-    feed, run = await services.feed_changes.change(feed_id, feed_change(fields))
+        fields = asked.differing_from(FeedResource.of(await services.feeds.registry.get(feed_id)))
+    feed, run = await services.workflows.feed_changes.change(feed_id, feed_change(fields))
     if run is None:
         return _feed_response(req, feed)
     await services.run_starts.start_after_change(run)
@@ -252,7 +252,7 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     problems={409: "The feed is that of a news API: disable it instead."},
 )
 async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    await services.feeds.remove(req.route_params["feed_id"])
+    await services.feeds.registry.remove(req.route_params["feed_id"])
     return no_content()
 
 
@@ -269,7 +269,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     answers=[ok(a_list("Attempts", shapes.ATTEMPT))],
 )
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    feed = await services.feeds.get(req.route_params["feed_id"])
+    feed = await services.feeds.registry.get(req.route_params["feed_id"])
     by = attempt_filter(given_of(req, ATTEMPT_FILTERS))
     page, view = await services.runs.history(feed.feed_id, *page_of(req), by), VIEW.of(req)
     return resources_response(page, lambda attempt: AttemptResource.of(attempt, view))
@@ -286,8 +286,8 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
 )
 async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     sent(req, Nothing)
-    feed = await services.feeds.get(req.route_params["feed_id"])
-    batch = await services.claims.claim(feed.feed_id, services.clock())
+    feed = await services.feeds.registry.get(req.route_params["feed_id"])
+    batch = await services.feeds.claims.claim(feed.feed_id, services.clock())
     # No feeds: another run has claimed the feed already, and its message was sent.
     if batch.feeds:
         await services.run_starts.send(batch.run_id, INGEST_FEEDS, [batch.to_message()])

@@ -38,7 +38,9 @@ TAG = "Grouping"
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, ArticleSplit)
     source, by = body.source, signed(body)
-    return _made(req, await services.grouping_changes.split_article(req.route_params["article_id"], source, by))
+    return _made(
+        req, await services.workflows.grouping_changes.split_article(req.route_params["article_id"], source, by)
+    )
 
 
 @endpoint(
@@ -55,7 +57,7 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
 async def join_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, ArticlePair)
     kind, other, by = JOINING[body.level], body.article, signed(body)
-    return _made(req, await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
+    return _made(req, await services.workflows.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
 @endpoint(
@@ -72,7 +74,7 @@ async def join_articles(services: Container, req: func.HttpRequest) -> func.Http
 async def keep_articles_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, ArticlePair)
     kind, other, by = SEPARATING[body.level], body.article, signed(body)
-    return _made(req, await services.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
+    return _made(req, await services.workflows.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
 
 
 @endpoint(
@@ -89,7 +91,7 @@ async def keep_articles_apart(services: Container, req: func.HttpRequest) -> fun
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, StorySplit)
     leaving, by = body.articles, signed(body)
-    return _made(req, await services.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
+    return _made(req, await services.workflows.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
 @endpoint(
@@ -106,7 +108,7 @@ async def split_story(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, StoryPair)
     other, by = body.story, signed(body)
-    changes = services.grouping_changes
+    changes = services.workflows.grouping_changes
     return _made(req, await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
 
 
@@ -124,7 +126,7 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, StoryPair)
     other, by = body.story, signed(body)
-    changes = services.grouping_changes
+    changes = services.workflows.grouping_changes
     return _made(req, await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
 
 
@@ -142,7 +144,7 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     is_management=True,
 )
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    page, view = await services.grouping_corrections.page(STATE.of(req), *page_of(req)), VIEW.of(req)
+    page, view = await services.stories.corrections.page(STATE.of(req), *page_of(req)), VIEW.of(req)
     return resources_response(page, lambda each: GroupingCorrectionResource.of(each, view))
 
 
@@ -157,7 +159,7 @@ async def list_grouping_corrections(services: Container, req: func.HttpRequest) 
     is_management=True,
 )
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    found = await services.grouping_corrections.get(req.route_params["correction_id"])
+    found = await services.stories.corrections.get(req.route_params["correction_id"])
     return json_response(GroupingCorrectionResource.of(found, VIEW.of(req)).shown())
 
 
@@ -175,7 +177,7 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = signed(sent(req, SignedBody))
-    undone = await services.grouping_changes.undo(req.route_params["correction_id"], by)
+    undone = await services.workflows.grouping_changes.undo(req.route_params["correction_id"], by)
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 
 
@@ -189,7 +191,7 @@ async def undo_grouping_correction(services: Container, req: func.HttpRequest) -
 )
 async def get_article_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     article = await services.articles.get(req.route_params["article_id"])
-    return json_response(await services.ledger.of_article(article))
+    return json_response(await services.stories.ledger.of_article(article))
 
 
 @endpoint(
@@ -204,7 +206,7 @@ async def get_article_ledger(services: Container, req: func.HttpRequest) -> func
 async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     event_id = req.route_params["event_id"]
     limit, cursor = page_of(req)
-    page = await services.ledger.of_story(event_id, limit, cursor)
+    page = await services.stories.ledger.of_story(event_id, limit, cursor)
     if not page.items and cursor is None:
         raise NotFound(f"story: there is none with the id {event_id[:200]!r}")
     return list_response(page.items, page.next, page.unreadable)

@@ -106,6 +106,6 @@ async def list_mentions(services: Container, req: func.HttpRequest) -> func.Http
 async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     article = await services.articles.get(req.route_params["article_id"])
-    found = await services.passages.of(tool.tool_id, article.source_id)
+    found = await services.mentions.passages.of(tool.tool_id, article.source_id)
     mention = MentionResource.of(found["mention"], VIEW.of(req))
     return json_response({**found, "mention": mention.shown(), "tool": tool.primary_name})

@@ -36,11 +36,13 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
     runs: list[JobRun] = []
 
     async def change(feed_id: str, fields: Mapping[str, Any]) -> Feed:
-        feed, run = await services.feed_changes.change(feed_id, fields)
+        feed, run = await services.workflows.feed_changes.change(feed_id, fields)
         runs.extend([run] if run is not None else [])
         return feed
 
-    report = await feed_lists.apply_yaml(services.feeds, req.get_body(), services.clock(), change, services.presets)
+    report = await feed_lists.apply_yaml(
+        services.feeds.registry, req.get_body(), services.clock(), change, services.feeds.presets
+    )
     for run in runs:
         await services.run_starts.start_after_change(run)
     named = {name: [_feed(each) for each in getattr(report, name)] for name in ("added", "changed", "known")}
@@ -58,7 +60,7 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
 )
 async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     report = await tool_lists.apply_yaml(services.tools, req.get_body())
-    runs = [await services.tool_changes.backfill(report.searched_for)] if report.searched_for else []
+    runs = [await services.workflows.tool_changes.backfill(report.searched_for)] if report.searched_for else []
     for run in runs:
         await services.run_starts.start_after_change(run)
     named = {

@@ -65,7 +65,7 @@ QUIET = flag("quiet", "`true`: also runs that brought nothing new.")
 
 async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Liveness and readiness. Needs no key, so the response has no address, key or feed."""
-    report = await services.health.report()
+    report = await services.operations.health.report()
     return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
 
 
@@ -133,7 +133,7 @@ def collections() -> dict[str, str]:
 async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     if not services.settings.metrics_enabled:
         raise NotFound("metrics: METRICS_ENABLED is false")
-    return text_response(await services.metrics.text(), MEDIA_TYPE)
+    return text_response(await services.operations.metrics.text(), MEDIA_TYPE)
 
 
 @endpoint(
@@ -183,7 +183,7 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
 )
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
-    page = await services.host_listing.page(*page_of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
+    page = await services.feeds.host_listing.page(*page_of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
     return list_response(shown_all(page.items), page.next)
 
 
@@ -195,7 +195,7 @@ async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpRes
     answers=[ok(HostResource)],
 )
 async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    found = await services.host_listing.get(req.route_params["host"])
+    found = await services.feeds.host_listing.get(req.route_params["host"])
     return json_response(found.shown())
 
 
@@ -236,7 +236,7 @@ async def redrive_queue(services: Container, req: func.HttpRequest) -> func.Http
     moved = await services.queues.redrive(name, limit)
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.
-        articles = await services.analysis.reset_errors(limit - moved)
+        articles = await services.mentions.analysis.reset_errors(limit - moved)
         await services.queues.send(ANALYZE_ARTICLES, article_messages(articles, services.settings.batch_size))
         moved += len(articles)
     return json_response({"name": name, "moved": moved})

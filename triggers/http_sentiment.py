@@ -139,7 +139,7 @@ async def refresh_cache(services: Container, req: func.HttpRequest, context: fun
     answers=[ok(figure_shapes.CACHE_HEALTH)],
 )
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response(await services.cache_health.report())
+    return json_response(await services.operations.cache_health.report())
 
 
 def _period(req: func.HttpRequest) -> Period:

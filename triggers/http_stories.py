@@ -85,7 +85,7 @@ async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     answers=[ok(shapes.STORY)],
 )
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response(await services.stories.get(req.route_params["event_id"], VIEW.of(req)))
+    return json_response(await services.stories.reader.get(req.route_params["event_id"], VIEW.of(req)))
 
 
 @endpoint(
@@ -108,7 +108,7 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     if tool is not None:
         given["tool"] = (await services.tools.get(tool)).tool_id
     where = story_filter(given, STATE.of(req), FEWEST.of(req), services.clock())
-    page = await services.stories.page(where, *page_of(req), VIEW.of(req))
+    page = await services.stories.reader.page(where, *page_of(req), VIEW.of(req))
     return list_response(page.items, page.next, page.unreadable)
 
 
@@ -149,5 +149,5 @@ async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.
 
 async def _signals(services: Container, req: func.HttpRequest, tool_id: str | None) -> func.HttpResponse:
     where = signal_filter(given_of(req, TIMES), KIND.of(req), SIGNAL_STATE.of(req))
-    page = await services.signals.page(tool_id, where, *page_of(req), VIEW.of(req))
+    page = await services.stories.signals.page(tool_id, where, *page_of(req), VIEW.of(req))
     return list_response(page.items, page.next, page.unreadable)

@@ -88,7 +88,7 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     problems={409: "A name belongs to another tool."},
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    tool, run = await services.tool_changes.add(new_tool(json_object(req)))
+    tool, run = await services.workflows.tool_changes.add(new_tool(json_object(req)))
     await services.run_starts.start_after_change(run)
     shown = _shown(req, tool, run_id=run.run_id)
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
@@ -117,7 +117,7 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
 )
 async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     change = await _change(services, req)
-    tool, run = await services.tool_changes.change(req.route_params["tool"], change)
+    tool, run = await services.workflows.tool_changes.change(req.route_params["tool"], change)
     if run is None:
         return json_response(_shown(req, tool))
     await services.run_starts.start_after_change(run)
@@ -139,7 +139,7 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, ToolMergeRequest)
     by = Signed(body.author, body.reason) if body.author is not None else None
-    run = await services.tool_changes.merge(req.route_params["tool"], body.into, by)
+    run = await services.workflows.tool_changes.merge(req.route_params["tool"], body.into, by)
     await services.run_starts.start(run)
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
@@ -172,9 +172,9 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     analyzer = sent(req, Reanalysis).compared_with(services.analyzers)
     if analyzer is None:
-        run = await services.tool_changes.reanalyze(req.route_params["tool"])
+        run = await services.workflows.tool_changes.reanalyze(req.route_params["tool"])
     else:
-        run = await services.tool_changes.compare(req.route_params["tool"], analyzer)
+        run = await services.workflows.tool_changes.compare(req.route_params["tool"], analyzer)
     await services.run_starts.start(run)
     return accepted(run.run_id)
 
@@ -192,7 +192,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     change = await _change(services, req)
     tool = await services.tools.get(req.route_params["tool"])
-    found = await services.tool_previews.of(tool, change)
+    found = await services.workflows.tool_previews.of(tool, change)
     return json_response(found.shown())
 
 

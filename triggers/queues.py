@@ -36,38 +36,38 @@ async def ingest_feeds(services: Container, message: func.QueueMessage, context:
     if again is not None:
         await services.queues.send(INGEST_FEEDS, [again.to_message()])
         return
-    await services.ingestion.ingest(batch, batch.earlier + delivery, context.invocation_id)
+    await services.fetching.ingestion.ingest(batch, batch.earlier + delivery, context.invocation_id)
 
 
 @consumer(queues, ACQUIRE_DOCUMENTS)
 async def acquire_documents(services: Container, message: func.QueueMessage) -> None:
-    left = await services.documents.handler.handle(AcquireMessage.from_message(message.get_body().decode()))
+    left = await services.fetching.documents.handler.handle(AcquireMessage.from_message(message.get_body().decode()))
     await services.queues.send(ACQUIRE_DOCUMENTS, [left.to_message()] if left else [])
 
 
 @consumer(queues, ANALYZE_ARTICLES)
 async def analyze_articles(services: Container, message: func.QueueMessage) -> None:
     source_ids = source_ids_of(message.get_body().decode())
-    handled = await services.analysis.handle(source_ids, message.dequeue_count or 1)
+    handled = await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1)
     await services.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
     await services.grouping_announcer.announce_if_many()
 
 
 @consumer(queues, GROUP_HEADLINES)
 async def group_headlines(services: Container, message: func.QueueMessage) -> None:
-    await services.grouping.work(GroupMessage.from_message(message.get_body().decode()))
+    await services.stories.grouping.work(GroupMessage.from_message(message.get_body().decode()))
 
 
 @consumer(queues, GENERATE_IDEAS)
 async def generate_ideas(services: Container, message: func.QueueMessage) -> None:
     event_ids = event_ids_of(message.get_body().decode())
-    await services.signal_work.handle(event_ids, message.dequeue_count or 1)
+    await services.stories.signal_work.handle(event_ids, message.dequeue_count or 1)
 
 
 @consumer(queues, REANALYZE_TOOLS)
 async def reanalyze_tools(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     run_id = run_id_of(message.get_body().decode())
-    result = await services.workflows.advance(run_id, message.dequeue_count or 1, context.invocation_id)
+    result = await services.workflows.driver.advance(run_id, message.dequeue_count or 1, context.invocation_id)
     if result.send_again:
         await services.queues.send(REANALYZE_TOOLS, [run_message(run_id)])
     completed = [completed_message(tool_id, run_id) for tool_id in result.changed_tools]

@@ -27,7 +27,7 @@ from models.values import hour_key
 from services import logs
 from services.articles.backlog import BacklogReader
 from services.articles.reading import Articles
-from services.container.upkeep import STAGES
+from services.container.operations import STAGES
 from services.documents.overdue import OverdueDocuments
 from services.documents.removal import Removal
 from services.feeds.budget import Budget

@@ -116,7 +116,7 @@ async def running(mark: Path, environment: MutableMapping[str, str], clock: Cloc
 
         async def opened(app: Container) -> None:
             await watch_products(app.tools)
-            await register(app.feeds, base)
+            await register(app.feeds.registry, base)
 
         def turn() -> None:
             newsstand.has_turned = True
@@ -136,7 +136,7 @@ async def running(mark: Path, environment: MutableMapping[str, str], clock: Cloc
 
 async def cleared(mark: Path, environment: Mapping[str, str]) -> None:
     async def closed(app: Container) -> None:
-        await unregister(app.feeds)
+        await unregister(app.feeds.registry)
         await forget_products(app.tools)
 
     await _with_app(environment, closed)

@@ -28,8 +28,7 @@ from services.container.adapters import (
     traced_store,
 )
 from services.container.analyzers import analyzers_of
-from services.container.foundation import Foundation
-from services.container.services import Container
+from services.container.container import Container
 from services.feeds.news_apis import enabled_apis
 from services.fetch.outcome import credentials_in
 from services.operations.traffic import StoreTraffic
@@ -89,8 +88,8 @@ async def resumed() -> None:
 async def _resume(container: Container) -> None:
     """Does what the next tick would do: that tick may be half a minute away."""
     try:
-        await container.upkeep.announce_overdue(at_start=True)
-        claimed = await container.claims.claim_due(container.clock())
+        await container.operations.upkeep.announce_overdue(at_start=True)
+        claimed = await container.feeds.claims.claim_due(container.clock())
         logs.log_event(log, logging.INFO, "work_resumed", messages=len(claimed))
     except Unavailable as error:
         logs.log_event(log, logging.WARNING, "work_not_resumed", error=str(error))
@@ -138,7 +137,7 @@ async def build(
         analyzers = analyzers_of(settings, credential)
         resources.push_async_callback(analyzers.close)
         store, enabled = traced_store(adapter), enabled_apis(settings, apis)
-        foundation = Foundation(
+        container = Container(
             settings=settings,
             clock=clock,
             store=store,
@@ -154,7 +153,6 @@ async def build(
             started=clock(),
             resources=resources,
         )
-        container = Container(foundation)
         resources.push_async_callback(container.figures.close)
         unless_built.pop_all()
         return container

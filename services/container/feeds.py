@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import cached_property
 
-from services.container.foundation import Foundation, new_id
+from services.container.container import Container, new_id
 from services.feeds import presets
 from services.feeds.budget import Budget
 from services.feeds.bulk import BulkActions
@@ -22,11 +22,13 @@ from services.fetch.hosts import HostReport
 
 
 class FeedPart:
-    def __init__(self, of: Foundation) -> None:
+    """The services of feeds."""
+
+    def __init__(self, of: Container) -> None:
         self._of = of
 
     @cached_property
-    def feeds(self) -> FeedRegistry:
+    def registry(self) -> FeedRegistry:
         return FeedRegistry(self._of.store, self._of.clock, self._of.credentials)
 
     @cached_property
@@ -35,7 +37,7 @@ class FeedPart:
 
     @cached_property
     def bulk_actions(self) -> BulkActions:
-        return BulkActions(self._of.store, self.feeds, self.claims, self._of.clock)
+        return BulkActions(self._of.store, self.registry, self.claims, self._of.clock)
 
     @cached_property
     def hosts(self) -> HostStates:

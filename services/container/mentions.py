@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from services.container.foundation import Foundation
+from services.container.container import Container
 from services.documents.texts import FullTexts
 from services.mentions.correction_documents import Corrections
 from services.mentions.delays import Delays
@@ -15,7 +15,9 @@ from services.tools.watchlist import Watchlist
 
 
 class MentionPart:
-    def __init__(self, of: Foundation) -> None:
+    """The services that find and score mentions."""
+
+    def __init__(self, of: Container) -> None:
         self._of = of
 
     @cached_property

@@ -1,34 +1,100 @@
-"""What the operator asks for now and then: metrics, the export, the audit, the health of the cache."""
+"""What watches and repairs the app: health, the work of `clean_up`, metrics, the export, the audit."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from services.container.foundation import Foundation
-from services.operations.audit import Audit
-from services.operations.cache_health import CacheHealth
-from services.operations.export import Export
-from services.operations.metrics import Metrics
+from models.version import VERSION
+from services.articles.overdue import OverdueArticles, OverdueIngestion
+from services.container.container import Container
+from services.mentions.signals_due import SIGNALS_STAGE
+from services.operations.archive_expiry import ArchiveExpiry
+from services.operations.upkeep import Upkeep
+from services.work.sweeping import Sweeper
+
+if TYPE_CHECKING:
+    from services.operations.audit import Audit
+    from services.operations.cache_health import CacheHealth
+    from services.operations.export import Export
+    from services.operations.health import Health
+    from services.operations.metrics import Metrics
+
+STAGES = (SIGNALS_STAGE,)
+"""All stages that services/work sweeps."""
 
 
 class OperationPart:
-    def __init__(self, of: Foundation) -> None:
+    """The services that watch the app. What every tick announces needs none of the parts that do the work itself."""
+
+    def __init__(self, of: Container) -> None:
         self._of = of
 
     @cached_property
+    def upkeep(self) -> Upkeep:
+        of = self._of
+
+        async def retried_articles(now: datetime) -> list[str]:
+            return await of.mentions.analysis.retry_errors(now)
+
+        async def overdue_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
+            return await of.workflows.driver.overdue(now, oldest_waiting)
+
+        async def send_documents() -> int:
+            return await of.fetching.documents.overdue.send()
+
+        return Upkeep(
+            of.queues,
+            of.store,
+            of.clock,
+            OverdueArticles(of.store, of.queues, of.announce),
+            OverdueIngestion(of.store, of.runs),
+            retried_articles,
+            overdue_runs,
+            of.announce,
+            of.announcer,
+            of.grouping_announcer,
+            Sweeper(of.store, of.queues, of.work_announcer, of.clock),
+            STAGES,
+            of.figures.backlog,
+            of.feeds.budget,
+            ArchiveExpiry(of.store, of.archive, of.clock),
+            send_documents,
+        )
+
+    @cached_property
+    def health(self) -> Health:
+        from services.operations.health import Health
+
+        of = self._of
+        return Health(
+            *(of.store, of.queues, of.archive, of.heartbeats, of.figures.backlog, of.traffic, of.clock, VERSION),
+            *(of.started, sorted(of.apis), of.apis_off),
+        )
+
+    @cached_property
     def audit(self) -> Audit:
+        from services.operations.audit import Audit
+
         return Audit(self._of.store, self._of.clock)
 
     @cached_property
     def cache_health(self) -> CacheHealth:
+        from services.operations.cache_health import CacheHealth
+
         of = self._of
         return CacheHealth(of.store, of.tools, of.figures.counters, of.figures.backlog, of.clock, of.started)
 
     @cached_property
     def metrics(self) -> Metrics:
+        from services.operations.metrics import Metrics
+
         of = self._of
         return Metrics(of.store, of.figures.backlog, of.clock, of.connections, of.apis_off)
 
     @cached_property
     def export(self) -> Export:
+        from services.operations.export import Export
+
         return Export(self._of.store, self._of.clock)

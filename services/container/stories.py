@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from services.articles.source_moves import SourceMoves
-from services.container.foundation import Foundation, new_id
+from services.container.container import Container, new_id
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
-from services.stories.announcing import GroupingAnnouncer
 from services.stories.corrections import GroupingCorrections
 from services.stories.handler import Grouping
 from services.stories.ledger import Ledger
@@ -19,18 +18,19 @@ from services.work.handling import Handler
 
 
 class StoryPart:
-    def __init__(self, of: Foundation, announcer: GroupingAnnouncer) -> None:
+    """The services of stories and signals."""
+
+    def __init__(self, of: Container) -> None:
         self._of = of
-        self._announcer = announcer
 
     @cached_property
     def grouping(self) -> Grouping:
         of = self._of
-        writer = GroupWriter(of.store, self._announcer, of.announcer, of.clock)
-        return Grouping(of.store, writer, self._announcer, of.clock, new_id)
+        writer = GroupWriter(of.store, of.grouping_announcer, of.announcer, of.clock)
+        return Grouping(of.store, writer, of.grouping_announcer, of.clock, new_id)
 
     @cached_property
-    def grouping_corrections(self) -> GroupingCorrections:
+    def corrections(self) -> GroupingCorrections:
         return GroupingCorrections(self._of.store, self._of.clock)
 
     @cached_property
@@ -39,10 +39,10 @@ class StoryPart:
 
     @cached_property
     def ledger(self) -> Ledger:
-        return Ledger(self._of.store, self.grouping_corrections)
+        return Ledger(self._of.store, self.corrections)
 
     @cached_property
-    def stories(self) -> Stories:
+    def reader(self) -> Stories:
         return Stories(self._of.store, self._of.tools, self._of.clock)
 
     @cached_property

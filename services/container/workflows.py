@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from services.articles.quarantine import Quarantine
-from services.container.feeds import FeedPart
-from services.container.foundation import Foundation
-from services.container.mentions import MentionPart
-from services.container.stories import StoryPart
+from services.container.container import Container
 from services.documents.removal import Removal
 from services.runs.driver import (
     BACKFILL,
@@ -35,15 +31,14 @@ from services.workflows.reanalysis import Reanalysis
 
 
 class WorkflowPart:
-    def __init__(self, of: Foundation, feeds: FeedPart, mentions: MentionPart, stories: StoryPart) -> None:
+    """The workflows, and the services that start them."""
+
+    def __init__(self, of: Container) -> None:
         self._of = of
-        self._feeds = feeds
-        self._mentions = mentions
-        self._stories = stories
 
     @cached_property
-    def workflows(self) -> Workflows:
-        of, mentions, stories = self._of, self._mentions, self._stories
+    def driver(self) -> Workflows:
+        of, mentions, stories = self._of, self._of.mentions, self._of.stories
         writer, generations = mentions.writer, of.figures.generations
         return Workflows(
             of.runs,
@@ -57,7 +52,7 @@ class WorkflowPart:
                 **self._of_catalog(),
                 CORRECT: Correcting(mentions.corrections, writer, generations, of.clock),
                 CORRECT_GROUPING: CorrectingGrouping(
-                    *(of.store, stories.grouping_corrections, stories.moves, writer, of.announcer, generations),
+                    *(of.store, stories.corrections, stories.moves, writer, of.announcer, generations),
                     of.clock,
                 ),
             },
@@ -66,10 +61,10 @@ class WorkflowPart:
 
     def _of_catalog(self) -> dict[str, Workflow]:
         """The workflows that follow from changes of the catalog."""
-        of, corrections, writer = self._of, self._mentions.corrections, self._mentions.writer
+        of, corrections, writer = self._of, self._of.mentions.corrections, self._of.mentions.writer
         generations = of.figures.generations
         return {
-            BACKFILL: Backfill(of.store, of.tools, writer, self._mentions.watchlist, generations),
+            BACKFILL: Backfill(of.store, of.tools, writer, self._of.mentions.watchlist, generations),
             MERGE: Merging(
                 *(of.store, of.tools, writer, of.announcer, corrections, of.figures.recount, generations, of.clock)
             ),
@@ -77,39 +72,38 @@ class WorkflowPart:
 
     @cached_property
     def feed_changes(self) -> FeedChanges:
-        return FeedChanges(self._feeds.feeds, self.workflows)
+        return FeedChanges(self._of.feeds.registry, self.driver)
 
     @cached_property
     def article_changes(self) -> ArticleChanges:
-        return ArticleChanges(self._of.articles, self.workflows, self._of.figures.generations)
+        return ArticleChanges(self._of.articles, self.driver, self._of.figures.generations)
 
     @cached_property
     def tool_previews(self) -> ToolPreviews:
-        return ToolPreviews(self._of.store, self._of.tools, self._mentions.watchlist, self._of.clock)
+        return ToolPreviews(self._of.store, self._of.tools, self._of.mentions.watchlist, self._of.clock)
 
     @cached_property
     def tool_changes(self) -> ToolChanges:
         of = self._of
-        return ToolChanges(of.tools, self.workflows, of.analyzers)
+        return ToolChanges(of.tools, self.driver, of.analyzers)
 
     @cached_property
     def correction_changes(self) -> CorrectionChanges:
-        of, mentions = self._of, self._mentions
+        of, mentions = self._of, self._of.mentions
         return CorrectionChanges(
-            *(of.store, of.tools, mentions.watchlist, of.articles, self._feeds.feeds, mentions.corrections),
-            *(self.workflows, of.figures.generations, of.clock),
+            *(of.store, of.tools, mentions.watchlist, of.articles, self._of.feeds.registry, mentions.corrections),
+            *(self.driver, of.figures.generations, of.clock),
         )
 
     @cached_property
     def grouping_changes(self) -> GroupingChanges:
-        of, stories = self._of, self._stories
+        of, stories = self._of, self._of.stories
         return GroupingChanges(
-            *(of.store, of.articles, stories.grouping_corrections, stories.moves, self.workflows),
+            *(of.store, of.articles, stories.corrections, stories.moves, self.driver),
             *(of.figures.generations, stories.grouping.announcer, of.clock),
         )
 
     @cached_property
     def quarantine_preview(self) -> QuarantinePreview:
         of = self._of
-        quarantine = Quarantine(of.store, of.runs, of.clock)
-        return QuarantinePreview(of.store, quarantine, self._mentions.watchlist, of.analyzers, of.clock)
+        return QuarantinePreview(of.store, of.quarantine, self._of.mentions.watchlist, of.analyzers, of.clock)

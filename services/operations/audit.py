@@ -238,6 +238,8 @@ class Audit:
         since = hour_start(hour_key(now - JUDGED))
         first = hour_key(since)
         stored = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
+        if stored is not None and is_ahead(parse_time(stored["updated_at"]), now):
+            return [], 0  # by a clock that was ahead: the next refresh counts the tool anew
         timeline = cast("TimelineDocument | None", stored)
         in_timeline = hours_of(timeline)
         tables = await self._hour_tables(tool_id, first)

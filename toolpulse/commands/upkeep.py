@@ -48,7 +48,7 @@ async def _audited(app: Container, call: Call, tool: str | None) -> tuple[int, l
     tool_id = None if tool is None else (await app.tools.get(tool)).tool_id
     section, checked = "", 0
     found: list[dict[str, Any]] = []
-    async for part in app.audit.round(tool_id):
+    async for part in app.operations.audit.round(tool_id):
         if part.section != section:
             section = part.section
             call.out.say(f"{section} ...")

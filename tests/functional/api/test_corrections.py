@@ -24,7 +24,7 @@ async def correct(tool: str, **body: Any) -> Answer:
 async def article(app: Container) -> str:
     await add("Quorvia")
     found = await store(app, 1, "Quorvia suffers a terrible outage")
-    await app.analysis.handle([found])
+    await app.mentions.analysis.handle([found])
     return found
 
 
@@ -133,7 +133,7 @@ async def test_what_is_not_there_is_404_and_what_is_not_watched_is_409(app: Cont
 async def test_corrections_and_labels_come_in_pages(app: Container) -> None:
     await add("Quorvia")
     articles = [await store(app, number, "Quorvia suffers a terrible outage") for number in (1, 2, 3)]
-    await app.analysis.handle(articles)
+    await app.mentions.analysis.handle(articles)
     for each in articles:
         await correct("Quorvia", article=each, verdict="neutral")
     first = (await call("list_corrections", "limit=2", tool="Quorvia")).json

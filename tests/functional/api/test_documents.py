@@ -58,8 +58,8 @@ async def reading(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         said = {"url": url, "source_name": "News", "feed_id": "news", "full_text": "short"}
         added = await call("add_feed", body=said)
         assert (added.status, added.json["full_text"]) == (201, "short")
-        for batch in await app.claims.claim_every(app.clock()):
-            await app.ingestion.ingest(batch)
+        for batch in await app.feeds.claims.claim_every(app.clock()):
+            await app.fetching.ingestion.ingest(batch)
         yield app
         await container.close()
 
@@ -70,7 +70,7 @@ async def delivered(app: Container) -> None:
     for name in names:
         text = AcquireMessage(f"run-of-{name}", (name,)).to_message()
         await FUNCTIONS["acquire_documents"](func.QueueMessage(body=text.encode()))
-    await app.analysis.handle(names, 1)
+    await app.mentions.analysis.handle(names, 1)
 
 
 async def listed() -> dict[str, dict[str, Any]]:
@@ -132,6 +132,6 @@ async def test_a_document_that_is_tried_again_as_planned_is_no_lost_message(
         due = {**document, "next_eligible_attempt_at": format_time(now - timedelta(hours=2))}
         await reading.store.upsert(DOCUMENTS.name, due)
     caplog.set_level(logging.INFO)
-    await reading.upkeep.run()
+    await reading.operations.upkeep.run()
     assert '"event": "overdue_documents_sent", "documents": 2' in caplog.text
     assert "sent_again" not in caplog.text

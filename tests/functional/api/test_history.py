@@ -100,7 +100,7 @@ async def test_forty_days_go_by_and_every_point_is_what_its_mentions_said(app: C
         for mention in await mentions_of(app.store, TOOL.tool_id):
             every[mention.source_id] = mention
         clock.advance(days=1)
-        await app.upkeep.run()
+        await app.operations.upkeep.run()
         await app.figures.daily_closes.work()
     mentions = list(every.values())
     first, today = START.date(), clock.now.date()
@@ -126,7 +126,7 @@ async def test_forty_days_go_by_and_every_point_is_what_its_mentions_said(app: C
 
 
 async def test_after_two_months_a_month_is_compared_with_the_month_before(app: Container, clock: Watch) -> None:
-    await app.upkeep.run()
+    await app.operations.upkeep.run()
     every: list[tuple[datetime, str]] = []
     changes = []
     for day in range(63):

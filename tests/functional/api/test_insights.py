@@ -23,7 +23,7 @@ async def articles(app: Container) -> list[str]:
     await add("Quorvia", aliases=["Quorvia DB"])
     found = [await store(app, number, headline) for number, headline in enumerate(HEADLINES, 1)]
     for each in found:
-        await app.analysis.handle([each])
+        await app.mentions.analysis.handle([each])
     assert (await call("get_tool_sentiment", "period=DAY_7", tool="Quorvia")).json["total_mentions"] == len(found)
     return found
 
@@ -67,7 +67,7 @@ async def test_the_timeline_of_a_tool_without_news_is_not_read_again(app: Contai
     assert watched.ids == ["TIMELINE"]
     assert (await call("list_trends", "period=DAY_7")).json["items"] == first
     assert watched.ids == ["TIMELINE"]
-    await app.analysis.handle([await store(app, 3, "Quorvia is slow")])
+    await app.mentions.analysis.handle([await store(app, 3, "Quorvia is slow")])
     await app.figures.generations.raise_(first[0]["tool_id"])
     (row,) = (await call("list_trends", "period=DAY_7")).json["items"]
     assert (sum(row["trend"]["mentions"]), row["total_mentions"], watched.ids) == (3, 3, ["TIMELINE"] * 2)

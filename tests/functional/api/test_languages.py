@@ -49,9 +49,9 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         for name in FEEDS:
             said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
             assert (await call("add_feed", body=said)).status == 201
-        for batch in await app.claims.claim_every(app.clock()):
-            outcome = await app.ingestion.ingest(batch)
-            await app.analysis.handle(outcome.article_ids)
+        for batch in await app.feeds.claims.claim_every(app.clock()):
+            outcome = await app.fetching.ingestion.ingest(batch)
+            await app.mentions.analysis.handle(outcome.article_ids)
         yield app
         await container.close()
 

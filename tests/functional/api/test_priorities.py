@@ -62,9 +62,9 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         for name, priority in (("good", 5), ("bad", 6)):
             said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
             assert (await call("add_feed", body=said | {"source_priority": priority})).status == 201
-        for batch in await app.claims.claim_every(app.clock()):
-            outcome = await app.ingestion.ingest(batch)
-            await app.analysis.handle(outcome.article_ids)
+        for batch in await app.feeds.claims.claim_every(app.clock()):
+            outcome = await app.fetching.ingestion.ingest(batch)
+            await app.mentions.analysis.handle(outcome.article_ids)
         yield app
         await container.close()
 
@@ -80,7 +80,7 @@ async def patched(app: Container, **fields: Any) -> Answer:
     answer = await call("change_feed", body=fields, feed_id="bad")
     assert answer.status == 200
     for message in answer.sent:
-        await app.workflows.advance(message["run_id"])
+        await app.workflows.driver.advance(message["run_id"])
     return answer
 
 
@@ -138,7 +138,7 @@ async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)
     announcer = RefreshAnnouncer(dying, MemoryQueues(), app.clock)
-    writer = MentionWriter(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), announcer, app.clock)
+    writer = MentionWriter(dying, app.tools, app.mentions.watchlist, EmbeddedAnalyzer(), announcer, app.clock)
     steps = {PRIORITIZE: Priorities(dying, writer, Generations(dying, app.clock), app.clock)}
     workflows = Workflows(RunEngine(dying, app.clock, lambda: uuid.uuid4().hex), steps, app.clock)
     with contextlib.suppress(Crash):
@@ -157,7 +157,7 @@ async def test_a_change_that_died_and_is_taken_back_leaves_the_figures_of_what_c
         lived = await change_and_die(ingested, 1, writes)
         await patched(ingested, source_priority=999)
         for each in (await call("list_runs")).json["items"]:
-            await ingested.workflows.advance(each["run_id"])
+            await ingested.workflows.driver.advance(each["run_id"])
         article = await shared()
         assert (article["canonical"]["source"], article["sentiment"]) == ("good", "positive")
         assert await mentions(ingested) == {"positive"}, f"died at write {writes}"
@@ -174,7 +174,7 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
         before = await negative_mentions()
         lived = await change_and_die(ingested, priority, writes)
         for each in (await call("list_runs")).json["items"]:  # as clean_up does
-            await ingested.workflows.advance(each["run_id"])
+            await ingested.workflows.driver.advance(each["run_id"])
         if (await call("get_feed", feed_id="bad")).json["source_priority"] == priority:
             article = await shared("full")
             assert article["canonical"]["source"] == best
@@ -195,7 +195,7 @@ async def test_a_change_whose_answer_was_lost_is_followed_by_its_run(ingested: C
         await FeedChanges(FeedRegistry(store, ingested.clock), workflows).change("bad", {"source_priority": 1})
     assert (await call("get_feed", feed_id="bad")).json["source_priority"] == 1
     for each in (await call("list_runs")).json["items"]:  # as clean_up does
-        await ingested.workflows.advance(each["run_id"])
+        await ingested.workflows.driver.advance(each["run_id"])
     assert (await shared())["canonical"]["source"] == "bad"
 
 
@@ -222,13 +222,13 @@ async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ing
     runs: list[JobRun] = []
 
     async def change(feed_id: str, said: Mapping[str, Any]) -> Any:
-        feed, run = await ingested.feed_changes.change(feed_id, said)
+        feed, run = await ingested.workflows.feed_changes.change(feed_id, said)
         runs.extend([run] if run else [])
         return feed
 
     document = f"feeds: [{{url: '{url}', source_name: bad, source_priority: 2}}]".encode()
-    report = await apply_yaml(ingested.feeds, document, ingested.clock(), change)
+    report = await apply_yaml(ingested.feeds.registry, document, ingested.clock(), change)
     assert ([each.feed_id for each in report.changed], [each.subject for each in runs]) == (["bad"], ["bad"])
-    report = await apply_yaml(ingested.feeds, document, ingested.clock(), change)
+    report = await apply_yaml(ingested.feeds.registry, document, ingested.clock(), change)
     assert [each.feed_id for each in report.known] == ["bad"]
     assert len(runs) == 1

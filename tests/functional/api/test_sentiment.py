@@ -151,12 +151,12 @@ async def test_every_figure_says_whether_it_counts_all_articles_also_after_an_an
     for delivery in range(1, LAST_DELIVERY):
         await watched.store.upsert(ARTICLES.name, {**stored.to_document(), "headline": None})
         with contextlib.suppress(AnalysisFailed):
-            await watched.analysis.handle([stored.source_id], delivery)
+            await watched.mentions.analysis.handle([stored.source_id], delivery)
         assert await served() == [(1, 0, False)] * 6
-    await watched.analysis.handle([stored.source_id], LAST_DELIVERY)
+    await watched.mentions.analysis.handle([stored.source_id], LAST_DELIVERY)
     assert await served() == [(0, 1, False)] * 6
     await watched.store.upsert(ARTICLES.name, stored.to_document())
-    await watched.analysis.handle([stored.source_id])
+    await watched.mentions.analysis.handle([stored.source_id])
     assert await served() == [(0, 0, True)] * 6
 
 

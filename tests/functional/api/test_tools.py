@@ -48,7 +48,7 @@ async def carried_out(app: Container, answer: Answer) -> dict[str, Any]:
     """What the queue does with the message of a run, and the run as it is read."""
     (message,) = answer.sent
     assert answer.json["run_id"] == message["run_id"]
-    while (await app.workflows.advance(message["run_id"])).send_again:
+    while (await app.workflows.driver.advance(message["run_id"])).send_again:
         pass
     run: dict[str, Any] = (await call("get_run", run_id=message["run_id"])).json
     return run
@@ -140,7 +140,7 @@ async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -
 async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
     await add("Quorvia", aliases=["QV"])
     named, other = await store(app, 1, "Quorvia is great"), await store(app, 2, "Qrvdb is a great success")
-    await app.analysis.handle([named, other])
+    await app.mentions.analysis.handle([named, other])
     tried = (await call("preview_tool", body={"aliases": ["QV", "QRVDB"]}, tool="qv")).json
     sample = tried["added"].pop()
     assert tried == {
@@ -172,7 +172,7 @@ async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
 
 async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None:
     one = await store(app, 1, "Quorvia is great")
-    await app.analysis.handle([one])
+    await app.mentions.analysis.handle([one])
     assert (await carried_out(app, await call("add_tool", body={"name": "Quorvia"})))["status"] == "SUCCEEDED"
     (item,) = (await call("list_tool_articles", tool="Quorvia")).json["items"]
     assert item["source_id"] == one
@@ -181,7 +181,7 @@ async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None
 async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
     old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
     one = await store(app, 1, "Hexwharf is great")
-    await app.analysis.handle([one])
+    await app.mentions.analysis.handle([one])
     answer = await call("merge_tool", body={"into": "pebblegrid"}, tool="hxw")
     assert (answer.status, answer.headers["Location"]) == (202, f"/api/v1/runs/{answer.json['run_id']}")
     assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
@@ -198,7 +198,7 @@ async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
 async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Container) -> None:
     old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
     articles = [await store(app, 1, "Hexwharf is great"), await store(app, 2, "Hexwharf beats Pebblegrid")]
-    await app.analysis.handle(articles)
+    await app.mentions.analysis.handle(articles)
     body = {"into": "Pebblegrid", "author": "Ada", "reason": "the same"}
     assert (await carried_out(app, await call("merge_tool", body=body, tool="Hexwharf")))["status"] == "SUCCEEDED"
     refused = await call("change_tool", body={"status": "DEPRECATED"}, tool=old["tool_id"])
@@ -211,7 +211,7 @@ async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Contai
     await carried_out(app, await call("change_tool", body={"aliases": []}, tool="Pebblegrid"))
     again = await call("add_tool", body={"name": "Hexwharf", "aliases": ["HXW"]})
     assert (again.status, again.json["tool_id"] == old["tool_id"]) == (201, False)
-    await app.workflows.advance(again.json["run_id"])
+    await app.workflows.driver.advance(again.json["run_id"])
     for tool, of_tool in ((again.json, articles), (new, articles[1:])):
         listed = (await call("list_tool_articles", tool=tool["name"])).json["items"]
         assert sorted(each["source_id"] for each in listed) == of_tool
@@ -219,7 +219,7 @@ async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Contai
 
 async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> None:
     await add("Quorvia")
-    await app.analysis.handle([await store(app, 1, "Quorvia is great")])
+    await app.mentions.analysis.handle([await store(app, 1, "Quorvia is great")])
     answer = await call("reanalyze_tool", tool="Quorvia")
     assert (answer.status, list(answer.json)) == (202, ["run_id"])
     queued = (await call("get_run", run_id=answer.json["run_id"])).json
@@ -232,7 +232,7 @@ async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> Non
 async def test_a_comparison_is_a_run_that_reports_and_changes_nothing(app: Container) -> None:
     tool = await add("Quorvia")
     one = await store(app, 1, "Quorvia is great")
-    await app.analysis.handle([one])
+    await app.mentions.analysis.handle([one])
     before = await app.store.read("mentions", tool["tool_id"], one)
     for body in ({"apply": False}, {"apply": False, "analyzer": "embedded"}):
         answer = await call("reanalyze_tool", body=body, tool="Quorvia")
@@ -265,7 +265,7 @@ async def test_a_candidate_is_a_table_in_a_file(environment: pytest.MonkeyPatch,
 async def test_a_tools_articles_come_newest_first_without_those_that_were_deleted(app: Container) -> None:
     await add("Quorvia")
     articles = [await store(app, number, f"Quorvia is great, {number}") for number in range(1, 5)]
-    await app.analysis.handle(articles)
+    await app.mentions.analysis.handle(articles)
     assert (await call("delete_article", article_id=articles[1])).status == 204
     first = (await call("list_tool_articles", "limit=2", tool="Quorvia")).json
     second = (await call("list_tool_articles", f"limit=2&cursor={first['next']}", tool="Quorvia")).json
@@ -278,7 +278,7 @@ async def test_a_tools_references_come_latest_first_by_role_and_time_in_exact_pa
     tool = await add("Quorvia")
     articles = [await store(app, number, f"Quorvia is great, {number}") for number in range(1, 6)]
     tagged = await store(app, 6, "Shares", tags=("quorvia",))
-    await app.analysis.handle([*articles, tagged])
+    await app.mentions.analysis.handle([*articles, tagged])
     assert (await call("delete_article", article_id=articles[1])).status == 204
     body = {"article": articles[3], "verdict": "not_this_tool", "author": "Ada"}
     assert (await call("make_correction", body=body, tool="Quorvia")).status == 201

@@ -59,8 +59,8 @@ async def ingesting(environment: pytest.MonkeyPatch, press: Press) -> AsyncItera
 
 
 async def fetch_all(app: Container) -> None:
-    for batch in await app.claims.claim_every(app.clock()):
-        await app.ingestion.ingest(batch)
+    for batch in await app.feeds.claims.claim_every(app.clock()):
+        await app.fetching.ingestion.ingest(batch)
 
 
 async def listed() -> list[dict[str, Any]]:

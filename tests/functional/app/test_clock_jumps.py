@@ -132,7 +132,7 @@ async def work_with_the_wrong_clock(jumping: Jumping) -> None:
         )
         await services.store.upsert(FEEDS.name, failed.to_document())
         jumping.clock.forward(minutes=20)
-        await services.claims.claim_due(jumping.clock())
+        await services.feeds.claims.claim_due(jumping.clock())
 
 
 async def mentions(services: Container) -> int:
@@ -143,7 +143,7 @@ async def mentions(services: Container) -> int:
 
 async def health(services: Container) -> Mapping[str, Check]:
     await asyncio.sleep(REPORT_SHARED_SECONDS)
-    return (await services.health.report()).checks
+    return (await services.operations.health.report()).checks
 
 
 async def stored(services: Container) -> dict[str, int]:
@@ -172,9 +172,9 @@ async def everything_is_right_within_a_tick(jumping: Jumping, *, is_ahead: bool)
         check = (await health(services))["clock"]
         assert (check.status, check.facts["ahead_seconds"]) == ("healthy", 0)
         assert check.facts["jump"] is not None
-        message = await services.claims.claim("works", jumping.clock())
+        message = await services.feeds.claims.claim("works", jumping.clock())
         assert [each.feed_id for each in message.feeds] == ["works"]
-        await services.ingestion.ingest(message)
+        await services.fetching.ingestion.ingest(message)
         assert jumping.feeds.requests["works"] == fetched["works"] + 2
         metadata, last = await last_refreshes(services.store)
         assert metadata is not None
@@ -185,7 +185,7 @@ async def everything_is_right_within_a_tick(jumping: Jumping, *, is_ahead: bool)
         jumping.clock.forward(minutes=30)
         await jumping.tick(services)
         assert jumping.feeds.requests["works"] == fetched["works"] + 3
-        assert [each async for each in services.audit.round() if each.differences] == []
+        assert [each async for each in services.operations.audit.round() if each.differences] == []
 
 
 @pytest.mark.parametrize("jump", JUMPS)
@@ -243,4 +243,4 @@ async def test_a_worker_goes_on_while_the_clock_jumps_and_is_set_right(jumping: 
         assert (await stored(services), await mentions(services)) == ({"articles": 8, "mentions": 8}, 8)
         checks = await health(services)
         assert {name for name, check in checks.items() if check.status != "healthy"} == set()
-        assert [each async for each in services.audit.round() if each.differences] == []
+        assert [each async for each in services.operations.audit.round() if each.differences] == []

@@ -108,9 +108,9 @@ async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_article
     }
     app = await container.build(environment, clock, apis=WITH_A_THIRD)
     try:
-        (message,) = await app.claims.claim_due(clock.now)
+        (message,) = await app.feeds.claims.claim_due(clock.now)
         assert [each.feed_id for each in message.feeds] == ["newswire"]
-        outcome = await app.ingestion.ingest(message)
+        outcome = await app.fetching.ingestion.ingest(message)
         assert len(outcome.article_ids) == 2
         assert api.asked == [
             ("AAPL+MSFT", "2026-02-13/2026-02-21", "key=secret"),
@@ -127,8 +127,8 @@ async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_article
         assert (feed.consecutive_errors, feed.total_articles_fetched) == (0, 2)
 
         clock.forward(hours=1)
-        (again,) = await app.claims.claim_due(clock.now)
-        assert (await app.ingestion.ingest(again)).article_ids == ()
+        (again,) = await app.feeds.claims.claim_due(clock.now)
+        assert (await app.fetching.ingestion.ingest(again)).article_ids == ()
         assert api.asked[-1][:2] == ("TSLA", "2026-02-20/2026-02-21")
     finally:
         await app.close()
@@ -140,8 +140,8 @@ async def test_a_third_api_without_a_token_breaks_no_claiming_tick_and_is_shown_
     environment = {"DATA_DIR": str(tmp_path), "AzureWebJobsStorage": "UseDevelopmentStorage=true"}
     app = await container.build(environment, clock, apis=WITH_A_THIRD)
     try:
-        assert await app.claims.claim_due(clock.now) == []
-        shown = (await app.health.report()).shown()["checks"]["feeds_active"]
+        assert await app.feeds.claims.claim_due(clock.now) == []
+        shown = (await app.operations.health.report()).shown()["checks"]["feeds_active"]
         assert shown["sources_off"] == ["finnhub", "newswire", "tiingo"]
     finally:
         await app.close()

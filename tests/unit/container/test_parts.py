@@ -35,11 +35,11 @@ async def main():
     found = [loaded()]
     built = await container.build(settings)
     found.append(loaded())
-    built.upkeep, built.claims, built.health, built.figures, built.tools
+    built.operations.upkeep, built.feeds.claims, built.operations.health, built.figures, built.tools
     found.append(loaded())
-    built.analysis
+    built.mentions.analysis
     found.append(loaded())
-    built.ingestion
+    built.fetching.ingestion
     found.append(loaded())
     await built.close()
     print(json.dumps(found))
@@ -70,7 +70,7 @@ settings = {"DATA_DIR": tempfile.mkdtemp(), "AzureWebJobsStorage": "UseDevelopme
 settings |= {"ANALYZER": "azure-language", "AZURE_LANGUAGE_ENDPOINT": "https://language.example/"}
 async def main():
     built = await container.build(settings)
-    built.analysis
+    built.mentions.analysis
     print("made")
     await built.close()
 asyncio.run(main())

@@ -1,4 +1,8 @@
-"""What every part of the container is built on: the settings, the adapters, and what most services need."""
+"""The container of a worker: the settings, the adapters, what most services need, and the parts of the flow.
+
+An instance on Azure has the functions of one queue, of the timers or of HTTP. So each part is imported and built when
+it is first asked for: a worker starts without what it does not do.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from models.mention import scored_by
 from services.articles.announcing import Announce, Announcements
+from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.feeds.news_apis import EnabledApi
 from services.fetch.outcome import Credential
@@ -19,15 +24,25 @@ from services.figures.figures import Figures
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.messages import article_messages
+from services.mentions.tool_references import ToolReferences
+from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic
 from services.ports import Archive, Clock, LastWrite, Queues, Store
 from services.runs.engine import RunEngine
+from services.runs.starting import RunStarts
 from services.settings import Settings
+from services.stories.announcing import GroupingAnnouncer
 from services.tools.catalog import Catalog
 from services.topology import ANALYZE_ARTICLES
 from services.work.announcing import Announcer
 
 if TYPE_CHECKING:
+    from services.container.feeds import FeedPart
+    from services.container.fetching import FetchingPart
+    from services.container.mentions import MentionPart
+    from services.container.operations import OperationPart
+    from services.container.stories import StoryPart
+    from services.container.workflows import WorkflowPart
     from services.fetch.fetcher import Fetcher
 
 
@@ -40,9 +55,12 @@ def new_uuid() -> str:
 
 
 @dataclass
-class Foundation:
-    """`credentials` reads those of private feeds, `apis` are the news APIs with a token and `apis_off` the names of the
-    others, `started` is when this worker started. What is added to `resources` is closed with the container."""
+class Container:
+    """What the functions of a worker use. The caller of `build` must close it.
+
+    `credentials` reads those of private feeds, `apis` are the news APIs with a token and `apis_off` the names of the
+    others, `started` is when this worker started. What is added to `resources` is closed with the container.
+    """
 
     settings: Settings
     clock: Clock
@@ -101,6 +119,67 @@ class Foundation:
         fetcher = Fetcher(self.settings, clock=self.clock)
         self.resources.push_async_callback(fetcher.close)
         return fetcher
+
+    @cached_property
+    def run_starts(self) -> RunStarts:
+        return RunStarts(self.queues, self.runs)
+
+    @cached_property
+    def heartbeats(self) -> Heartbeats:
+        return Heartbeats(self.store, self.clock)
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        return Quarantine(self.store, self.runs, self.clock)
+
+    @cached_property
+    def references(self) -> ToolReferences:
+        return ToolReferences(self.store, self.tools)
+
+    @cached_property
+    def grouping_announcer(self) -> GroupingAnnouncer:
+        interval = timedelta(minutes=self.settings.grouping_interval_minutes)
+        most = self.settings.grouping_threshold_articles
+        return GroupingAnnouncer(self.store, self.queues, most, interval, self.clock)
+
+    @cached_property
+    def feeds(self) -> FeedPart:
+        from services.container.feeds import FeedPart
+
+        return FeedPart(self)
+
+    @cached_property
+    def fetching(self) -> FetchingPart:
+        from services.container.fetching import FetchingPart
+
+        return FetchingPart(self)
+
+    @cached_property
+    def mentions(self) -> MentionPart:
+        from services.container.mentions import MentionPart
+
+        return MentionPart(self)
+
+    @cached_property
+    def stories(self) -> StoryPart:
+        from services.container.stories import StoryPart
+
+        return StoryPart(self)
+
+    @cached_property
+    def workflows(self) -> WorkflowPart:
+        from services.container.workflows import WorkflowPart
+
+        return WorkflowPart(self)
+
+    @cached_property
+    def operations(self) -> OperationPart:
+        from services.container.operations import OperationPart
+
+        return OperationPart(self)
+
+    async def close(self) -> None:
+        await self.resources.aclose()
 
     @property
     def has_fetched(self) -> bool:

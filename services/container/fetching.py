@@ -12,9 +12,7 @@ from services.articles.feed_preview import FeedPreviews
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller
-from services.container.feeds import FeedPart
-from services.container.foundation import Foundation, new_id
-from services.container.mentions import MentionPart
+from services.container.container import Container, new_id
 from services.documents import profiles
 from services.documents.services import DocumentServices
 from services.fetch.limits import HostLimits
@@ -24,28 +22,28 @@ WAITING_FEEDS = 64
 or for the store."""
 
 
-class IngestionPart:
-    def __init__(self, of: Foundation, feeds: FeedPart, mentions: MentionPart) -> None:
+class FetchingPart:
+    """The services that fetch feeds and pages."""
+
+    def __init__(self, of: Container) -> None:
         self._of = of
-        self._feeds = feeds
-        self._mentions = mentions
 
     @cached_property
     def documents(self) -> DocumentServices:
         of = self._of
         return DocumentServices.build(
-            *(of.store, of.archive, of.queues, of.fetcher, of.runs, self._feeds.hosts, of.articles, of.announce),
+            *(of.store, of.archive, of.queues, of.fetcher, of.runs, self._of.feeds.hosts, of.articles, of.announce),
             *(profiles.load(), of.settings.fetch_user_agent, of.clock, new_id),
         )
 
     @cached_property
     def _poller(self) -> FeedPoller:
-        of, registered = self._of, self._feeds.feeds.registered
-        return FeedPoller(of.fetcher, of.apis, of.credentials, self._mentions.watchlist.tickers, registered=registered)
+        of, registered = self._of, self._of.feeds.registry.registered
+        return FeedPoller(of.fetcher, of.apis, of.credentials, of.mentions.watchlist.tickers, registered=registered)
 
     @cached_property
     def feed_previews(self) -> FeedPreviews:
-        return FeedPreviews(self._poller, self._feeds.feeds.registered, self._of.clock)
+        return FeedPreviews(self._poller, self._of.feeds.registry.registered, self._of.clock)
 
     @cached_property
     def _entries(self) -> EntryIngestion:
@@ -62,7 +60,7 @@ class IngestionPart:
 
     @cached_property
     def ingestion(self) -> Ingestion:
-        of, feeds = self._of, self._feeds
+        of, feeds = self._of, self._of.feeds
         attempts = FeedAttempts(
             *(of.store, of.runs, self._poller, self._entries, of.announce, feeds.budget, feeds.outages, of.clock),
             random.random,

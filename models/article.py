@@ -132,7 +132,7 @@ class ArticleDocument(StoredFields, total=False):
     near_duplicate_of: str
     grouping_due_since: str
     grouping_corrections: list[str]
-    moved_sources: dict[str, str]
+    split_links: dict[str, str]
     metadata: dict[str, JsonValue]
     deleted_at: str
 
@@ -246,9 +246,9 @@ class Article(ScoredDocument):
     `event_id` is the story of the article, `near_duplicate_of` the first of the articles that it repeats. Both are set
     by the grouping (services/stories), which is due while `grouping_due_since` is set: an analysis sets it in its own
     write if it changed the article's revision, its mentions or its deletion. Older articles have none of the three.
-    `grouping_corrections` are the corrections of people that name the article. `moved_sources` are the sources that a
-    person took out of it, each with the article that it is in since; while there is one, no further source joins the
-    article by headline and day alone.
+    `grouping_corrections` are the corrections of people that name the article. `split_links` are the links that a
+    person split off, each with the article that entries with this link are; while there is one, no further source joins
+    the article by headline and day alone.
     `deleted_at` makes the document a tombstone: kept so that the article is not ingested again, and never served.
     """
 
@@ -299,7 +299,7 @@ class Article(ScoredDocument):
     near_duplicate_of: IdPart | None = None
     grouping_due_since: Time | None = None
     grouping_corrections: tuple[IdPart, ...] | None = None
-    moved_sources: dict[SourceKey, IdPart] | None = None
+    split_links: dict[Text, IdPart] | None = None
     metadata: dict[str, JsonValue] | None = None
     deleted_at: Time | None = None
 
@@ -319,7 +319,7 @@ class Article(ScoredDocument):
 
     def shown(self) -> dict[str, Any]:
         fields = super().shown()
-        hidden = ("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources")
+        hidden = ("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links")
         for name in (*hidden, "other_words", "words"):
             del fields[name]
         if self.full_text is not None:

@@ -15,7 +15,7 @@ from models.article import ARTICLE_KEPT
 from models.stored import StoredDocument
 from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, lives
 
-Kind = Literal["SPLIT_ARTICLE", "NEAR_DUPLICATES", "NOT_NEAR_DUPLICATES", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
+Kind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
 MOST_ARTICLES = 200
 """On each side of a correction: each of them is written, and its member lists all of the other side."""
 
@@ -38,11 +38,11 @@ def partition_of_correction(correction_id: str) -> str:
 class GroupingCorrection(StoredDocument):
     """A statement of a person about articles, in the partition of the day on which it was made.
 
-    It is about each pair of an article in `articles` and one in `others`: they are near-duplicates or not, are of one
-    story or not. With SPLIT_STORY, `articles` left the story of `others` together. With SPLIT_ARTICLE, `source` left
-    the article in `articles` and is the article in `others` since; `was_first`: it was the first source of its article.
-    `event_ids` are the stories that the person named. A correction with `undone_at` is not applied. It expires when all
-    of its articles have expired.
+    It is about each pair of an article in `articles` and one in `others`: they are of one story or not. With
+    SPLIT_STORY, `articles` left the story of `others` together. With SPLIT_ARTICLE, `source` left the article in
+    `articles` and is the article in `others` since; `was_first`: it was the first source of its article. `event_ids`
+    are the stories that the person named. A correction with `undone_at` is not applied. It expires when all of its
+    articles have expired.
     """
 
     CONTAINER: ClassVar[str] = "stories"

@@ -101,31 +101,3 @@ class Observation(StoredDocument):
         fields = super().shown()
         del fields["article_timestamp"], fields["deleted_at"]
         return fields
-
-
-class RemovedObservation(StoredDocument):
-    """Says that an observation has left its article, with a source that a person took out of it. An export reads it."""
-
-    CONTAINER: ClassVar[str] = "articles"
-    PARTITION_FIELD: ClassVar[str] = "source_id"
-    COMPUTED: ClassVar[tuple[str, ...]] = ("removed_id",)
-    KIND: ClassVar[str] = "RemovedObservation"
-
-    entity_type: Literal["RemovedObservation"] = "RemovedObservation"
-    ttl_timestamp: UnixSeconds | None = None
-    source_id: IdPart
-    source: SourceKey
-    observed_day: Day
-    deleted_at: Time
-
-    @property
-    def partition(self) -> str:
-        return self.source_id
-
-    @property
-    def removed_id(self) -> str:
-        return f"obs:{self.source}:{self.observed_day.replace('-', '')}"
-
-    @property
-    def id(self) -> str:
-        return f"removed:{self.removed_id}"

@@ -25,7 +25,7 @@ from models.history import DailyClose, FrozenDay, FrozenHours, HistoryDay, Histo
 from models.host import HostState, WrongAnswer
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
-from models.observation import Observation, RemovedObservation
+from models.observation import Observation
 from models.operations import (
     AnalysisTotals,
     CacheTotals,
@@ -121,7 +121,7 @@ def grouping_correction(**changes: Any) -> GroupingCorrection:
     fields = {
         "day": "2026-02-21",
         "correction_id": "correction:20260221:run-1",
-        "kind": "NEAR_DUPLICATES",
+        "kind": "ONE_STORY",
         "articles": (ARTICLE_ID,),
         "others": ("dedup:" + "0" * 32,),
         "author": "Ada",
@@ -353,11 +353,6 @@ def tool(**changes: Any) -> Tool:
     return _of(Tool, fields, changes)
 
 
-def removed_observation(**changes: Any) -> RemovedObservation:
-    fields = {"source_id": ARTICLE_ID, "source": "tiingo", "observed_day": "2026-02-21", "deleted_at": NOW}
-    return _of(RemovedObservation, fields, changes)
-
-
 def removed_story(**changes: Any) -> RemovedStory:
     fields = {"day": "2026-02-21", "event_id": "story:20260221:" + "0" * 32, "removed_at": NOW}
     return _of(RemovedStory, fields, changes)
@@ -572,7 +567,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     ingestion_batch,
     attempt,
     tool,
-    removed_observation,
     removed_story,
     tool_merge,
     tool_name,

@@ -1,4 +1,5 @@
-"""Corrections of articles and stories over HTTP: split, join, keep apart, undo; and the merge ledger."""
+"""Corrections of articles and stories over HTTP: split an article; split, join and keep apart stories; undo; and the
+merge ledger."""
 
 import azure.functions as func
 
@@ -8,7 +9,7 @@ from models.request import SignedBody
 from models.resources.corrections import GroupingCorrectionResource
 from services.container import Container
 from services.mentions.correction_form import signed
-from services.stories.correction_form import JOINING, SEPARATING, ArticlePair, ArticleSplit, StoryPair, StorySplit
+from services.stories.correction_form import ArticleSplit, StoryPair, StorySplit
 from services.stories.corrections import STATES
 from triggers import shapes
 from triggers.bindings import endpoint
@@ -30,51 +31,17 @@ TAG = "Grouping"
     "articles/{article_id}/split",
     VIEW,
     summary="Make a source of an article an article of its own",
+    about="With all sources that have its link. Further sources with the same headline and day are articles of their "
+    "own too.",
     tag=TAG,
     body=ArticleSplit,
     answers=[MADE],
-    problems={409: "It is the only source of the article."},
+    problems={409: "It is the only source of the article, or all have its link."},
 )
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, ArticleSplit)
     source, by = body.source, signed(body)
-    return _made(
-        req, await services.workflows.grouping_changes.split_article(req.route_params["article_id"], source, by)
-    )
-
-
-@endpoint(
-    grouping_http,
-    "POST",
-    "articles/{article_id}/join",
-    VIEW,
-    summary="Say that two articles belong together",
-    tag=TAG,
-    body=ArticlePair,
-    answers=[MADE],
-    problems={409: "Both are one article."},
-)
-async def join_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = sent(req, ArticlePair)
-    kind, other, by = JOINING[body.level], body.article, signed(body)
-    return _made(req, await services.workflows.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
-
-
-@endpoint(
-    grouping_http,
-    "POST",
-    "articles/{article_id}/keep-apart",
-    VIEW,
-    summary="Say that two articles do not belong together",
-    tag=TAG,
-    body=ArticlePair,
-    answers=[MADE],
-    problems={409: "Both are one article."},
-)
-async def keep_articles_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = sent(req, ArticlePair)
-    kind, other, by = SEPARATING[body.level], body.article, signed(body)
-    return _made(req, await services.workflows.grouping_changes.relate(kind, req.route_params["article_id"], other, by))
+    return _made(req, await services.workflows.split_changes.split(req.route_params["article_id"], source, by))
 
 
 @endpoint(
@@ -177,7 +144,10 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = signed(sent(req, SignedBody))
-    undone = await services.workflows.grouping_changes.undo(req.route_params["correction_id"], by)
+    made = await services.stories.corrections.get(req.route_params["correction_id"])
+    workflows = services.workflows
+    changes = workflows.split_changes if made.kind == "SPLIT_ARTICLE" else workflows.grouping_changes
+    undone = await changes.undo(made.correction_id, by)
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 
 

@@ -91,10 +91,7 @@ class GroupingCorrectionResource(Resource):
     correction_id: IdPart = Field(description="The id. A correction expires with its articles, after 30 days.")
     state: Literal["active", "undone"] = Field(description="`active` or `undone`.")
     day: Day = Field(description="The day on which it was made.")
-    kind: Kind = Field(
-        description="`SPLIT_ARTICLE`, `NEAR_DUPLICATES`, `NOT_NEAR_DUPLICATES`, `SPLIT_STORY`, `ONE_STORY` or "
-        "`NOT_ONE_STORY`."
-    )
+    kind: Kind = Field(description="`SPLIT_ARTICLE`, `SPLIT_STORY`, `ONE_STORY` or `NOT_ONE_STORY`.")
     articles: tuple[IdPart, ...] = Field(
         description="What it is about: each pair of an article in the one and an article in the other. After "
         "`SPLIT_STORY`, `articles` left the story of `others`; after `SPLIT_ARTICLE`, the article in "

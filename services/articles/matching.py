@@ -15,7 +15,7 @@ from models.feed import HASH_LENGTH, FeedSeen
 from models.observation import ObservationDocument
 from models.values import parse_time
 from services.articles.identity import Candidate, Entry, ShortHash, Source, candidate_of, shared_url_hash
-from services.parse.urls import normalize_url
+from services.parse.urls import link_of
 from services.ports import Document
 
 HASHES = 4
@@ -246,16 +246,32 @@ def separated(groups: Groups, articles: Mapping[str, Known], present: Collection
     )
 
 
+def pinned(groups: Groups, articles: Mapping[str, Known]) -> Groups:
+    """The groups, but each match whose link a person split off its article goes to the article that the pin names."""
+    pins = {key: found for key in groups if (found := split_links(articles[key].article))}
+    if not any(match.candidate.url in pins[key] for key in pins for match in groups[key]):
+        return groups
+    return grouped(
+        match._replace(source_id=pins.get(key, {}).get(match.candidate.url, key), certain=True)
+        for key, group in groups.items()
+        for match in group
+    )
+
+
+def split_links(article: ArticleDocument | None) -> Mapping[str, str]:
+    return (article or {}).get("split_links", {})
+
+
 def _own_articles(stored: Known, group: Sequence[Match], present: Collection[str]) -> list[Match]:
     """The matches that must be articles of their own: their source has another entry in this article, under another id
-    and another URL; or a person took a source out of the article, so that its headline alone makes no match. Merging
-    the wrong articles is worse than missing a duplicate."""
+    and another URL; or a person split a link off the article, so that its headline and day alone make no match.
+    Merging the wrong articles is worse than missing a duplicate."""
     if stored.article is not None and stored.article.get("deleted_at"):
         return []
     own = stored.own
-    if own is None and stored.article is not None and stored.article.get("moved_sources"):
+    if own is None and stored.article is not None and stored.article.get("split_links"):
         return [match for match in group if not match.certain]
-    known = (own["article_id"], _normalized(own["url"])) if own is not None else None
+    known = (own["article_id"], link_of(own["url"])) if own is not None else None
     has_moved = False
     found = []
     for match in group:
@@ -280,10 +296,3 @@ def is_moved(own: AttributionDocument, candidate: Candidate, present: Collection
         return False
     is_same = own.get("revision") == candidate.revision and own.get("published_at") == candidate.published_at
     return is_same and candidate.flag is None and bool(candidate.text)
-
-
-def _normalized(url: str) -> str:
-    try:
-        return normalize_url(url)
-    except ValueError:
-        return url

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from models.observation import ObservationDocument
 from services.articles.identity import Candidate, Source, is_weak, normalize_headline
 from services.parse.text import strip_publisher
-from services.parse.urls import normalize_url
+from services.parse.urls import link_of
 
 
 class StoredEntry(NamedTuple):
@@ -55,15 +55,12 @@ class _Claim(NamedTuple):
 
 
 def stored_entry(observation: ObservationDocument, source: Source) -> StoredEntry:
-    try:
-        url = normalize_url(observation["url"])
-    except ValueError:
-        url = observation["url"]
     headline = ""
     if not observation.get("deleted_at"):
         names = (observation.get("publisher"), source.name, source.title)
         headline = normalize_headline(strip_publisher(observation["headline"], names))
-    return StoredEntry(observation["source_id"], url, headline, observation["published_at"][:10])
+    url, day = link_of(observation["url"]), observation["published_at"][:10]
+    return StoredEntry(observation["source_id"], url, headline, day)
 
 
 def sorted_out(candidates: Sequence[Candidate], stored: Iterable[StoredEntry]) -> SortedOut:

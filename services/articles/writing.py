@@ -31,11 +31,22 @@ from services.articles.contention import ROUNDS, wait_seconds
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, seen_hash
 from services.articles.full_texts import Discover, asked_for, discover_nothing
 from services.articles.identity import Candidate, Source
-from services.articles.matching import Groups, Known, KnownEntries, Match, flood_of, grouped, matches_of, separated
+from services.articles.matching import (
+    Groups,
+    Known,
+    KnownEntries,
+    Match,
+    flood_of,
+    grouped,
+    matches_of,
+    pinned,
+    separated,
+    split_links,
+)
 from services.articles.merge import Further, Merged, merge
-from services.articles.moving import destination
 from services.articles.observations import observations_of
 from services.articles.tombstones import observation_tombstone
+from services.parse.urls import link_of
 from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
@@ -200,20 +211,17 @@ class ArticleWriter:
         return merged
 
     async def _followed(self, groups: Groups, articles: Articles) -> tuple[Groups, Articles]:
-        """The groups, those of articles that the source was moved out of as groups of the articles that it is in."""
-        source = self.attempt.source.key
+        """The groups, those with links that were split off as groups of the articles that they went to."""
         late: list[tuple[str, list[Operation]]] = []
-        while True:
-            to = {key: went for key in groups if (went := destination(articles[key].article, source)) is not None}
-            if not to:
-                break
-            # What this source wrote to the article without reading it again is written where the source is now.
-            late += [(key, [Delete(each["id"])]) for key in to for each in articles[key].observations]
-            groups = grouped(
-                match._replace(source_id=to.get(key, key), certain=True)
-                for key, group in groups.items()
-                for match in group
-            )
+        while (after := pinned(groups, articles)) is not groups:
+            # What this source wrote to the article without reading it again is written where its link is now.
+            late += [
+                (key, [Delete(each["id"])])
+                for key in groups
+                for each in articles[key].observations
+                if link_of(each["url"]) in split_links(articles[key].article)
+            ]
+            groups = after
             articles |= await self._read(groups.keys() - articles.keys())
         if late:
             await self.store.batch_many(ARTICLES.name, late)
@@ -229,11 +237,7 @@ class ArticleWriter:
         known: Articles = {}
         for name, article in zip(wanted, found, strict=True):
             own = article["source_attribution"].get(source) if article is not None else None
-            if (
-                own is None
-                and article is not None
-                and (article.get("has_further_sources") or _was_moved(article, source))
-            ):
+            if own is None and article is not None and article.get("has_further_sources"):
                 observations = await observations_of(self.store, name, source)
                 own = attribution_of(observations) if observations else None
                 known[name] = Known(article, own, observations)
@@ -352,10 +356,6 @@ class ArticleWriter:
         found = await self.store.read_many(ARTICLES.name, wanted) if wanted else []
         texts = zip(wanted, found, strict=True)
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
-
-
-def _was_moved(article: ArticleDocument, source: str) -> bool:
-    return source in article.get("moved_sources", ())
 
 
 def _needs_others(article: ArticleDocument | None, source: Source) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from services.articles.source_moves import SourceMoves
+from services.articles.splitting import ArticleSplits
 from services.container.container import Container, new_id
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.signals.reading import Signals
@@ -34,8 +34,8 @@ class StoryPart:
         return GroupingCorrections(self._of.store, self._of.clock)
 
     @cached_property
-    def moves(self) -> SourceMoves:
-        return SourceMoves(self._of.store, self._of.clock)
+    def splits(self) -> ArticleSplits:
+        return ArticleSplits(self._of.store, self._of.clock)
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -15,6 +15,7 @@ from services.runs.driver import (
     MERGE,
     PRIORITIZE,
     REANALYZE,
+    SPLIT_ARTICLE,
     Workflow,
     Workflows,
 )
@@ -28,6 +29,7 @@ from services.workflows.preview import ToolPreviews
 from services.workflows.priorities import Priorities
 from services.workflows.quarantine_preview import QuarantinePreview
 from services.workflows.reanalysis import Reanalysis
+from services.workflows.splitting import ArticleSplitChanges, Splitting
 
 
 class WorkflowPart:
@@ -51,9 +53,9 @@ class WorkflowPart:
                 REANALYZE: Reanalysis(of.store, of.tools, writer, of.figures.recount, generations, of.clock),
                 **self._of_catalog(),
                 CORRECT: Correcting(mentions.corrections, writer, generations, of.clock),
-                CORRECT_GROUPING: CorrectingGrouping(
-                    *(of.store, stories.corrections, stories.moves, writer, of.announcer, generations),
-                    of.clock,
+                CORRECT_GROUPING: CorrectingGrouping(stories.corrections),
+                SPLIT_ARTICLE: Splitting(
+                    *(of.store, stories.corrections, stories.splits, writer, of.announcer, generations),
                 ),
             },
             of.clock,
@@ -99,8 +101,16 @@ class WorkflowPart:
     def grouping_changes(self) -> GroupingChanges:
         of, stories = self._of, self._of.stories
         return GroupingChanges(
-            *(of.store, of.articles, stories.corrections, stories.moves, self.driver),
-            *(of.figures.generations, stories.grouping.announcer, of.clock),
+            *(of.articles, stories.corrections, self.driver),
+            *(of.figures.generations, stories.grouping.announcer),
+        )
+
+    @cached_property
+    def split_changes(self) -> ArticleSplitChanges:
+        of, stories = self._of, self._of.stories
+        return ArticleSplitChanges(
+            *(of.articles, stories.corrections, stories.splits, self.driver),
+            *(of.figures.generations, stories.grouping.announcer),
         )
 
     @cached_property

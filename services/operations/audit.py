@@ -46,7 +46,16 @@ from services.operations.audit_rules import (
     judge_mention,
 )
 from services.ports import Clock, Document, Query, Store, Where, pages, query_all, readable
-from services.runs.driver import BACKFILL, CORRECT, CORRECT_GROUPING, DELETE, MERGE, PRIORITIZE, REANALYZE
+from services.runs.driver import (
+    BACKFILL,
+    CORRECT,
+    CORRECT_GROUPING,
+    DELETE,
+    MERGE,
+    PRIORITIZE,
+    REANALYZE,
+    SPLIT_ARTICLE,
+)
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.upkeep")
@@ -61,7 +70,7 @@ WINDOWS_JUDGED = timedelta(days=1)
 """Entries that are older may count hours that are no longer stored."""
 _PAGE = 1000
 _HOUR = timedelta(hours=1)
-_WORKFLOWS = (BACKFILL, REANALYZE, MERGE, DELETE, PRIORITIZE, CORRECT, CORRECT_GROUPING)
+_WORKFLOWS = (BACKFILL, REANALYZE, MERGE, DELETE, PRIORITIZE, CORRECT, CORRECT_GROUPING, SPLIT_ARTICLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from models.article import Article
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.observation import Observation, RemovedObservation
+from models.observation import Observation
 from models.story import RemovedStory, Story
 from models.values import unix_seconds
 from services.articles.observations import with_source_counts
@@ -75,11 +75,10 @@ _KINDS: Mapping[Layer, _Kind] = {
     ),
     "raw": _Kind(
         ARTICLES,
-        (Where("entity_type", "in", ("Observation", RemovedObservation.KIND)),),
+        (Where("entity_type", "eq", "Observation"),),
         Observation.from_document,
         ("source_id", "source", "observed_day"),
         "deleted_at",
-        RemovedObservation.KIND,
     ),
     "mentions": _Kind(MENTIONS, (), SentimentScore.from_document, ("tool_id", "source_id"), "removed_at"),
     "stories": _Kind(

@@ -24,7 +24,7 @@ _REMOVAL = ("removed", "removed_at")
 _NEVER_SHOWN: Mapping[Layer, frozenset[str]] = {
     "canonical": frozenset(
         {
-            *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources", "other_words"),
+            *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words"),
             "words",
         }
     ),

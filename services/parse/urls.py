@@ -88,6 +88,14 @@ def without_feed_scheme(url: str) -> str:
     return rest if found[1] is None or _WEB_SCHEME.match(rest) else f"http://{rest}"
 
 
+def link_of(url: str) -> str:
+    """The normalized URL; the URL itself if it cannot be normalized."""
+    try:
+        return normalize_url(url)
+    except ValueError:
+        return url
+
+
 def normalize_url(url: str) -> str:
     """One spelling for all URLs of a page. Normalizing again changes nothing. Raises ValueError without a host."""
     usual = _USUAL.fullmatch(url)

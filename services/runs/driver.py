@@ -36,6 +36,7 @@ COMPARE = "compare_analyzers"
 PRIORITIZE = "apply_source_priority"
 CORRECT = "correct_mention"
 CORRECT_GROUPING = "correct_grouping"
+SPLIT_ARTICLE = "split_article"
 
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as

@@ -19,37 +19,26 @@ _STORY: Mapping[Kind, str] = {
     "NOT_ONE_STORY": "apart_from",
     "SPLIT_STORY": "apart_from",
 }
-_NEAR_DUPLICATE: Mapping[Kind, str] = {
-    "NEAR_DUPLICATES": "same_as",
-    "NOT_NEAR_DUPLICATES": "different_from",
-    "SPLIT_ARTICLE": "different_from",
-}
 
 
 def constraints_of(source_id: str, corrections: Iterable[GroupingCorrection]) -> Constraints:
-    """The constraints of one article. Of two corrections that contradict each other, the later one counts: two
-    near-duplicates are always of one story."""
+    """The constraints of one article. Of two corrections that contradict each other, the later one counts."""
     story: dict[str, tuple[str, str]] = {}
-    near: dict[str, tuple[str, str]] = {}
+    near: dict[str, str] = {}
     for each in sorted(corrections, key=lambda each: (each.made_at, each.correction_id)):
         if not each.is_active:
             continue
         for other in each.across_from(source_id):
             if each.kind in _STORY:
                 story[other] = _STORY[each.kind], each.correction_id
-                if _is(story, other, "apart_from") and _is(near, other, "same_as"):
-                    del near[other]
             else:
-                near[other] = _NEAR_DUPLICATE[each.kind], each.correction_id
-                if _is(near, other, "same_as") and _is(story, other, "apart_from"):
-                    del story[other]
+                near[other] = each.correction_id
         if each.kind == "SPLIT_STORY" and source_id in each.articles:
             story |= {other: ("together_with", each.correction_id) for other in each.articles if other != source_id}
     return Constraints(
         apart_from=_named(story, "apart_from"),
         together_with=_named(story, "together_with"),
-        different_from=_named(near, "different_from"),
-        same_as=_named(near, "same_as"),
+        different_from=near,
     )
 
 
@@ -60,10 +49,6 @@ async def read_constraints(store: Store, articles: Mapping[str, Collection[str]]
     documents = await store.read_many(STORIES.name, keys) if keys else []
     found = listed_documents(documents, GroupingCorrection.from_document, "correction_id").items
     return {source_id: constraints_of(source_id, found) for source_id in articles}
-
-
-def _is(said: Mapping[str, tuple[str, str]], other: str, field: str) -> bool:
-    return other in said and said[other][0] == field
 
 
 def _named(said: Mapping[str, tuple[str, str]], field: str) -> dict[str, str]:

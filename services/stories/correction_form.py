@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from models.grouping_correction import MOST_ARTICLES, Kind
+from models.grouping_correction import MOST_ARTICLES
 from models.request import ArticleId, FeedId, SignedBody, each_once
 from models.story import STORY_ID
 
-Level = Literal["near_duplicate", "story"]
-JOINING: Mapping[Level, Kind] = {"near_duplicate": "NEAR_DUPLICATES", "story": "ONE_STORY"}
-SEPARATING: Mapping[Level, Kind] = {"near_duplicate": "NOT_NEAR_DUPLICATES", "story": "NOT_ONE_STORY"}
 _OTHER_ARTICLE = "dedup:1b4e28ba2fa1421e8f1a0b8e9c1f2d3a"
-
-assert {*JOINING.values(), *SEPARATING.values()} < set(get_args(Kind))
 
 
 class ArticleSplit(
     SignedBody, examples={"a source": {"source": "python-insider", "author": "Ada", "reason": "another release"}}
 ):
     source: FeedId = Field(description="The source that becomes an article of its own.")
-
-
-class ArticlePair(SignedBody, examples={"a story": {"article": _OTHER_ARTICLE, "as": "story", "author": "Ada"}}):
-    article: ArticleId = Field(description="The id of an article.")
-    level: Level = Field(
-        default="near_duplicate",
-        alias="as",
-        description="`near_duplicate` (if absent): they repeat each other in almost the same words. `story`: they are "
-        "of one story.",
-    )
 
 
 class StorySplit(

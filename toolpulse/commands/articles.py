@@ -17,9 +17,6 @@ documents = group("Show and acquire the full texts behind articles.")
 
 Said = Literal["positive", "negative", "neutral", "unscored"]
 ArticleStatus = Literal["pending", "analyzed", "error"]
-Together = Literal["near_duplicate", "story"]
-As = Annotated[Together, typer.Option("--as", help="Repeats of one text, or of one story.")]
-Other = Annotated[str, typer.Argument(metavar="OTHER", help="The other article.")]
 BySentiment = Annotated[Said | None, typer.Option("--sentiment", help="Only these.")]
 
 
@@ -145,24 +142,6 @@ def split(
     """Make a source of an article an article of its own; prints the id of the correction."""
     corrected(call, f"articles/{part(call.names.article(article))}/split", author, reason,
               source=call.names.feed(source))  # fmt: skip
-
-
-@command(articles, "join")
-def join(
-    call: Call, article: Article, other: Other, author: Author, as_: As = "near_duplicate", reason: Reason = None
-) -> None:
-    """Say that two articles repeat one text, or are of one story."""
-    corrected(call, f"articles/{part(call.names.article(article))}/join", author, reason,
-              article=call.names.article(other), **{"as": as_})  # fmt: skip
-
-
-@command(articles, "keep-apart")
-def keep_apart(
-    call: Call, article: Article, other: Other, author: Author, as_: As = "near_duplicate", reason: Reason = None
-) -> None:
-    """Say that two articles never repeat one text, or are never of one story."""
-    corrected(call, f"articles/{part(call.names.article(article))}/keep-apart", author, reason,
-              article=call.names.article(other), **{"as": as_})  # fmt: skip
 
 
 def corrected(call: Call, path: str, author: str, reason: str | None, **fields: Any) -> None:

@@ -74,20 +74,6 @@ async def stored_article(app: Container, number: int, event: str | None = None) 
     return stored.source_id
 
 
-async def test_two_articles_are_joined_and_kept_apart(app: Container) -> None:
-    one, other = await stored_article(app, 1), await stored_article(app, 2)
-    kinds = []
-    for name in ("join_articles", "keep_articles_apart"):
-        for level in ({}, {"as": "story"}):
-            made = await call(name, body={"article": other, **level, **ADA}, article_id=one)
-            assert made.status == 201
-            kinds.append(made.json["kind"])
-    assert kinds == ["NEAR_DUPLICATES", "ONE_STORY", "NOT_NEAR_DUPLICATES", "NOT_ONE_STORY"]
-    for each in (one, other):
-        shown = (await call("get_article", "view=full", article_id=each)).json
-        assert (len(shown["grouping_corrections"]), shown["grouping_due_since"] is None) == (4, False)
-
-
 async def test_stories_are_split_joined_and_kept_apart_by_their_articles(app: Container) -> None:
     one = event_id("dedup:" + "0" * 31 + "1", NOW)
     other = event_id("dedup:" + "0" * 31 + "9", NOW)
@@ -112,9 +98,6 @@ async def test_stories_are_split_joined_and_kept_apart_by_their_articles(app: Co
         ("split_article", {"source": "b"}, "author"),
         ("split_article", {"author": "Ada"}, "source"),
         ("split_article", {"source": "b", "author": "Ada", "reason": "x" * 1001}, "reason"),
-        ("join_articles", {"author": "Ada"}, "article"),
-        ("join_articles", {"article": "dedup:1", "as": "event", "author": "Ada"}, "as"),
-        ("keep_articles_apart", {"article": "dedup:1"}, "author"),
         ("split_story", {"articles": [], "author": "Ada"}, "articles"),
         ("split_story", {"articles": ["dedup:1", 2], "author": "Ada"}, "articles"),
         ("join_stories", {"author": "Ada"}, "story"),
@@ -133,7 +116,6 @@ async def test_what_is_not_there_is_not_found(app: Container) -> None:
     for name, body, params in [
         ("split_article", {"source": "b"}, {"article_id": nobody}),
         ("split_article", {"source": "b"}, {"article_id": one}),
-        ("join_articles", {"article": nobody}, {"article_id": one}),
         ("join_stories", {"story": story}, {"event_id": story}),
         ("undo_grouping_correction", {}, {"correction_id": "correction:20260221:run"}),
         ("undo_grouping_correction", {}, {"correction_id": "no id"}),

@@ -121,10 +121,7 @@ async def test_articles_are_found_shown_with_names_and_corrected(cli: Cli, tools
     assert (listed["correction_id"], listed["kind"]) == (correction, "SPLIT_ARTICLE")
     assert (await cli.json("corrections", "show", correction))["author"] == "Ada"
     assert (await cli.json("corrections", "undo", correction, "--author", "Ada"))["state"] == "undone"
-    first, second = of_tool[0]["source_id"], article["source_id"]
-    await cli.run("articles", "keep-apart", first, second, "--as", "story", "--author", "Ada")
-    await cli.run("articles", "join", first, second, "--author", "Ada", "--reason", "one text")
-    await cli.run("documents", "show", first, code=5)
+    await cli.run("documents", "show", of_tool[0]["source_id"], code=5)
     assert "full text" in cli.said or "document" in cli.said
 
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from models.article import Article
+from models.article import LISTED_SOURCES, Article
 from models.correction import Correction
 from models.mention import SentimentScore
 from models.run import JobRun
@@ -21,7 +21,7 @@ from models.tool import Tool
 from models.values import hour_key
 from services.archive.folder import FolderArchive
 from services.articles.reading import Articles
-from services.articles.source_moves import SourceMoves
+from services.articles.splitting import ArticleSplits
 from services.documents.removal import Removal
 from services.documents.texts import FullTexts
 from services.feeds.registry import FeedRegistry
@@ -44,6 +44,7 @@ from services.runs.driver import (
     DELETE,
     MERGE,
     REANALYZE,
+    SPLIT_ARTICLE,
     Workflows,
 )
 from services.runs.engine import RunEngine
@@ -60,6 +61,7 @@ from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
+from services.workflows.splitting import ArticleSplitChanges, Splitting
 from tests.builders import MemoryQueues
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
@@ -115,6 +117,7 @@ class Worker:
     corrections: Corrections
     correcting: CorrectionChanges
     grouping: GroupingChanges
+    splitting: ArticleSplitChanges
     grouper: Grouping
 
     async def delete(self, source_id: str) -> None:
@@ -132,10 +135,13 @@ class World:
     everything = Query(limit=1000)
     every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
 
-    def __init__(self, store: Store, watch: Any, archive: Archive | None = None) -> None:
+    def __init__(
+        self, store: Store, watch: Any, archive: Archive | None = None, most_listed: int = LISTED_SOURCES
+    ) -> None:
         """Without `archive` there are no full texts. `watch` is a settable clock with `now`."""
         self.store = store
         self.watch = watch
+        self.most_listed = most_listed
         self.analyzer = Words()
         self.other_analyzers: dict[str, Callable[[], Analyzer]] = {}
         self.queues = MemoryQueues()
@@ -152,7 +158,8 @@ class World:
         analyzers = Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers})
         recount, generations = Recount(store), Generations(store, self.watch)
         articles, corrections = Articles(store, self.watch), Corrections(store, catalog, self.watch)
-        grouping_corrections, moves = GroupingCorrections(store, self.watch), SourceMoves(store, self.watch)
+        grouping_corrections = GroupingCorrections(store, self.watch)
+        splits = ArticleSplits(store, self.watch, most_listed=self.most_listed)
         grouping = Grouping.build(
             store, self.queues, announcer, 10, timedelta(minutes=5), self.watch, lambda: f"worker-{next(self._ids)}"
         )
@@ -165,9 +172,8 @@ class World:
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
                 MERGE: Merging(store, catalog, writer, announcer, corrections, recount, generations, self.watch),
                 CORRECT: Correcting(corrections, writer, generations, self.watch),
-                CORRECT_GROUPING: CorrectingGrouping(
-                    *(store, grouping_corrections, moves, writer, announcer, generations, self.watch)
-                ),
+                CORRECT_GROUPING: CorrectingGrouping(grouping_corrections),
+                SPLIT_ARTICLE: Splitting(store, grouping_corrections, splits, writer, announcer, generations),
             },
             self.watch,
         )
@@ -180,10 +186,8 @@ class World:
         return Worker(
             *(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations),
             *(corrections, correcting),
-            GroupingChanges(
-                *(store, articles, grouping_corrections, moves, workflows, generations, grouping.announcer),
-                self.watch,
-            ),
+            GroupingChanges(articles, grouping_corrections, workflows, generations, grouping.announcer),
+            ArticleSplitChanges(articles, grouping_corrections, splits, workflows, generations, grouping.announcer),
             grouping,
         )
 

@@ -192,14 +192,14 @@ async def test_what_people_said_is_obeyed_and_undone(world: World) -> None:
     articles = await some(world)
     await world.group()
     signed = Signed("Ada", "another outage")
-    said = await world.worker.grouping.relate("NOT_NEAR_DUPLICATES", articles[0], articles[5], signed)
-    apart = await world.worker.grouping.relate("NOT_ONE_STORY", articles[0], articles[5], signed)
+    story = (await world.read(articles[0])).event_id
+    assert story is not None
+    apart = await world.worker.grouping.split_story(story, [articles[5]], signed)
     await world.group()
     await world.is_right()
     one, other = [await world.read(articles[each]) for each in (0, 5)]
-    assert (other.near_duplicate_of, one.event_id == other.event_id) == (None, False)
-    for each in (apart, said):
-        await world.worker.grouping.undo(each.correction_id, signed)
+    assert one.event_id != other.event_id
+    await world.worker.grouping.undo(apart.correction_id, signed)
     await world.group()
     await world.is_right()
     assert (await world.read(articles[5])).near_duplicate_of == articles[0]

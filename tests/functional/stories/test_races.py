@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from services.mentions.correction_form import Signed
 from services.ports import Query, Store
+from services.runs.driver import CORRECT_GROUPING
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from services.stories.great_stories import GREAT
@@ -51,9 +51,10 @@ async def arrived(world: World, articles: list[str]) -> None:
 
 
 async def corrected(world: World, articles: list[str]) -> None:
-    signed = Signed("Ada", "another outage")
-    await world.worker.grouping.relate("NOT_ONE_STORY", articles[0], articles[5], signed)
-    await world.worker.grouping.relate("ONE_STORY", articles[2], articles[4], signed)
+    for kind, one, other in (("NOT_ONE_STORY", 0, 5), ("ONE_STORY", 2, 4)):
+        said = {"kind": kind, "articles": [articles[one]], "others": [articles[other]], "author": "Ada"}
+        workflows = world.worker.workflows
+        await workflows.advance((await workflows.accept(CORRECT_GROUPING, None, correction=said)).run_id)
 
 
 async def grouped_by_another(world: World, articles: list[str]) -> None:

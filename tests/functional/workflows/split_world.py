@@ -44,7 +44,7 @@ class SplitWorld:
 
     @classmethod
     async def of(cls, store: Any, clock: SettableClock, **options: Any) -> SplitWorld:
-        analysing = Analysing(store, clock)
+        analysing = Analysing(store, clock, **options)
         tools = await analysing.tool("Quorvia"), await analysing.tool("Pebblegrid")
         return cls(Ingesting(store, clock, first_id=10_000, **options), analysing, clock, *tools)
 

@@ -15,7 +15,7 @@ from tests import documents, resources
 # The stored fields that no view shows.
 HIDDEN = {
     "Article": {
-        *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources", "other_words", "words"),
+        *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words", "words"),
     },
     "Observation": {"article_timestamp", "deleted_at"},
     "Tool": {"corrections", "reviews"},

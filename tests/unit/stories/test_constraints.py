@@ -36,7 +36,7 @@ def test_a_correction_is_about_each_pair_across_and_says_the_same_to_both() -> N
 
 
 def test_each_kind_has_its_field() -> None:
-    fields = {"ONE_STORY": "together_with", "NEAR_DUPLICATES": "same_as", "NOT_NEAR_DUPLICATES": "different_from"}
+    fields = {"ONE_STORY": "together_with", "NOT_ONE_STORY": "apart_from"}
     for kind, field in fields.items():
         found = constraints_of("a", [correction(kind, "a", "b")])  # type: ignore[arg-type]
         assert set(getattr(found, field)) == {"b"}
@@ -65,12 +65,3 @@ def test_an_undone_correction_says_nothing_and_the_earlier_one_counts_again() ->
     together = correction("ONE_STORY", "a", "b", 2, undone_at=NOW, undone_by="Ada")
     assert set(constraints_of("a", [apart, together]).apart_from) == {"b"}
     assert constraints_of("a", [together]) == WITHOUT
-
-
-def test_near_duplicates_are_of_one_story_so_the_later_statement_ends_the_other() -> None:
-    same, apart = correction("NEAR_DUPLICATES", "a", "b", 1), correction("NOT_ONE_STORY", "a", "b", 2)
-    found = constraints_of("a", [same, apart])
-    assert (set(found.same_as), set(found.apart_from)) == (set(), {"b"})
-    later = correction("NEAR_DUPLICATES", "a", "b", 3)
-    found = constraints_of("a", [same, apart, later])
-    assert (set(found.same_as), set(found.apart_from)) == ({"b"}, set())

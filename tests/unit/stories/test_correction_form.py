@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from models.errors import InvalidInput
-from models.grouping_correction import MOST_ARTICLES, Kind
+from models.grouping_correction import MOST_ARTICLES
 from models.request import Request
-from services.stories.correction_form import JOINING, SEPARATING, ArticlePair, ArticleSplit, StoryPair, StorySplit
+from services.stories.correction_form import ArticleSplit, StoryPair, StorySplit
 
 BY = {"author": "Ada"}
 
 
-def test_each_level_says_a_kind() -> None:
-    assert set(JOINING) == set(SEPARATING)
-    assert {*JOINING.values(), *SEPARATING.values()} == set(get_args(Kind)) - {"SPLIT_ARTICLE", "SPLIT_STORY"}
-
-
 def test_what_is_right_is_taken() -> None:
     assert ArticleSplit.checked({"source": "feed-1", **BY}).source == "feed-1"
-    pair = ArticlePair.checked({"article": " dedup:1 ", **BY})
-    assert (pair.article, pair.level) == ("dedup:1", "near_duplicate")
-    assert ArticlePair.checked({"article": "dedup:1", "as": "story", **BY}).level == "story"
     split = StorySplit.checked({"articles": ["dedup:1", "dedup:2", "dedup:1"], **BY})
     assert split.articles == ("dedup:1", "dedup:2")
     assert StoryPair.checked({"story": " story:1 ", **BY}).story == "story:1"
@@ -34,13 +26,10 @@ def test_what_is_right_is_taken() -> None:
     [
         (ArticleSplit, {}, "source"),
         (ArticleSplit, {"source": "a b"}, "source"),
-        (ArticlePair, {"article": 1}, "article"),
-        (ArticlePair, {"article": "x" * 2001}, "article"),
-        (ArticlePair, {"article": "x", "as": "both"}, "as"),
-        (ArticlePair, {"article": "x", "as": None}, "as"),
         (StorySplit, {"articles": "dedup:1"}, "articles"),
         (StorySplit, {"articles": []}, "articles"),
         (StorySplit, {"articles": ["x"] * (MOST_ARTICLES + 1)}, "articles"),
+        (StorySplit, {"articles": ["x" * 2001]}, "articles"),
         (StorySplit, {"articles": ["x", ""]}, "articles"),
         (StoryPair, {"story": " "}, "story"),
     ],

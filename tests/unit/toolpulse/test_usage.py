@@ -19,7 +19,6 @@ NEEDING = [words for words, each in COMMANDS.items() if any(p.required for p in 
 OF_ENDPOINTS = {
     "articles": "articles list", "articles/{article_id}": "articles show",
     "articles/{article_id}/document": "documents show",
-    "articles/{article_id}/join": "articles join", "articles/{article_id}/keep-apart": "articles keep-apart",
     "articles/{article_id}/ledger": "articles ledger", "articles/{article_id}/split": "articles split",
     "cache/health": "cache health", "cache/refresh": "cache refresh", "corrections": "corrections list",
     "corrections/{correction_id}": "corrections show", "corrections/{correction_id}/undo": "corrections undo",

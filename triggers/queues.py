@@ -6,7 +6,7 @@ The message is acknowledged when its function returns: whatever follows from it 
 import azure.functions as func
 
 from services.container import Container
-from services.documents.discovery import AcquireMessage
+from services.documents import discovery
 from services.feeds.claims import IngestMessage
 from services.mentions.announcing import RefreshMessage
 from services.mentions.messages import source_ids_of
@@ -41,8 +41,8 @@ async def ingest_feeds(services: Container, message: func.QueueMessage, context:
 
 @consumer(queues, ACQUIRE_DOCUMENTS)
 async def acquire_documents(services: Container, message: func.QueueMessage) -> None:
-    left = await services.fetching.documents.handler.handle(AcquireMessage.from_message(message.get_body().decode()))
-    await services.queues.send(ACQUIRE_DOCUMENTS, [left.to_message()] if left else [])
+    source_ids = discovery.source_ids_of(message.get_body().decode())
+    await services.fetching.documents.handler.handle(source_ids, message.dequeue_count or 1)
 
 
 @consumer(queues, ANALYZE_ARTICLES)

@@ -12,7 +12,7 @@ from services.articles.feed_preview import FeedPreviews
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller
-from services.container.container import Container, new_id
+from services.container.container import Container
 from services.documents import profiles
 from services.documents.services import DocumentServices
 from services.fetch.limits import HostLimits
@@ -32,8 +32,8 @@ class FetchingPart:
     def documents(self) -> DocumentServices:
         of = self._of
         return DocumentServices.build(
-            *(of.store, of.archive, of.queues, of.fetcher, of.runs, self._of.feeds.hosts, of.articles, of.announce),
-            *(profiles.load(), of.settings.fetch_user_agent, of.clock, new_id),
+            *(of.store, of.archive, of.work_announcer, of.fetcher, of.runs, of.feeds.hosts, of.articles, of.announce),
+            *(profiles.load(), of.settings.fetch_user_agent, of.clock),
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from models.version import VERSION
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.container.container import Container
+from services.documents.discovery import DOCUMENTS_STAGE
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from services.operations.health import Health
     from services.operations.metrics import Metrics
 
-STAGES = (SIGNALS_STAGE,)
+STAGES = (DOCUMENTS_STAGE, SIGNALS_STAGE)
 """All stages that services/work sweeps."""
 
 
@@ -41,8 +42,8 @@ class OperationPart:
         async def overdue_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
             return await of.workflows.driver.overdue(now, oldest_waiting)
 
-        async def send_documents() -> int:
-            return await of.fetching.documents.overdue.send()
+        async def follow_reviews() -> None:
+            await of.fetching.documents.reviews.work()
 
         return Upkeep(
             of.queues,
@@ -60,7 +61,7 @@ class OperationPart:
             of.figures.backlog,
             of.feeds.budget,
             ArchiveExpiry(of.store, of.archive, of.clock),
-            send_documents,
+            follow_reviews,
         )
 
     @cached_property

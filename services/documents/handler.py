@@ -1,4 +1,4 @@
-"""Works off a message of `acquire-documents`: the due documents of one host, one after the other, as one run."""
+"""Acquires the due documents of one host, one after the other, as one run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
 from services import deadline
 from services.documents import life_cycle
 from services.documents.acquisition import Acquisition
-from services.documents.discovery import AcquireMessage
 from services.documents.robots import Robots
 from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
@@ -22,6 +21,7 @@ from services.logs import log_event
 from services.ports import Clock, Store, listed_documents
 from services.runs.engine import RunEngine
 from services.store.containers import DOCUMENTS
+from services.work.handling import Worked
 
 log = logging.getLogger("toolpulse.documents")
 
@@ -29,8 +29,8 @@ PAUSE_SECONDS = 1.0
 """Between two pages of a host, unless its robots.txt asks for more."""
 
 
-class AcquisitionHandler:
-    """`pause` waits for so many seconds."""
+class HostAcquisition:
+    """Acquires the documents of one message. `pause` waits for so many seconds."""
 
     def __init__(
         self,
@@ -40,7 +40,6 @@ class AcquisitionHandler:
         robots: Robots,
         hosts: HostStates,
         clock: Clock,
-        new_id: Callable[[], str],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._store = store
@@ -49,23 +48,22 @@ class AcquisitionHandler:
         self._robots = robots
         self._hosts = hosts
         self._clock = clock
-        self._new_id = new_id
         self._pause = pause
 
-    async def handle(self, message: AcquireMessage) -> AcquireMessage | None:
-        """Tries the documents of the message that are due. Returns a message for those that the deadline left."""
-        due = await self._due(message.source_ids)
+    async def work(self, source_ids: Sequence[str], *, alone: bool) -> Worked:
+        """Tries those documents that are due."""
+        due = await self._due(source_ids)
         if not due:
-            return None
+            return Worked()
         cooling = self._hosts.cooling(await self._hosts.listed(), self._clock())
         if cooling.in_outage or all(host_of(_url(each)) in cooling.closed for each in due):
             await self._acquisition.back_off(due)
-            return None
-        await self._engine.begin_batch(life_cycle.WORKFLOW, message.run_id)
-        left = await self._try_all(message.run_id, due)
-        await self._engine.close(message.run_id, summary)
+            return Worked()
+        run = await self._engine.open(life_cycle.WORKFLOW, since=self._clock())
+        left = await self._try_all(run.run_id, due)
+        await self._engine.close(run.run_id, summary)
         await self._hosts.note(self._clock())
-        return AcquireMessage(self._new_id(), tuple(left)) if left else None
+        return Worked(done=len(due) - len(left), left=left)
 
     async def _try_all(self, run_id: str, due: Sequence[DocumentProduct]) -> list[str]:
         """Tries one after the other. Returns those that the deadline left."""

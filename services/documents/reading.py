@@ -17,11 +17,11 @@ from services.documents.discovery import Discovery, asked_by
 from services.documents.removal import remove_alias
 from services.ports import Clock, Listed, Query, Store, listed_documents, query_all, readable
 from services.runs.engine import RunEngine
+from services.store.change import until_unchanged
 from services.store.containers import DOCUMENTS
 
 MOST_ATTEMPTS_SHOWN = 50
 _PAGE = 100
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,18 @@ class Documents:
         """Makes the document of the article due now, whatever its feed asks for. Raises NotFound, and Conflict for a
         document that a review must release, or has dropped."""
         article = await self.articles.get(article_id)
-        for _ in range(_TRIES):
+
+        async def once() -> DocumentProduct:
             found = await self.store.read(DOCUMENTS.name, article.source_id, DocumentProduct.ID)
             known = readable(found, DocumentProduct.from_document)
             try:
-                document = await (self._created(article) if known is None else self._again(article, known))
-            except (Conflict, ChangedMeanwhile):
-                continue
-            await self.discovery.send([document])
-            return document
-        raise ChangedMeanwhile(f"document of {article_id} keeps changing: try again")
+                return await (self._created(article) if known is None else self._again(article, known))
+            except Conflict as error:
+                raise ChangedMeanwhile(str(error)) from error
+
+        document = await until_unchanged(once, f"document of {article_id}")
+        await self.discovery.announce(document)
+        return document
 
     async def _created(self, article: Article) -> DocumentProduct:
         document = life_cycle.stub(asked_by(article), self.clock())

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from services.articles.announcing import Announce
 from services.articles.reading import Articles
 from services.documents.acquisition import Acquisition
-from services.documents.discovery import Discovery
+from services.documents.discovery import DOCUMENTS_STAGE, IN_MESSAGE, Discovery
 from services.documents.extraction import PageReader
-from services.documents.handler import AcquisitionHandler
-from services.documents.overdue import OverdueDocuments
+from services.documents.handler import HostAcquisition
 from services.documents.page_fetch import PageFetch
 from services.documents.profiles import Profiles
 from services.documents.quarantining import DocumentQuarantine
 from services.documents.reading import Documents
 from services.documents.removal import Removal
+from services.documents.reviews import DocumentReviews
 from services.documents.robots import Robots, agents_of
 from services.feeds.hosts import HostStates
-from services.ports import Archive, Clock, Queues, Store
+from services.ports import Archive, Clock, Store
 from services.runs.engine import RunEngine
+from services.work.announcing import Announcer
+from services.work.handling import Handler
 
 if TYPE_CHECKING:
     from services.fetch.fetcher import Fetcher
 
 
+MESSAGES_AT_ONCE = 24
+"""Hosts whose documents one worker acquires at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentServices:
-    """`discovery` makes documents due, `handler` works off their messages, `overdue` is the work of `clean_up`."""
+    """The services of this package: `discovery` makes documents due, `handler` works on their messages."""
 
     discovery: Discovery
-    handler: AcquisitionHandler
-    overdue: OverdueDocuments
+    handler: Handler
+    reviews: DocumentReviews
     documents: Documents
 
     @classmethod
@@ -41,7 +47,7 @@ class DocumentServices:
         cls,
         store: Store,
         archive: Archive,
-        queues: Queues,
+        announcer: Announcer,
         fetcher: Fetcher,
         engine: RunEngine,
         hosts: HostStates,
@@ -50,19 +56,21 @@ class DocumentServices:
         profiles: Profiles,
         user_agents: Sequence[str],
         clock: Clock,
-        new_id: Callable[[], str],
     ) -> DocumentServices:
         agents = agents_of(user_agents)
         robots = Robots(store, fetcher, agents, clock)
         pages = PageFetch(fetcher, robots, PageReader(), profiles, agents)
-        discovery = Discovery(store, queues, clock, new_id)
+        discovery = Discovery(store, announcer, clock)
         quarantine = DocumentQuarantine(store, clock)
         acquisition = Acquisition(
             *(store, archive, engine, pages, quarantine, Removal(store, archive), announce, clock)
         )
+        acquire = HostAcquisition(store, engine, acquisition, robots, hosts, clock)
         return cls(
             discovery,
-            AcquisitionHandler(store, engine, acquisition, robots, hosts, clock, new_id),
-            OverdueDocuments.build(store, queues, engine, clock, new_id),
+            Handler(
+                DOCUMENTS_STAGE, acquire.work, store, announcer, clock, portion=IN_MESSAGE, at_once=MESSAGES_AT_ONCE
+            ),
+            DocumentReviews(store, engine, discovery, quarantine, clock),
             Documents(store, articles, engine, discovery, clock),
         )

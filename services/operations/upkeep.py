@@ -46,7 +46,8 @@ class UpkeepReport:
 
 class Upkeep:
     """`retried_articles` finds articles in error that may be tried again; `overdue_runs` finds runs of workflows whose
-    message was lost or whose worker died; `send_documents` sends messages for overdue documents."""
+    message was lost or whose worker died; `follow_reviews` has documents follow their
+    reviews."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class Upkeep:
         backlog: BacklogReader,
         budget: Budget,
         archive: ArchiveExpiry,
-        send_documents: Callable[[], Awaitable[int]],
+        follow_reviews: Callable[[], Awaitable[None]],
     ) -> None:
         self._queues = queues
         self._store = store
@@ -83,7 +84,7 @@ class Upkeep:
         self._backlog = backlog
         self._budget = budget
         self._archive = archive
-        self._send_documents = send_documents
+        self._follow_reviews = follow_reviews
 
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
@@ -113,7 +114,7 @@ class Upkeep:
         await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
         runs = await self._overdue_runs(now, await self._queues.oldest(REANALYZE_TOOLS))
         await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in runs])
-        await self._send_documents()  # most of these are due again as planned, so they do not count as sent again
+        await self._follow_reviews()
         sent = {"articles": articles, "batches": len(batches), "runs": len(runs)}
         if any(sent.values()):
             log_event(log, logging.WARNING, "sent_again", **sent)

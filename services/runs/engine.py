@@ -84,11 +84,12 @@ class RunEngine:
         subject: str | None = None,
         parameters: dict[str, Any] | None = None,
         *,
-        batches: int,
+        batches: int | None = None,
         invocation_id: str | None = None,
         since: datetime,
     ) -> JobRun:
-        """A new run with this number of batches, RUNNING and stored. `since` is when the caller began to prepare it."""
+        """A new run, in this number of batches if it has several, RUNNING and stored. `since` is when the caller began
+        to prepare it."""
         queued = rules.queued(workflow, self._new_id(), since, subject, parameters)
         return await self._create(rules.begun(queued, invocation_id, since).changed(since, batches=batches))
 
@@ -164,20 +165,6 @@ class RunEngine:
                 continue
             is_new = before is None or before.status == "QUEUED"
             return Begun(stored, is_first=is_new and delivery == 1 and not is_contended)
-        raise ChangedMeanwhile(f"run {run_id} keeps changing")
-
-    async def begin_batch(self, workflow: str, run_id: str) -> JobRun:
-        """The run of a message that one worker works off, RUNNING; it is created at the first delivery."""
-        for _ in range(_TRIES):
-            before = await self.find(run_id)
-            now = self._clock()
-            run = rules.begun(before or rules.queued(workflow, run_id, now), None, now)
-            if run is before:
-                return run
-            try:
-                return await self._create(run) if before is None else await self.save(run)
-            except (Conflict, ChangedMeanwhile):
-                continue
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
     async def note(self, attempt: Attempt) -> None:

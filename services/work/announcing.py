@@ -24,22 +24,33 @@ class Announcer:
 
     async def announce(self, stage: Stage, keys: Iterable[str]) -> list[str]:
         """Returns the keys for which messages were sent. Raises Unavailable: the items stay due then."""
-        began = self._seconds()
-        wanted = [key for key in dict.fromkeys(keys) if self._waiting.get((stage.name, key), 0.0) <= began]
-        await self.send(stage, stage.messages(wanted), delay_seconds=stage.delay_seconds)
+        return await self.announce_groups(stage, [list(dict.fromkeys(keys))])
+
+    async def announce_documents(
+        self, stage: Stage, documents: Iterable[Document], *, delay_seconds: float | None = None
+    ) -> list[str]:
+        """As `announce`, for the documents of due items; in messages by group, if the stage has groups."""
+        groups: dict[str, dict[str, None]] = {}
+        for each in documents:
+            group = "" if stage.group is None else stage.group(each)
+            groups.setdefault(group, {})[each[stage.key]] = None
+        return await self.announce_groups(stage, groups.values(), delay_seconds=delay_seconds)
+
+    async def announce_groups(
+        self, stage: Stage, groups: Iterable[Iterable[str]], *, delay_seconds: float | None = None
+    ) -> list[str]:
+        delay, began = stage.delay_seconds if delay_seconds is None else delay_seconds, self._seconds()
+        wanted = [[key for key in keys if self._waiting.get((stage.name, key), 0.0) <= began] for keys in groups]
+        messages = [message for keys in wanted for message in stage.messages(keys)]
+        await self.send(stage, messages, delay_seconds=delay)
+        sent = [key for keys in wanted for key in keys]
         if stage.delay_seconds:
             if len(self._waiting) > MOST_REMEMBERED:
                 self._waiting = {each: until for each, until in self._waiting.items() if until > began}
-            self._waiting |= {(stage.name, key): began + stage.delay_seconds for key in wanted}
-        return wanted
-
-    async def announce_documents(self, stage: Stage, documents: Iterable[Document]) -> list[str]:
-        """As `announce`, for the documents of due items."""
-        groups: dict[str, list[str]] = {}
-        for each in documents:
-            groups.setdefault("" if stage.group is None else stage.group(each), []).append(each[stage.key])
-        return [key for keys in groups.values() for key in await self.announce(stage, keys)]
+            self._waiting |= {(stage.name, key): began + stage.delay_seconds for key in sent}
+        return sent
 
     async def send(self, stage: Stage, messages: Sequence[str], *, delay_seconds: float = 0.0) -> None:
+        """Sends these messages, whatever waits."""
         if messages:
             await self._queues.send(stage.queue, messages, delay_seconds=delay_seconds)

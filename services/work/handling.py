@@ -34,13 +34,14 @@ LONGEST_REASON = 500
 @dataclass(frozen=True, slots=True)
 class Worked:
     """What became of some items: how many are `done`, why others `failed`, and which `hopeless` ones another try cannot
-    help. Items that `kill` their workers were left: they are worked on alone. Items that are not due are in none of
-    these. `counts` are further figures of the run."""
+    help. Items that `kill` their workers are to be worked on alone. For those `left` the deadline was too near. Items
+    that are not due are in none of these. `counts` are further figures."""
 
     done: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
     hopeless: Mapping[str, str] = field(default_factory=dict)
     kill: Sequence[str] = ()
+    left: Sequence[str] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -53,17 +54,20 @@ class Work(Protocol):
 
 @dataclass
 class Handled:
-    """What became of the items of one message. `left` had no turn before the deadline, and were announced again."""
+    """What became of the items of one message. Those `left` had no turn before the deadline, those `halved` waited for
+    a busy service until then: both were announced again."""
 
     done: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     given_up: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    halved: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     milliseconds: int = 0
 
     def add(self, worked: Worked) -> None:
         self.done += worked.done
+        self.left += worked.left
         self.counts.update(worked.counts)
 
 
@@ -112,17 +116,17 @@ class Handler:
                     left = []
                     break
             left = left[len(portion) :]
-        if left:
-            await self._announcer.announce(self._stage, left)
-            handled.left += left
+        handled.left += left
+        await self._announcer.send(self._stage, self._stage.messages(handled.left))
         handled.milliseconds = round(1000 * (self._seconds() - began))
         await self._end(handled)
         return handled
 
     async def _end(self, handled: Handled) -> None:
-        if not (handled.done or handled.failed or handled.left):
+        left = len(handled.left) + len(handled.halved)
+        if not (handled.done or handled.failed or left):
             return
-        fields = {"done": handled.done, "failed": len(handled.failed), "left": len(handled.left), **handled.counts}
+        fields = {"done": handled.done, "failed": len(handled.failed), "left": left, **handled.counts}
         level = logging.WARNING if handled.failed else logging.INFO
         log_event(log, level, "work_done", stage=self._stage.name, milliseconds=handled.milliseconds, **fields)
         if self._ended is not None:
@@ -235,7 +239,7 @@ class Handler:
         size = max(1, portion // 2)
         messages = [m for start in range(0, len(left), size) for m in self._stage.messages(left[start : start + size])]
         await self._announcer.send(self._stage, messages)
-        handled.left += left
+        handled.halved += left
 
 
 def reason_of(error: Exception) -> str:

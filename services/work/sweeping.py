@@ -111,7 +111,7 @@ class Sweeper:
             if deadline.is_near():
                 break  # the rest is announced once these messages have left the queue
         if announced:
-            log_event(log, logging.WARNING, "overdue_work_announced", stage=stage.name, items=announced)
+            log_event(log, logging.INFO, "overdue_work_announced", stage=stage.name, items=announced)
         return announced
 
     async def _announce_ahead(self, stage: Stage, now: datetime) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.archive.folder import FolderArchive
-from services.documents.discovery import AcquireMessage
+from services.documents.discovery import source_ids_of
 from services.ports import Store
 from services.store.containers import QUARANTINE
 from services.topology import ACQUIRE_DOCUMENTS
@@ -35,9 +35,9 @@ async def test_a_full_text_is_acquired_shown_and_removed(world: World) -> None:
     asked = await world.article(text="Ferry is a bad tool.")
     world.server.answers["/story"] = [page(status=503), page()]
     assert (await world.acquire(asked)).acquisition_status == "FAILED_RETRYABLE"
-    assert await world.services.overdue.send() == 0
+    assert await world.clean_up() == 0
     world.watch.advance(minutes=17)
-    assert await world.services.overdue.send() == 1
+    assert await world.clean_up() == 1
     await world.deliver()
     shown = (await world.services.documents.get(asked.source_id)).resource("full").shown()
     assert (shown["validation_status"], shown["eligibility"]) == ("VALID", "NONE")
@@ -57,7 +57,7 @@ async def test_two_workers_read_each_page_once(world: World, another: Callable[[
     await world.discover(*asked)
     [message] = world.queues.sent.pop(ACQUIRE_DOCUMENTS)
     workers = [world.new_worker(another()) for _ in range(2)]
-    await asyncio.gather(*(each.handler.handle(AcquireMessage.from_message(message)) for each in workers))
+    await asyncio.gather(*(each.handler.handle(source_ids_of(message)) for each in workers))
     for each in asked:
         assert (await world.document(each.source_id)).validation_status == "VALID"
         assert len(await world.attempts(each.source_id)) == 1
@@ -71,7 +71,7 @@ async def test_a_review_releases_a_document(world: World) -> None:
     [item] = await world.held()
     reviewed = item.reviewed(world.watch.now, "CLEARED_RETRY_APPROVED", "Ann", "because")
     await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")
-    await world.services.overdue.follow(reviewed)
+    await world.services.reviews.follow(reviewed)
     await world.deliver()
     assert (await world.document(asked.source_id)).validation_status == "VALID"
     [item] = await world.held()

@@ -317,7 +317,7 @@ async def test_a_message_that_waits_for_a_busy_service_until_the_deadline_is_sen
     worker = Handler(TOYS, slow, world.store, world.announcer(), world.clock)
     with deadline.within(100, clock=lambda: passed):
         handled = await worker.handle(["a", "b", "c", "d"])
-    assert handled.left == ["a", "b", "c", "d"]
+    assert handled.halved == ["a", "b", "c", "d"]
     assert world.sent() == [["a", "b"], ["c", "d"]]
 
 

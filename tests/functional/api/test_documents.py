@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from models.values import format_time
 from services import container
 from services.container import Container
-from services.documents.discovery import AcquireMessage
+from services.documents.discovery import acquire_messages
 from services.ports import Query, query_all
 from services.store.containers import DOCUMENTS
 from services.topology import ACQUIRE_DOCUMENTS
@@ -68,7 +68,7 @@ async def delivered(app: Container) -> None:
     """Delivers a message for each document that is due to the queue function."""
     names = [each["source_id"] for each in (await listed()).values()]
     for name in names:
-        text = AcquireMessage(f"run-of-{name}", (name,)).to_message()
+        [text] = acquire_messages([name])
         await FUNCTIONS["acquire_documents"](func.QueueMessage(body=text.encode()))
     await app.mentions.analysis.handle(names, 1)
 
@@ -133,5 +133,5 @@ async def test_a_document_that_is_tried_again_as_planned_is_no_lost_message(
         await reading.store.upsert(DOCUMENTS.name, due)
     caplog.set_level(logging.INFO)
     await reading.operations.upkeep.run()
-    assert '"event": "overdue_documents_sent", "documents": 2' in caplog.text
+    assert '"event": "overdue_work_announced", "stage": "documents", "items": 2' in caplog.text
     assert "sent_again" not in caplog.text

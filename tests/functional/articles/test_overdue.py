@@ -9,7 +9,6 @@ import pytest
 from models.errors import ChangedMeanwhile
 from services.articles.backlog import BacklogReader
 from services.articles.quarantine import Quarantine
-from services.documents.overdue import OverdueDocuments
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
@@ -29,6 +28,10 @@ from tests.functional.articles.world import World, analysed, item
 
 async def _none(now: datetime) -> list[str]:
     return []
+
+
+async def _no_reviews() -> None:
+    pass
 
 
 async def _no_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
@@ -54,7 +57,7 @@ def upkeep_of(world: World) -> Upkeep:
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
         ArchiveExpiry(world.store, MemoryArchive(), world.clock),
-        OverdueDocuments.build(world.store, worker.queues, worker.engine, world.clock, lambda: "run").send,
+        _no_reviews,
     )
 
 

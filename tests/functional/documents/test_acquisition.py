@@ -53,7 +53,7 @@ async def test_a_document_shows_its_files_and_attempts(world: World) -> None:
     world.server.answers["/story"] = [page(status=503), page()]
     assert (await world.acquire(asked)).acquisition_status == "FAILED_RETRYABLE"
     world.watch.advance(minutes=16)
-    await world.services.overdue.send()
+    await world.clean_up()
     await world.deliver()
     shown = (await world.services.documents.get(asked.source_id)).resource("full").shown()
     assert shown["validation_status"] == "VALID"
@@ -104,7 +104,7 @@ async def test_what_a_site_does_not_give_is_skipped_with_the_reason(world: World
     assert (await world.mentions.read(asked.source_id)).full_text is None
     assert [each.status for each in await world.attempts(asked.source_id)] == ["SUCCEEDED"]
     world.watch.advance(days=1)
-    assert await world.services.overdue.send() == 0
+    assert await world.clean_up() == 0
 
 
 async def test_noarchive_for_another_robot_does_not_concern_us(world: World) -> None:
@@ -131,7 +131,7 @@ async def test_a_host_whose_robots_txt_fails_is_asked_later(world: World) -> Non
     assert (document.acquisition_status, document.last_error_fingerprint) == ("FAILED_RETRYABLE", "ROBOTS_UNREACHABLE")
     assert [each.path for each in world.server.requests] == ["/robots.txt"]
     world.watch.advance(minutes=45)
-    await world.services.overdue.send()
+    await world.clean_up()
     await world.deliver()
     assert (await world.document(asked.source_id)).validation_status == "VALID"
 
@@ -241,7 +241,7 @@ async def test_a_failing_page_is_tried_six_times_and_then_given_up(world: World)
     await world.acquire(asked)
     for _ in range(60):
         world.watch.advance(hours=1)
-        await world.services.overdue.send()
+        await world.clean_up()
         await world.deliver()
         world.watch.advance(hours=3)
     document = await world.document(asked.source_id)

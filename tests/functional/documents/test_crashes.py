@@ -12,7 +12,7 @@ from models.errors import Unavailable
 from models.locator import DocumentAlias
 from models.quarantine import QuarantineItem
 from services.documents import life_cycle
-from services.documents.discovery import AcquireMessage
+from services.documents.discovery import source_ids_of
 from services.documents.life_cycle import TRY_TAKES
 from services.ports import Archive, Query, Store, Where
 from services.store.containers import LOCATORS, QUARANTINE, RUNS
@@ -41,7 +41,7 @@ async def _settled(world: World) -> None:
     """What `clean_up` does once the lease of a dead worker is over."""
     for _ in range(3):
         world.watch.advance(seconds=TRY_TAKES.total_seconds() + 120)
-        await world.services.overdue.send()
+        await world.clean_up()
         await world.deliver()
         due = await world.mentions.store.query("articles", _DUE)
         await world.mentions.delivered([each["source_id"] for each in due.items])
@@ -83,7 +83,7 @@ async def test_two_workers_with_one_message_read_the_page_once(world: World) -> 
     messages = world.queues.sent["acquire-documents"]
     messages *= 2
     workers = [world.new_worker(hesitant(world.store, seed)) for seed in (1, 2)]
-    one = AcquireMessage.from_message(messages[0])
+    one = source_ids_of(messages[0])
     await asyncio.gather(*(each.handler.handle(one) for each in workers))
     for each in asked:
         assert (await world.document(each.source_id)).validation_status == "VALID"
@@ -151,11 +151,11 @@ async def test_an_unknown_page_waits_for_a_person_and_is_tried_again_only_then(w
     files = (await world.services.documents.get(asked.source_id)).files.items
     assert {each.role for each in files} == {"RAW", "QUARANTINE_CONTEXT"}
     world.watch.advance(days=3)
-    assert await world.services.overdue.send() == 0
+    assert await world.clean_up() == 0
 
     for expected in ("QUARANTINED", "VALID"):
         await _review(world, "CLEARED_RETRY_APPROVED")
-        await world.services.overdue.send()
+        await world.clean_up()
         await world.deliver()
         after = await world.document(asked.source_id)
         assert after.validation_status == expected
@@ -168,13 +168,13 @@ async def test_a_dropped_document_is_not_tried_again(world: World) -> None:
     world.server.answers["/story"] = page(ODD)
     await world.acquire(asked)
     await _review(world, "CLEARED_TERMINAL")
-    await world.services.overdue.send()
+    await world.clean_up()
     await world.deliver()
     document = await world.document(asked.source_id)
     assert (document.validation_status, document.eligibility) == ("TERMINAL_INVALID", "NONE")
     assert document.ttl_timestamp == asked.expires
     world.watch.advance(days=2)
-    assert await world.services.overdue.send() == 0
+    assert await world.clean_up() == 0
     assert len(world.server.requests) == 2
 
 
@@ -207,11 +207,11 @@ async def test_of_two_articles_at_a_page_whose_holder_is_gone_one_reads_it_whene
         world.queues.sent.clear()
 
         async def other(source_id: str = second.source_id, number: int = number) -> None:
-            await world.services.handler.handle(AcquireMessage(f"other-{number}", (source_id,)))
+            await world.services.handler.handle([source_id])
 
         interrupted = Interrupted(world.store, number, other)
         worker = world.new_worker(cast("Store", interrupted))
-        await worker.handler.handle(AcquireMessage(f"one-{number}", (first.source_id,)))
+        await worker.handler.handle([first.source_id])
         if not interrupted.has_acted:
             assert number > 10
             return

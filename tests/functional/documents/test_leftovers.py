@@ -78,7 +78,7 @@ async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None
     world.server.answers |= {"/1": [ODD, page(html(paragraphs=["Too little."]))], "/2": ODD}
     await world.acquire(asked)
     await _review(world, "CLEARED_RETRY_APPROVED")
-    await world.services.overdue.send()
+    await world.clean_up()
     await world.deliver()
     assert len(await world.held()) == 2
     await world.mentions.worker.delete(asked.source_id)
@@ -100,7 +100,7 @@ async def test_an_edit_while_the_document_waits_for_a_person_is_followed_when_it
     edited = (await world.mentions.read(asked.source_id)).canonical
     await world.discover(asked._replace(revision=edited.revision, url=edited.url))
     await _review(world, "CLEARED_RETRY_APPROVED")
-    await world.services.overdue.send()
+    await world.clean_up()
     document = await world.document(asked.source_id)
     assert (document.revision, document.locators[0].value) == (edited.revision, edited.url)
     assert document.eligibility == "ACQUIRE"
@@ -117,7 +117,7 @@ async def test_a_release_reads_no_page_of_another_feed_whose_reading_leads_meanw
     after = before.changed(world.mentions.watch.now, canonical=leading, has_further_sources=True)
     await world.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
     await _review(world, "CLEARED_RETRY_APPROVED")
-    await world.services.overdue.send()
+    await world.clean_up()
     document = await world.document(asked.source_id)
     assert (document.provider, document.locators[0].value) == (asked.feed_id, asked.url)
 
@@ -130,10 +130,10 @@ async def test_a_review_right_before_the_end_of_the_try_is_followed(world: World
     async def reviewed() -> None:
         await _review(world, "CLEARED_TERMINAL")
         [item] = await world.held()
-        await world.services.overdue.follow(item)
+        await world.services.reviews.follow(item)
 
     await world.deliver(world.new_worker(before_quarantine(world.store, reviewed)))
-    await world.services.overdue.send()
+    await world.clean_up()
     document = await world.document(asked.source_id)
     assert (document.validation_status, document.manual_review_status) == ("TERMINAL_INVALID", "CLEARED_TERMINAL")
     assert document.ttl_timestamp == asked.expires

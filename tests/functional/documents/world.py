@@ -14,7 +14,7 @@ from models.quarantine import QuarantineItem
 from models.run import Attempt
 from services.archive.folder import FolderArchive
 from services.articles.full_texts import Asked
-from services.documents.discovery import AcquireMessage
+from services.documents.discovery import DOCUMENTS_STAGE, source_ids_of
 from services.documents.profiles import Profiles
 from services.documents.services import DocumentServices
 from services.feeds.hosts import HostStates
@@ -24,6 +24,8 @@ from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
 from services.topology import ACQUIRE_DOCUMENTS
+from services.work.announcing import Announcer
+from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, Watch
 from tests.documents import reading
 from tests.failing_stores import Crash, mortal
@@ -81,14 +83,13 @@ class World:
         engine = RunEngine(store, self.watch, self._new_id)
         worker = self.mentions.worker
         return DocumentServices.build(
-            *(store, archive or self.archive, self.queues, self.fetcher, engine),
+            *(store, archive or self.archive, Announcer(self.queues), self.fetcher, engine),
             HostStates(store, self.fetcher.host_reports),
             *(worker.articles, announce, self.profiles, ("toolpulse/1.0 (+https://example.org)",), self.watch),
-            self._new_id,
         )
 
     def _new_id(self) -> str:
-        return f"run-{next(self._ids)}"
+        return f"acquisition-{next(self._ids)}"
 
     async def article(
         self, number: int = 1, path: str = "/story", headline: str = HEADLINE, text: str = "Short."
@@ -108,11 +109,15 @@ class World:
         """Delivers all messages of the queue, and the analyses that follow."""
         while messages := self.queues.sent.pop(ACQUIRE_DOCUMENTS, []):
             for message in messages:
-                left = await (services or self.services).handler.handle(AcquireMessage.from_message(message))
-                assert left is None
+                await (services or self.services).handler.handle(source_ids_of(message))
         announced, self.announced = self.announced, []
         if announced:
             await self.mentions.delivered(announced)
+
+    async def clean_up(self) -> int:
+        """What `clean_up` does, and how many documents are announced again."""
+        await self.services.reviews.work()
+        return await Sweeper(self.store, self.queues, Announcer(self.queues), self.watch).sweep(DOCUMENTS_STAGE)
 
     async def acquire(self, *asked: Asked) -> DocumentProduct:
         """Discovers and acquires the documents; the first of them."""

@@ -3,27 +3,27 @@
 import pytest
 
 from models.errors import InvalidInput
-from services.documents.discovery import AcquireMessage
+from services.documents.discovery import IN_MESSAGE, acquire_messages, source_ids_of
 from services.documents.robots import agents_of
 
 
-def test_a_message_names_its_run_and_documents() -> None:
-    message = AcquireMessage("run-1", ("dedup:1", "dedup:2"))
-    assert message.to_message() == '{"run_id":"run-1","source_ids":["dedup:1","dedup:2"]}'
-    assert AcquireMessage.from_message(message.to_message()) == message
+def test_a_message_names_its_documents() -> None:
+    [message] = acquire_messages(["dedup:1", "dedup:2"])
+    assert message == '{"source_ids":["dedup:1","dedup:2"]}'
+    assert source_ids_of(message) == ["dedup:1", "dedup:2"]
+    assert [len(source_ids_of(each)) for each in acquire_messages(["dedup:1"] * (IN_MESSAGE + 1))] == [IN_MESSAGE, 1]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "7", "[]", "{}", '{"run_id":"r"}', '{"run_id":"","source_ids":["a"]}'),
-        *('{"run_id":"r","source_ids":[]}', '{"run_id":"r","source_ids":"a"}', '{"run_id":"r","source_ids":[1]}'),
-        '{"run_id":7,"source_ids":["a"]}',
+        *("", "7", "[]", "{}"),
+        *('{"source_ids":[""]}', '{"source_ids":"a"}', '{"source_ids":[1]}'),
     ],
 )
 def test_another_message_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="message: must be a JSON object with run_id and source_ids"):
-        AcquireMessage.from_message(text)
+    with pytest.raises(InvalidInput, match="source_ids"):
+        source_ids_of(text)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ Verdict = Literal["TOO_FEW", "MOSTLY_UNSCORED", "ONE_PUBLISHER", "ONE_STORY", "O
 PERIOD_BY_HOURS: Mapping[str, Period] = {
     str(int(span.total_seconds()) // 3600): period for period, span in PERIODS.items()
 }
-FRESH_FOR = timedelta(minutes=30)
+FRESH_MINUTES = 30
+FRESH_FOR = timedelta(minutes=FRESH_MINUTES)
 METADATA_PARTITION: Final = "metadata"
 MOST_TOOLS_LISTED = 1000
 MOST_FAILED_LISTED = 100

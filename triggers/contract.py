@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from models.request import Request
+from models.resources.base import Page, Problem, Shape
 from models.version import VERSION
-from triggers.declared import Answer, Declared, File, Header, Shape
+from triggers.declared import Answer, Declared, File, Header, ListOf
 from triggers.http_codec import MAX_BODY_BYTES, MAX_URL_CHARACTERS, PROBLEM
 
 ROOT = "/api/v1"
@@ -57,32 +58,6 @@ PROBLEMS: Mapping[int, str] = {
     503: "The store, a queue or an analyzer did not answer, or the settings of the app are wrong.",
 }
 
-PROBLEM_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "description": "An error, as of RFC 9457.",
-    "properties": {
-        "type": {"type": "string", "const": "about:blank", "description": "The status says what kind of error it is."},
-        "title": {"type": "string", "description": "The kind of error."},
-        "status": {"type": "integer", "description": "The status of the response."},
-        "detail": {"type": "string", "description": "What is wrong, in words."},
-        "field": {"type": "string", "description": "The field or parameter that breaks a rule."},
-        "allowed": {"type": "string", "description": "What is allowed there."},
-        "correlation_id": {"type": "string", "description": "The log has the traceback under this id."},
-        "kind": {"type": "string", "description": "The kind of a stored document that cannot be read."},
-        "key": {"type": "string", "description": "Its key."},
-    },
-    "required": ["type", "title", "status", "detail"],
-    "additionalProperties": False,
-    "example": {
-        "type": "about:blank",
-        "title": "Invalid input",
-        "status": 400,
-        "detail": "limit: a whole number from 1 to 500, not '0'",
-        "field": "limit",
-        "allowed": "a whole number from 1 to 500, not '0'",
-    },
-}
-
 NO_STORE = Header("No cache may keep the answer.", {"type": "string", "const": "no-store"})
 RETRY_AFTER = Header("The seconds to wait.", {"type": "integer", "minimum": 0}, is_always_there=False)
 
@@ -121,7 +96,7 @@ SECURITY: Mapping[str, Any] = {
 def contract(endpoints: Sequence[Declared], *, reads_are_open: bool) -> dict[str, Any]:
     """The document. `reads_are_open`: those that only read need no key (READ_AUTH_LEVEL)."""
     schemas = _Schemas()
-    schemas.found["Problem"] = dict(PROBLEM_SCHEMA)
+    schemas.of(Problem)
     paths: dict[str, dict[str, Any]] = {}
     for each in endpoints:
         operation = _operation(each, schemas, _keys(each, reads_are_open=reads_are_open))
@@ -263,33 +238,28 @@ class _Schemas:
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
 
-    def of(self, shape: Shape) -> dict[str, Any]:
-        """The schema of the shape, or a reference to it if it has a name. Raises ValueError for two of one name."""
-        if isinstance(shape, type):
-            return self._of_model(shape)
-        described = {name: self._within(value) for name, value in shape.items()}
-        title = described.pop("title", None)
-        if title is None:
-            return described
-        return self.add(title, described)
+    def of(self, shape: type[Shape] | ListOf) -> dict[str, Any]:
+        """A reference to the schema of the shape. Raises ValueError for two of one name."""
+        if isinstance(shape, ListOf):
+            return self._of_list(shape)
+        return self._of_schema(shape.__name__, shape.model_json_schema(mode="serialization"))
 
     def add(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         if self.found.setdefault(name, schema) != schema:
             raise ValueError(f"two schemas have the name {name}")
         return {"$ref": f"{_REF}{name}"}
 
-    def _within(self, value: Any) -> Any:
-        if isinstance(value, type) or (isinstance(value, Mapping) and "title" in value and "type" in value):
-            return self.of(value)
-        if isinstance(value, Mapping):
-            return {name: self._within(each) for name, each in value.items()}
-        return [self._within(each) for each in value] if isinstance(value, list | tuple) else value
+    def _of_list(self, page: ListOf) -> dict[str, Any]:
+        schema = Page.model_json_schema(mode="serialization")
+        schema["properties"]["items"]["items"] = self.of(page.item)
+        if page.facts is not None:
+            facts = page.facts.model_json_schema(mode="serialization")
+            schema["properties"] |= facts["properties"]
+            schema["$defs"] = facts.get("$defs", {})
+        return self._of_schema(page.title, {**schema, "description": "A page of a list."})
 
     def of_body(self, body: type[Request]) -> dict[str, Any]:
         return self._of_schema(body.__name__, body.schema_of_body())
-
-    def _of_model(self, model: type[Any]) -> dict[str, Any]:
-        return self._of_schema(model.__name__, model.model_json_schema(mode="serialization"))
 
     def _of_schema(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
         for each, definition in schema.pop("$defs", {}).items():

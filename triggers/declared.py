@@ -12,14 +12,18 @@ from typing import Any
 import azure.functions as func
 
 from models.request import Request
+from models.resources.base import Shape
 from triggers.http_codec import JSON
 from triggers.parameters import Parameter
 
-Schema = Mapping[str, Any]
 
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """The answer with a page of items. `facts` has the fields that it has besides."""
 
-Shape = type[Any] | Schema
-"""What a JSON body looks like: a model of pydantic, or a JSON Schema in which models may stand for schemas."""
+    title: str
+    item: type[Shape]
+    facts: type[Shape] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Header:
     """A header of an answer."""
 
     about: str
-    schema: Schema = field(default_factory=lambda: {"type": "string"})
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     is_always_there: bool = True
 
 
@@ -37,7 +41,7 @@ class Answer:
 
     status: int
     about: str
-    shape: Shape | None = None
+    shape: type[Shape] | ListOf | None = None
     media_types: tuple[str, ...] = JSON
     headers: Mapping[str, Header] = field(default_factory=dict)
 
@@ -81,15 +85,15 @@ def of_app() -> list[Declared]:
     return [each for each in DECLARED if each.module.startswith("triggers.")]
 
 
-def ok(shape: Shape | None, about: str = "Done.", **more: Any) -> Answer:
+def ok(shape: type[Shape] | ListOf | None, about: str = "Done.", **more: Any) -> Answer:
     return Answer(200, about, shape, **more)
 
 
-def created(shape: Shape, about: str, **more: Any) -> Answer:
+def created(shape: type[Shape] | ListOf, about: str, **more: Any) -> Answer:
     return Answer(201, about, shape, headers={"Location": Header("The path of what was created.")}, **more)
 
 
-def accepted_as_run(shape: Shape, about: str = "Accepted: a run does the work.") -> Answer:
+def accepted_as_run(shape: type[Shape] | ListOf, about: str = "Accepted: a run does the work.") -> Answer:
     return Answer(202, about, shape, headers={"Location": Header("The path of the run.")})
 
 
@@ -97,24 +101,5 @@ def no_content_after(about: str) -> Answer:
     return Answer(204, about)
 
 
-def a_list(title: str, item: Shape, **more: Any) -> Schema:
-    """The shape of a list: `items`, `next`, `unreadable` if documents were left out, and `more`, all always there."""
-    return {
-        "title": title,
-        "type": "object",
-        "properties": {
-            "items": {"type": "array", "items": item, "description": "The items of this page."},
-            "next": {"type": ["string", "null"], "description": "The `cursor` of the next page; null on the last one."},
-            "unreadable": UNREADABLE,
-            **more,
-        },
-        "required": ["items", "next"],
-        "additionalProperties": False,
-    }
-
-
-UNREADABLE: Schema = {
-    "type": "array",
-    "items": {"type": "string"},
-    "description": "The ids of documents that break the rules of this version and were left out; absent without any.",
-}
+def a_list(title: str, item: type[Shape], facts: type[Shape] | None = None) -> ListOf:
+    return ListOf(title, item, facts)

@@ -7,7 +7,7 @@ import azure.functions as func
 from models.request import FEED_ID_FORM, Nothing
 from models.resources.articles import ArticleResource
 from models.resources.documents import DocumentResource
-from models.resources.quarantine import QuarantineResource
+from models.resources.quarantine import QuarantinePreview, QuarantineResource
 from models.states import ArticleStatus
 from services.articles.listing import SAID, article_filter
 from services.articles.quarantine import STATUSES, Review
@@ -19,7 +19,6 @@ from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export_csv import csv_lines
 from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, text_response
@@ -89,7 +88,7 @@ HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.
     *PAGE,
     summary="List articles, newest first",
     about="Filters can be combined. A page with the filter `text` or `source` may be shorter than `limit`.",
-    answers=[ok(a_list("Articles", shapes.ARTICLE))],
+    answers=[ok(a_list("Articles", ArticleResource))],
 )
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     given = given_of(req, FILTERS)
@@ -106,7 +105,7 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     LAYER,
     VIEW,
     summary="Get an article with its mentions",
-    answers=[ok(shapes.ARTICLE)],
+    answers=[ok(ArticleResource)],
 )
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     layer, view = LAYER.of(req), VIEW.of(req)
@@ -142,7 +141,7 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     "articles/{article_id}/document",
     VIEW,
     summary="Get the state of an article's full text",
-    answers=[ok(shapes.DOCUMENT)],
+    answers=[ok(DocumentResource)],
 )
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     found = await services.fetching.documents.documents.get(req.route_params["article_id"])
@@ -156,7 +155,7 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
     VIEW,
     summary="Acquire the full text of an article",
     body=Nothing,
-    answers=[Answer(202, "Accepted: the page is fetched soon.", shapes.DOCUMENT)],
+    answers=[Answer(202, "Accepted: the page is fetched soon.", DocumentResource)],
     problems={409: "The document is in quarantine: review it first."},
 )
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -215,7 +214,7 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     VIEW,
     *PAGE,
     summary="List the items in quarantine, newest first",
-    answers=[ok(a_list("QuarantineItems", shapes.QUARANTINE_ITEM))],
+    answers=[ok(a_list("QuarantineItems", QuarantineResource))],
     is_management=True,
 )
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -229,7 +228,7 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
     "quarantine/{quarantine_id}/preview",
     summary="Show what each decision about a batch would do",
     about="Nothing is written.",
-    answers=[ok(shapes.QUARANTINE_PREVIEW)],
+    answers=[ok(QuarantinePreview)],
     problems={400: "The item is a full text, which has no preview.", 409: "The batch was reviewed."},
     is_management=True,
 )
@@ -245,7 +244,7 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
     summary="Record a decision about an item, once",
     about="The same decision of the same person again is accepted.",
     body=Review,
-    answers=[ok(shapes.QUARANTINE_ITEM)],
+    answers=[ok(QuarantineResource)],
     problems={409: "Another decision, or another person's, was recorded before."},
 )
 async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:

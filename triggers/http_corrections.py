@@ -4,12 +4,12 @@ import azure.functions as func
 
 from models.correction import Correction
 from models.request import SignedBody
-from models.resources.tools import Precision
+from models.resources.corrections import CorrectionResource
+from models.resources.tools import MeasuredPrecision, Precision
 from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
 from services.mentions.correction_form import STATES, NewCorrectionBody, signed
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import Header, a_list, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_response, lines_response
@@ -33,7 +33,7 @@ TAG = "Corrections"
     summary="List the corrections of a tool",
     about="By id. The first page has the measured precision of the tool, and that of all tools together.",
     tag=TAG,
-    answers=[ok(a_list("Corrections", shapes.CORRECTION, **shapes.PRECISION))],
+    answers=[ok(a_list("Corrections", CorrectionResource, MeasuredPrecision))],
     is_management=True,
 )
 async def list_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -60,8 +60,10 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     tag=TAG,
     body=NewCorrectionBody,
     answers=[
-        created(shapes.CORRECTION, "The mention is corrected, and counted everywhere."),
-        accepted_as_run(shapes.CORRECTION, "The source is muted, or the phrase excluded: a run searches the articles."),
+        created(CorrectionResource, "The mention is corrected, and counted everywhere."),
+        accepted_as_run(
+            CorrectionResource, "The source is muted, or the phrase excluded: a run searches the articles."
+        ),
     ],
     problems={
         409: "The tool is not `ACTIVE`, the article has expired, or its edit could not be analysed.",
@@ -81,7 +83,7 @@ async def make_correction(services: Container, req: func.HttpRequest) -> func.Ht
     VIEW,
     summary="Get a correction of a tool",
     tag=TAG,
-    answers=[ok(shapes.CORRECTION)],
+    answers=[ok(CorrectionResource)],
     is_management=True,
 )
 async def get_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -101,8 +103,8 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     tag=TAG,
     body=SignedBody,
     answers=[
-        ok(shapes.CORRECTION, "Undone, and counted everywhere."),
-        accepted_as_run(shapes.CORRECTION, "Undone: a run searches the articles."),
+        ok(CorrectionResource, "Undone, and counted everywhere."),
+        accepted_as_run(CorrectionResource, "Undone: a run searches the articles."),
     ],
     problems={409: "The tool is not `ACTIVE`, or the article cannot be analysed."},
 )

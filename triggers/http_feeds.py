@@ -9,6 +9,7 @@ from models.feed import Feed
 from models.request import Nothing
 from models.resources.feed_preview import FeedPreview
 from models.resources.feeds import FeedResource
+from models.resources.lists import BulkFacts, BulkResult, FeedImport, Preset, RunStarted
 from models.resources.runs import AttemptResource
 from models.states import AttemptStatus
 from models.verdict import VERDICTS
@@ -20,7 +21,6 @@ from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
 from services.runs.listing import attempt_filter
 from services.topology import INGEST_FEEDS
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
 from triggers.http_codec import (
@@ -95,7 +95,7 @@ def _feed_response(req: func.HttpRequest, feed: Feed, status: int = 200, **added
     summary="List feeds",
     about="A feed is listed if it meets all filters that are given. Orders by `id` and `name` do not change while "
     "feeds are fetched.",
-    answers=[ok(a_list("Feeds", shapes.FEED))],
+    answers=[ok(a_list("Feeds", FeedResource))],
 )
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     given: dict[str, Any] = given_of(req, FILTERS)
@@ -114,9 +114,9 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     summary="Add a feed",
     body=NewFeed,
     answers=[
-        created(shapes.FEED, "The feed is added, and due at once."),
+        created(FeedResource, "The feed is added, and due at once."),
         ok(
-            shapes.FEED,
+            FeedResource,
             "The known feed: one has this URL, in any spelling.",
             headers={"Location": Header("The path of the feed.")},
         ),
@@ -150,7 +150,7 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
     "presets",
     summary="List the presets, which turn a tool into a feed",
     tag="Feeds",
-    answers=[ok(a_list("Presets", shapes.PRESET))],
+    answers=[ok(a_list("Presets", Preset))],
 )
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return list_response([dataclasses.asdict(each) for each in services.feeds.presets.every], None)
@@ -180,7 +180,7 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
     summary="Add the feeds of an OPML document",
     about="Folders and the attribute `category` become tags.",
     body=File("An OPML document, or a form with it in the field `file`.", (*OPML, FORM), "opml", OPML_EXAMPLE),
-    answers=[ok(shapes.FEED_IMPORT)],
+    answers=[ok(FeedImport)],
 )
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     report = await import_opml(services.feeds.registry, uploaded(req), services.clock())
@@ -204,7 +204,7 @@ def _named(feed: Feed) -> dict[str, str]:
     summary="Do one action with many feeds",
     about="A request that failed half way can be sent again.",
     body=BulkActionBody,
-    answers=[ok(a_list("BulkResults", shapes.BULK_RESULT, **shapes.BULK_FACTS))],
+    answers=[ok(a_list("BulkResults", BulkResult, BulkFacts))],
 )
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = sent(req, BulkActionBody)
@@ -215,7 +215,7 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 
-@endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, summary="Get a feed", answers=[ok(shapes.FEED)])
+@endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, summary="Get a feed", answers=[ok(FeedResource)])
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return _feed_response(req, await services.feeds.registry.get(req.route_params["feed_id"]))
 
@@ -228,7 +228,7 @@ async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     summary="Change a feed",
     about="With another `source_priority`, `run_id` is the run that applies it to stored articles.",
     body=FeedChange,
-    answers=[ok(shapes.FEED)],
+    answers=[ok(FeedResource)],
     problems={409: "Another feed has this URL."},
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -266,7 +266,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     summary="List the attempts at a feed, newest first",
     about="Those of the last 14 days. The attempts of one run are on one page, so a page may have fewer or more than "
     "`limit`.",
-    answers=[ok(a_list("Attempts", shapes.ATTEMPT))],
+    answers=[ok(a_list("Attempts", AttemptResource))],
 )
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     feed = await services.feeds.registry.get(req.route_params["feed_id"])
@@ -281,7 +281,7 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
     "feeds/{feed_id}/fetch",
     summary="Fetch a feed now",
     body=Nothing,
-    answers=[accepted_as_run(shapes.RUN_STARTED, "Accepted; if another run is about to fetch the feed, that run.")],
+    answers=[accepted_as_run(RunStarted, "Accepted; if another run is about to fetch the feed, that run.")],
     problems={409: "The feed is disabled."},
 )
 async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:

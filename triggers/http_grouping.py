@@ -7,11 +7,11 @@ from models.errors import NotFound
 from models.grouping_correction import GroupingCorrection
 from models.request import SignedBody
 from models.resources.corrections import GroupingCorrectionResource
+from models.resources.stories import LedgerEntry
 from services.container import Container
 from services.mentions.correction_form import signed
 from services.stories.correction_form import ArticleSplit, StoryPair, StorySplit
 from services.stories.corrections import STATES
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, created, ok
 from triggers.http_codec import json_response, list_response
@@ -21,7 +21,7 @@ from triggers.parameters import PAGE, maybe_one_of, page_of
 grouping_http = func.Blueprint()
 
 STATE = maybe_one_of("state", STATES, "Corrections in this state.", "active")
-MADE = created(shapes.GROUPING_CORRECTION, "The correction is stored; grouping obeys it from now on.")
+MADE = created(GroupingCorrectionResource, "The correction is stored; grouping obeys it from now on.")
 TAG = "Grouping"
 
 
@@ -107,7 +107,7 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     summary="List the corrections of articles and stories",
     about="Those of the latest days first.",
     tag=TAG,
-    answers=[ok(a_list("GroupingCorrections", shapes.GROUPING_CORRECTION))],
+    answers=[ok(a_list("GroupingCorrections", GroupingCorrectionResource))],
     is_management=True,
 )
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -122,7 +122,7 @@ async def list_grouping_corrections(services: Container, req: func.HttpRequest) 
     VIEW,
     summary="Get a correction of articles or stories",
     tag=TAG,
-    answers=[ok(shapes.GROUPING_CORRECTION)],
+    answers=[ok(GroupingCorrectionResource)],
     is_management=True,
 )
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -139,7 +139,7 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
     about="What would be without it comes back. Undoing again changes nothing.",
     tag=TAG,
     body=SignedBody,
-    answers=[ok(shapes.GROUPING_CORRECTION, "Undone.")],
+    answers=[ok(GroupingCorrectionResource, "Undone.")],
     problems={409: "One of the two articles was deleted."},
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -157,7 +157,7 @@ async def undo_grouping_correction(services: Container, req: func.HttpRequest) -
     "articles/{article_id}/ledger",
     summary="Say why an article is put together as it is",
     tag=TAG,
-    answers=[ok(shapes.LEDGER_ENTRY)],
+    answers=[ok(LedgerEntry)],
 )
 async def get_article_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     article = await services.articles.get(req.route_params["article_id"])
@@ -171,7 +171,7 @@ async def get_article_ledger(services: Container, req: func.HttpRequest) -> func
     *PAGE,
     summary="Say why each article is in a story, by publication",
     tag=TAG,
-    answers=[ok(a_list("Ledger", shapes.LEDGER_ENTRY))],
+    answers=[ok(a_list("Ledger", LedgerEntry))],
 )
 async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     event_id = req.route_params["event_id"]

@@ -9,6 +9,7 @@ from typing import Any
 import azure.functions as func
 
 from models.errors import InvalidInput, NotFound
+from models.resources.figures import ClosedDay, HistoryFacts, HistoryOfTool, Point, SpanFacts
 from models.tool import Tool
 from models.values import format_time
 from services.articles.reading import LAYERS
@@ -16,7 +17,6 @@ from services.container import Container
 from services.figures.history import ToolHistory
 from services.figures.reader import is_reanalysis_offered
 from services.figures.span import MOST_DAYS, MOST_TOOLS, STEPS, Span, Step, span_of, tool_texts
-from triggers import figure_shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, left_out, list_response
@@ -53,7 +53,7 @@ TAG = "History"
     summary="Get the history of a tool",
     about="One point for each day or hour, oldest first. The span is in whole UTC steps.",
     tag=TAG,
-    answers=[ok(a_list("History", figure_shapes.POINT, **figure_shapes.SPAN_FACTS, **figure_shapes.WINDOW_FACTS))],
+    answers=[ok(a_list("History", Point, HistoryFacts))],
 )
 async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     layer, span = LAYER.of(req), _span(services, req)
@@ -76,7 +76,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     *SPAN,
     summary="Compare the histories of several tools",
     tag=TAG,
-    answers=[ok(a_list("Histories", figure_shapes.HISTORY_OF_TOOL, **figure_shapes.SPAN_FACTS))],
+    answers=[ok(a_list("Histories", HistoryOfTool, SpanFacts))],
 )
 async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     texts = tool_texts(TOOLS.of(req) or "")
@@ -104,7 +104,7 @@ async def list_histories(services: Container, req: func.HttpRequest) -> func.Htt
     "tools/{tool}/history/{day}",
     summary="Get the close of a day beside its present figures",
     tag=TAG,
-    answers=[ok(figure_shapes.CLOSED_DAY)],
+    answers=[ok(ClosedDay)],
 )
 async def get_tool_history_day(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """A merged tool that is named by its id keeps the days that were closed before its merge."""

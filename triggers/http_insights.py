@@ -3,13 +3,13 @@
 import azure.functions as func
 
 from models.resources.mentions import MentionResource
+from models.resources.movement import MentionByPassages, Movement, Trend
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.movement_reader import Asked
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between
 from services.runs.listing import asked_time
-from triggers import insight_shapes, shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, list_response
@@ -45,7 +45,7 @@ TAG = "Sentiment"
     *PAGE,
     summary="List the trends of all active tools",
     tag=TAG,
-    answers=[ok(a_list("Trends", insight_shapes.TREND))],
+    answers=[ok(a_list("Trends", Trend))],
 )
 async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
@@ -62,7 +62,7 @@ async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpRe
     SHIFT,
     summary="Say what a figure is made of, and what moved it",
     tag=TAG,
-    answers=[ok(insight_shapes.MOVEMENT)],
+    answers=[ok(Movement)],
 )
 async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
@@ -84,7 +84,7 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
     *PAGE,
     summary="List the mentions of a tool, latest first",
     tag=TAG,
-    answers=[ok(a_list("Mentions", shapes.MENTION))],
+    answers=[ok(a_list("Mentions", MentionResource))],
 )
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
@@ -101,7 +101,7 @@ async def list_mentions(services: Container, req: func.HttpRequest) -> func.Http
     VIEW,
     summary="Get a mention, passage by passage",
     tag=TAG,
-    answers=[ok(insight_shapes.MENTION_ALONE)],
+    answers=[ok(MentionByPassages)],
 )
 async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])

@@ -7,11 +7,11 @@ from typing import Any
 import azure.functions as func
 
 from models.feed import Feed
+from models.resources.lists import FeedsApplied, ToolsApplied
 from models.run import JobRun
 from services.container import Container
 from services.feeds import lists as feed_lists
 from services.tools import lists as tool_lists
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import File, ok
 from triggers.http_codec import YAML, json_response
@@ -30,7 +30,7 @@ _ABOUT = "What the list does not name stays as it is, as does what a refused ent
     summary="Add and change feeds to match a YAML list",
     about=_ABOUT,
     body=File("A YAML document with the list `feeds`, as `config/feeds.yaml` has it.", YAML, "yaml-of-feeds", _FEEDS),
-    answers=[ok(shapes.FEEDS_APPLIED)],
+    answers=[ok(FeedsApplied)],
 )
 async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     runs: list[JobRun] = []
@@ -56,7 +56,7 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
     summary="Add and change tools to match a YAML list",
     about=_ABOUT,
     body=File("A YAML document with the list `tools`, as `config/tools.yaml` has it.", YAML, "yaml-of-tools", _TOOLS),
-    answers=[ok(shapes.TOOLS_APPLIED)],
+    answers=[ok(ToolsApplied)],
 )
 async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     report = await tool_lists.apply_yaml(services.tools, req.get_body())

@@ -8,6 +8,7 @@ from models.errors import NotFound
 from models.request import MOST_REDRIVEN, Redrive
 from models.resources.base import ROOT, path, shown_all
 from models.resources.collections import CollectionsResource
+from models.resources.health import Health, Queue, Redriven
 from models.resources.host import HostResource
 from models.resources.runs import AttemptResource, RunResource
 from models.run import WORKFLOWS
@@ -19,10 +20,8 @@ from services.mentions.messages import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
-from triggers import shapes
 from triggers.bindings import OPEN, endpoint, with_container
 from triggers.declared import DECLARED, Answer, Declared, a_list, of_app, ok
-from triggers.health_shapes import HEALTH
 from triggers.http_codec import (
     json_response,
     left_out,
@@ -81,8 +80,8 @@ DECLARED.append(
         parameters=(),
         body=None,
         answers=[
-            ok(HEALTH, "The app is `healthy` or `degraded`."),
-            Answer(503, "The app is `unhealthy`.", HEALTH),
+            ok(Health, "The app is `healthy` or `degraded`."),
+            Answer(503, "The app is `unhealthy`.", Health),
         ],
         problems={},
         is_management=False,
@@ -145,7 +144,7 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     VIEW,
     *PAGE,
     summary="List runs, newest first",
-    answers=[ok(a_list("Runs", shapes.RUN))],
+    answers=[ok(a_list("Runs", RunResource))],
 )
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
@@ -159,7 +158,7 @@ async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResp
     "runs/{run_id}",
     VIEW,
     summary="Get a run with its attempts",
-    answers=[ok(shapes.RUN)],
+    answers=[ok(RunResource)],
 )
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)
@@ -205,7 +204,7 @@ async def get_host(services: Container, req: func.HttpRequest) -> func.HttpRespo
     "queues",
     summary="List the queues with their poison messages",
     tag="Operations",
-    answers=[ok(a_list("Queues", shapes.QUEUE))],
+    answers=[ok(a_list("Queues", Queue))],
     is_management=True,
 )
 async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -226,7 +225,7 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
     about="A redrive of `analyze-articles` also sends articles with the status `error`.",
     tag="Operations",
     body=Redrive,
-    answers=[ok(shapes.REDRIVEN)],
+    answers=[ok(Redriven)],
 )
 async def redrive_queue(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     name = req.route_params["name"]

@@ -6,13 +6,16 @@ import azure.functions as func
 
 from models.cache import PERIOD_BY_HOURS, PERIODS, Period, period_named
 from models.request import Nothing
+from models.resources.aggregates import AggregateResource
 from models.resources.base import shown_all
+from models.resources.figures import EvidenceFacts
+from models.resources.health import CacheHealth
+from models.resources.lists import RunStarted
 from models.resources.mentions import MentionResource
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import Served, resource_of
 from services.topology import REFRESH_TOOLS
-from triggers import figure_shapes, shapes
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content
@@ -50,7 +53,7 @@ CACHED = {
     summary="Get the sentiment about a tool",
     tag=TAG,
     answers=[
-        ok(shapes.SENTIMENT, "The aggregate of the window.", headers=CACHED),
+        ok(AggregateResource, "The aggregate of the window.", headers=CACHED),
         Answer(304, "The caller has the present answer.", headers=CACHED),
     ],
 )
@@ -68,7 +71,7 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     *PAGE,
     summary="List the mentions behind an aggregate, latest first",
     tag=TAG,
-    answers=[ok(a_list("Evidence", shapes.MENTION, **figure_shapes.EVIDENCE_FACTS))],
+    answers=[ok(a_list("Evidence", MentionResource, EvidenceFacts))],
 )
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     said = SENTIMENT.of(req)
@@ -89,7 +92,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     *PAGE,
     summary="List the sentiment about all active tools",
     tag=TAG,
-    answers=[ok(a_list("Aggregates", shapes.SENTIMENT))],
+    answers=[ok(a_list("Aggregates", AggregateResource))],
 )
 async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     period = _period(req)
@@ -122,7 +125,7 @@ async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.
     "cache/refresh",
     summary="Refresh the aggregates of all active tools",
     body=Nothing,
-    answers=[accepted_as_run(shapes.RUN_STARTED)],
+    answers=[accepted_as_run(RunStarted)],
 )
 async def refresh_cache(services: Container, req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     sent(req, Nothing)
@@ -136,7 +139,7 @@ async def refresh_cache(services: Container, req: func.HttpRequest, context: fun
     "GET",
     "cache/health",
     summary="Say how the cache is doing",
-    answers=[ok(figure_shapes.CACHE_HEALTH)],
+    answers=[ok(CacheHealth)],
 )
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.operations.cache_health.report())

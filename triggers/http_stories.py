@@ -3,12 +3,12 @@
 import azure.functions as func
 
 from models.request import FEED_ID_FORM
+from models.resources.stories import SignalResource, StoryResource
 from services.articles.words import LONGEST_SEARCH
 from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
 from services.stories.listing import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, list_response
@@ -70,7 +70,7 @@ TIMES = (
     VIEW,
     *PAGE,
     summary="List stories of two articles or more, latest first",
-    answers=[ok(a_list("Stories", shapes.STORY))],
+    answers=[ok(a_list("Stories", StoryResource))],
 )
 async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return await _page(services, req, TOOL.of(req))
@@ -82,7 +82,7 @@ async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     "stories/{event_id}",
     VIEW,
     summary="Get a story with its articles, publishers and tools",
-    answers=[ok(shapes.STORY)],
+    answers=[ok(StoryResource)],
 )
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return json_response(await services.stories.reader.get(req.route_params["event_id"], VIEW.of(req)))
@@ -97,7 +97,7 @@ async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResp
     *PAGE,
     summary="List the stories with an article that mentions a tool",
     tag="Stories",
-    answers=[ok(a_list("Stories", shapes.STORY))],
+    answers=[ok(a_list("Stories", StoryResource))],
 )
 async def list_tool_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return await _page(services, req, req.route_params["tool"])
@@ -123,7 +123,7 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     *PAGE,
     summary="List the signals of all tools, latest first",
     tag="Signals",
-    answers=[ok(a_list("Signals", shapes.SIGNAL))],
+    answers=[ok(a_list("Signals", SignalResource))],
 )
 async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     return await _signals(services, req, None)
@@ -140,7 +140,7 @@ async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpR
     *PAGE,
     summary="List the signals of a tool, latest first",
     tag="Signals",
-    answers=[ok(a_list("Signals", shapes.SIGNAL))],
+    answers=[ok(a_list("Signals", SignalResource))],
 )
 async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])

@@ -4,7 +4,9 @@ from typing import Any, get_args
 
 import azure.functions as func
 
-from models.resources.tools import MergeResource, ToolResource
+from models.resources.articles import ArticleResource
+from models.resources.lists import MergeStarted, RunStarted
+from models.resources.tools import MergeResource, ReferenceResource, ReferencesFacts, ToolPreview, ToolResource
 from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
 from services.container import Container
@@ -21,7 +23,6 @@ from services.tools.form import (
     new_tool,
     tool_change,
 )
-from triggers import shapes
 from triggers.bindings import endpoint
 from triggers.declared import a_list, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_object, json_response, list_response
@@ -68,7 +69,7 @@ async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
     VIEW,
     *PAGE,
     summary="List tools by name",
-    answers=[ok(a_list("Tools", shapes.TOOL))],
+    answers=[ok(a_list("Tools", ToolResource))],
 )
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     status = STATUS.of(req)
@@ -84,7 +85,7 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     VIEW,
     summary="Add a tool",
     body=NewTool,
-    answers=[created(shapes.TOOL, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
+    answers=[created(ToolResource, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
     problems={409: "A name belongs to another tool."},
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -94,7 +95,7 @@ async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
 
-@endpoint(tools_http, "GET", "tools/{tool}", VIEW, summary="Get a tool", answers=[ok(shapes.TOOL)])
+@endpoint(tools_http, "GET", "tools/{tool}", VIEW, summary="Get a tool", answers=[ok(ToolResource)])
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     analyzers = await services.figures.history.analyzers(tool.tool_id)
@@ -110,8 +111,8 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     summary="Change a tool",
     body=ToolChange,
     answers=[
-        ok(shapes.TOOL, "Changed."),
-        accepted_as_run(shapes.TOOL, "Changed: other articles may name the tool now, and a run searches them."),
+        ok(ToolResource, "Changed."),
+        accepted_as_run(ToolResource, "Changed: other articles may name the tool now, and a run searches them."),
     ],
     problems={409: TAKEN},
 )
@@ -131,7 +132,7 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     summary="Merge a tool into another one",
     body=ToolMergeRequest,
     about=UNDOING_A_MERGE,
-    answers=[accepted_as_run(shapes.MERGE_STARTED)],
+    answers=[accepted_as_run(MergeStarted)],
     problems={
         409: "Both are one tool, the other is not `ACTIVE`, another merge is under way, or the tool was merged before."
     },
@@ -152,7 +153,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     *PAGE,
     summary="List the merges of a tool",
     about="That of the tool itself first, then those into it, by the id of the merged tool.",
-    answers=[ok(a_list("ToolMerges", shapes.MERGE))],
+    answers=[ok(a_list("ToolMerges", MergeResource))],
     is_management=True,
 )
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -166,7 +167,7 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
     "tools/{tool}/reanalyze",
     summary="Score all mentions of a tool again, or compare analyzers",
     body=Reanalysis,
-    answers=[accepted_as_run(shapes.RUN_STARTED)],
+    answers=[accepted_as_run(RunStarted)],
     problems={409: "The tool is not `ACTIVE`, or a merge of it is under way."},
 )
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -186,7 +187,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     summary="Show which articles a change of a tool would add or remove",
     about="Nothing is changed.",
     body=ToolChange,
-    answers=[ok(shapes.TOOL_PREVIEW)],
+    answers=[ok(ToolPreview)],
     problems={409: TAKEN},
 )
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -205,7 +206,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     *PAGE,
     summary="List the articles that mention a tool, newest first",
     about="Mentions outlive articles, so a page may be shorter than `limit`.",
-    answers=[ok(a_list("Articles", shapes.ARTICLE))],
+    answers=[ok(a_list("Articles", ArticleResource))],
 )
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
@@ -222,7 +223,7 @@ async def list_tool_articles(services: Container, req: func.HttpRequest) -> func
     *PAGE,
     summary="List the references of a tool, latest first",
     about="All articles with a mention of the tool, also those that have expired.",
-    answers=[ok(a_list("References", shapes.REFERENCE, **shapes.REFERENCE_FACTS))],
+    answers=[ok(a_list("References", ReferenceResource, ReferencesFacts))],
 )
 async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])

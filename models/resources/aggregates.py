@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from models.cache import Period, SentimentCacheEntry, Verdict
+from models.cache import FRESH_MINUTES, MOSTLY_UNSCORED, Period, SentimentCacheEntry, Verdict
 from models.resources.base import Resource, View, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Percentage, Polarity, Share, Text, Time, UnixSeconds
 
@@ -54,7 +54,7 @@ class AggregateResource(Resource):
     )
     verdict: Verdict | None = Field(
         description="Whether `average_sentiment` can be relied on; if not, the first of these that applies: "
-        "`MOSTLY_UNSCORED`: more mentions are unscored than scored, and at least 10. `TOO_FEW`: fewer "
+        f"`MOSTLY_UNSCORED`: more mentions are unscored than scored, and at least {MOSTLY_UNSCORED}. `TOO_FEW`: fewer "
         "than 5 scored mentions. `ONE_PUBLISHER`: one publisher has at least 80 % of them. "
         "`ONE_STORY`: `effective_sample_size` is below 2, so that one story has most of them. "
         "`TOO_FEW`: it is below 5. Else `OK`."
@@ -133,9 +133,9 @@ class AggregateResource(Resource):
         description="For `HOUR_1`, the minute of the oldest mention that is counted, in Unix seconds; null "
         "without mentions and for the other periods. When that minute is over an hour ago, the next "
         "read computes the aggregate again: `HOUR_1` is the last hour. An aggregate of another period "
-        "counts up to 30 minutes too long."
+        f"counts up to {FRESH_MINUTES} minutes too long."
     )
-    is_stale: bool = Field(description="Whether the entry was computed more than 30 minutes ago.")
+    is_stale: bool = Field(description=f"Whether the entry was computed more than {FRESH_MINUTES} minutes ago.")
     reanalysis_offered: bool = Field(
         description="Whether one of `analyzers` is not the present analyzer and version. `POST "
         "tools/{tool}/reanalyze` then brings all mentions of the figure to one version."

@@ -30,7 +30,7 @@ def internal(description: str) -> Any:
 
 
 def added(description: str) -> Any:
-    """A field that some endpoints add and the others leave out."""
+    """A field that some answers have and others leave out."""
     return Field(default=None, description=description, json_schema_extra={**ADDED})
 
 
@@ -66,6 +66,43 @@ class Shape(BaseModel):
     def shown(self) -> dict[str, Any]:
         """As JSON."""
         return self.model_dump(mode="json")
+
+
+class Page(Shape):
+    """A page of a list."""
+
+    items: tuple[Any, ...] = Field(description="The items of this page.")
+    next: str | None = Field(description="The `cursor` of the next page; null on the last one.")
+    unreadable: tuple[str, ...] = added(
+        "The ids of documents that break the rules of this version and were left out; absent without any."
+    )
+
+
+class Problem(Shape):
+    """An error, as of RFC 9457."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "type": "about:blank",
+                "title": "Invalid input",
+                "status": 400,
+                "detail": "limit: a whole number from 1 to 500, not '0'",
+                "field": "limit",
+                "allowed": "a whole number from 1 to 500, not '0'",
+            }
+        }
+    )
+
+    type: Literal["about:blank"] = Field(description="The status says what kind of error it is.")
+    title: str = Field(description="The kind of error.")
+    status: int = Field(description="The status of the response.")
+    detail: str = Field(description="What is wrong, in words.")
+    field: str = added("The field or parameter that breaks a rule.")
+    allowed: str = added("What is allowed there.")
+    correlation_id: str = added("The log has the traceback under this id.")
+    kind: str = added("The kind of a stored document that cannot be read.")
+    key: str = added("Its key.")
 
 
 class Resource(Shape):

@@ -8,7 +8,8 @@ from pydantic import Field, JsonValue
 
 from models.document import QuarantineReason
 from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantineKind
-from models.resources.base import Resource, View, added, internal, links, path
+from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.resources.movement import MentionsOfTime
 from models.states import ReviewStatus
 from models.values import Count, IdPart, Text, Time, UnixSeconds
 
@@ -59,3 +60,52 @@ class QuarantineResource(Resource):
                 article=None if is_batch else path("articles", item.subject),
             ),
         )
+
+
+class FiguresChanged(Shape):
+    """The figures of a period, before and after."""
+
+    before: MentionsOfTime = Field(description="As they are.")
+    after: MentionsOfTime = Field(description="As they would be.")
+
+
+class EffectOnTool(Shape):
+    """What a decision would do to a tool."""
+
+    tool_id: str = Field(description="The tool.")
+    tool: str = Field(description="Its name.")
+    mentions_added: Count = Field(description="Mentions that it would get.")
+    mentions_removed: Count = Field(description="Mentions that it would lose.")
+    figures: dict[str, FiguresChanged] = Field(description="By period: the figures that change.")
+
+
+class EffectOfDecision(Shape):
+    """What a decision would do."""
+
+    new_articles: Count = Field(description="Articles that would be created.")
+    changed_articles: Count = Field(description="Articles that would get a source or an edit.")
+    ids_added: Count = Field(description="Ids that would be added to stored articles.")
+    left_out: Count = Field(description="Entries that would not be ingested.")
+    mentions_added: Count = Field(description="Mentions of all tools.")
+    mentions_removed: Count = Field(description="Mentions of all tools.")
+    tools_changed: Count = Field(description="How many tools change.")
+    tools: tuple[EffectOnTool, ...] = Field(description="The 50 that change most.")
+
+
+class AmbiguousEntry(Shape):
+    """An entry that may be several articles."""
+
+    url: str = Field(description="Its URL.")
+    headline: str = Field(description="Its headline.")
+    article_ids: tuple[str, ...] = Field(description="The articles that it may be.")
+
+
+class QuarantinePreview(Shape):
+    """What each decision about a batch would do."""
+
+    quarantine_id: str = Field(description="The item.")
+    entries: Count = Field(description="Entries of the batch.")
+    entries_looked_at: Count = Field(description="Those that the preview looked at, at most 1,000.")
+    complete: bool = Field(description="Whether these are all.")
+    effects: dict[str, EffectOfDecision] = Field(description="By decision: what it would do.")
+    ambiguous: tuple[AmbiguousEntry, ...] = Field(description="Up to 20 entries that may be several articles.")

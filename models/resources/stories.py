@@ -1,4 +1,4 @@
-"""A story with its members, and a signal, as the API shows them."""
+"""A story with its members, a signal, and why things were put together, as the API shows them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from models.article import Article
+from models.article import Article, JoinRule
+from models.grouping_correction import Kind as CorrectionKind
 from models.resources.base import Resource, Shape, View, added, internal, links, path
 from models.signal import Kind, Side, Signal
 from models.story import Reason, Story, StoryMember, Topic, first_article
@@ -187,3 +188,65 @@ class SignalResource(Resource):
             headline=headline,
             links=links(tool=path("tools", signal.tool_id), story=path("stories", signal.event_id)),
         )
+
+
+class SourceInArticle(Shape):
+    """A source of an article, with the rule that joined it."""
+
+    source: str = Field(description="The feed.")
+    rule: JoinRule | None = Field(
+        description="The rule by which it is in the article: `joined_by` of its attribution; null: not known."
+    )
+    fields: dict[str, str | None] = Field(description="What it had in common with the article, by name.")
+    joined_at: Time = Field(description="When it joined the article.")
+    run_id: str | None = Field(description="The run that added it; null: not known.")
+
+
+class ReasonOfStory(Shape):
+    """Why two articles were put together."""
+
+    rule: str = Field(description="The rule that put them together; `person`: a person did.")
+    score: float | None = Field(
+        description="How alike they are by this rule, 0 to 1; null if the rule has no such figure."
+    )
+    fields: dict[str, str | float | None] = Field(description="What was compared, by name.")
+    with_article: str | None = Field(description="The article that it was compared with.")
+    correction_id: str | None = Field(description="The correction, if a person said so.")
+
+
+class NearDuplicate(ReasonOfStory):
+    """The article that another one repeats, with the reason."""
+
+    near_duplicate_of: str | None = Field(description="The article that it repeats.")
+
+
+class PlaceInStory(Shape):
+    """The story of an article, with the reason."""
+
+    event_id: str = Field(description="The story.")
+    reason: ReasonOfStory | None = Field(description="Why it is there; the article that begins a story has no reason.")
+
+
+class CorrectionNamed(Shape):
+    """A correction that names the article."""
+
+    correction_id: str = Field(description="The correction.")
+    kind: CorrectionKind = Field(description="What was said.")
+    state: Literal["active", "undone"] = Field(description="Whether it applies.")
+    made_at: Time = Field(description="When it was made.")
+    undone_at: Time | None = Field(description="When it was undone; null while it applies.")
+
+
+class LedgerEntry(Shape):
+    """Why an article is put together as it is."""
+
+    source_id: str = Field(description="The article.")
+    headline: str = Field(description="Its headline.")
+    sources: tuple[SourceInArticle, ...] = Field(description="Its sources, in the order in which they joined it.")
+    near_duplicate: NearDuplicate | None = Field(
+        description="The article that it repeats in almost the same words, with the reason; null if none."
+    )
+    story: PlaceInStory | None = Field(description="Its story; null until the article is grouped.")
+    corrections: tuple[CorrectionNamed, ...] = Field(
+        description="The corrections that name the article, without their authors."
+    )

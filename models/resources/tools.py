@@ -1,4 +1,4 @@
-"""A tool, its references, and a merge of two tools as the API shows them."""
+"""A tool, its references, a merge of two tools, and what a change would do, as the API shows them."""
 
 from __future__ import annotations
 
@@ -192,3 +192,49 @@ class MergeResource(Resource):
                 run=path("runs", merge.made_by_run),
             ),
         )
+
+
+class NameInArticle(Shape):
+    """A name that was found in an article."""
+
+    name: str = Field(description="As it is written in the article.")
+    kind: str = Field(description="What kind of name it is.")
+    where: str = Field(description="The part of the article.")
+    cues: tuple[str, ...] = Field(description="For a name that is also something else: what beside it decided.")
+
+
+class PreviewedArticle(Shape):
+    """An article that a change would add or remove."""
+
+    source_id: str = Field(description="The article.")
+    headline: str = Field(description="Its headline.")
+    timestamp: Time = Field(description="When it was published.")
+    matches: tuple[NameInArticle, ...] = Field(description="The names that were found.")
+
+
+class ToolPreview(Shape):
+    """Which articles a change of a tool would add or remove."""
+
+    would_add: Count = Field(description="How many articles the tool would get.")
+    would_remove: Count = Field(description="How many it would lose.")
+    articles_looked_at: Count = Field(description="The newest articles of the last 30 days, at most 20,000.")
+    complete: bool = Field(description="False: there were more.")
+    taken_by: dict[str, str] = Field(description="By name of the change, the tool that owns it already.")
+    added: tuple[PreviewedArticle, ...] = Field(description="Up to ten of them.")
+    removed: tuple[PreviewedArticle, ...] = Field(description="Up to ten of them.")
+
+
+class ReferencesFacts(Shape):
+    """What a list of references has besides them."""
+
+    not_kept: dict[str, int] = Field(
+        description="By day, how many references are missing at most: of a day with several thousand only the latest "
+        "are kept."
+    )
+
+
+class MeasuredPrecision(Shape):
+    """What the first page of a list of corrections has besides them."""
+
+    precision: Precision = added("Of the tool.")
+    precision_of_all_tools: Precision = added("Of all tools together.")

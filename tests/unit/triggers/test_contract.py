@@ -10,13 +10,15 @@ import azure.functions as func
 import pytest
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
+from pydantic import create_model
 
 import function_app
+from models.resources.base import Shape
 from models.resources.feeds import FeedResource
 from models.resources.tools import ToolResource
 from models.values import Value
 from triggers.contract import PROBLEMS, TAGS, contract
-from triggers.declared import Answer, Declared, a_list, of_app, ok
+from triggers.declared import Answer, Declared, ListOf, a_list, of_app, ok
 from triggers.http_contract import contract_file, get_docs, get_openapi, is_browser, start
 from triggers.http_resources import VIEW
 from triggers.parameters import PAGE
@@ -245,10 +247,11 @@ def test_a_page_leads_to_the_next_one() -> None:
 
 
 def test_two_shapes_of_one_name_are_refused() -> None:
-    def endpoint(route: str, shape: Mapping[str, Any]) -> Declared:
+    def endpoint(route: str, shape: type[Shape] | ListOf) -> Declared:
         return dataclasses.replace(of_app()[0], route=route, parameters=PAGE, answers=[ok(shape)])
 
-    one, other = {"title": "Thing", "type": "object"}, {"title": "Thing", "type": "string"}
+    one = create_model("Thing", __base__=Shape, name=(str, "a"))
+    other = create_model("Thing", __base__=Shape, size=(int, 1))
     contract([endpoint("a", one), endpoint("b", a_list("Things", one))], reads_are_open=True)
     with pytest.raises(ValueError, match="two schemas have the name Thing"):
         contract([endpoint("a", one), endpoint("b", other)], reads_are_open=True)

@@ -7,6 +7,7 @@ said of mentions comes from an app.
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import random
 import re
@@ -18,10 +19,10 @@ from scripts.sentiment.learning import Weight
 from services.tools.matching import Span
 
 HERE = Path(__file__).parent
-HEADLINES = HERE / "labels" / "headlines.tsv"
-MORE = HERE / "labels" / "more.tsv"
-WRITTEN = HERE / "labels" / "written.tsv"
-TAUGHT = HERE / "labels" / "taught.tsv"
+HEADLINES = HERE / "labels" / "headlines.tsv.gz"
+MORE = HERE / "labels" / "more.tsv.gz"
+WRITTEN = HERE / "labels" / "written.tsv.gz"
+TAUGHT = HERE / "labels" / "taught.tsv.gz"
 TEMPLATES = HERE / "templates.txt"
 DATA = HERE.parent.parent.parent / "shared" / "data"
 TONES = "tone_by_entity_sentfin.tsv"
@@ -65,7 +66,7 @@ def written() -> list[Labelled]:
 
 
 def _rows(file: Path) -> Iterator[Labelled]:
-    with file.open(encoding="utf-8", newline="\n") as lines:
+    with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             text, names = row["headline"], row["tools"].split(" | ")
             labels = {name: LABELS[each] for name, each in zip(names, row["labels"], strict=True) if each in LABELS}
@@ -75,7 +76,7 @@ def _rows(file: Path) -> Iterator[Labelled]:
 def taught() -> list[Labelled]:
     """Headlines that a larger model labelled, with probabilities in percent."""
     found = []
-    with TAUGHT.open(encoding="utf-8", newline="\n") as lines:
+    with gzip.open(TAUGHT, "rt", encoding="utf-8", newline="\n") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             text, names = row["headline"], row["tools"].split(" | ")
             pairs = [each.split(" ") for each in row["chances"].split(" | ")]

@@ -17,6 +17,7 @@ from pathlib import Path
 from scripts.sentiment import corpus, general, tools
 from services.mentions.analyzers import table as general_table
 from services.mentions.analyzers import tool_table
+from services.mentions.analyzers.table import packed, unpacked
 from services.mentions.analyzers.tool_table import parse_tool_table
 
 OWN = (
@@ -49,12 +50,17 @@ def others(data: Path) -> list[Path]:
 
 
 def hashes(files: tuple[Path, ...]) -> dict[str, str]:
-    return {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
+    """The hashes of the texts, by the name of the file without its compression."""
+    return {file.name.removesuffix(".gz"): sha256(_content(file)).hexdigest() for file in files}
+
+
+def _content(file: Path) -> bytes:
+    return unpacked(file).encode() if file.suffix == ".gz" else file.read_bytes()
 
 
 def changed_inputs() -> list[str]:
     """The inputs inside the project that have changed since the shipped table was trained."""
-    named = parse_tool_table(tool_table.SHIPPED.read_text(encoding="utf-8")).inputs
+    named = parse_tool_table(unpacked(tool_table.SHIPPED)).inputs
     return [name for name, value in hashes(OWN).items() if named.get(name) != value]
 
 
@@ -68,9 +74,7 @@ def check(data: Path, corrections: Path | None = None) -> str:
         print(f"{data} is not there: only the hashes of the inputs inside the project are compared")
         changed = changed_inputs()
         return f"changed since the training: {', '.join(changed)}" if changed else ""
-    differing = [
-        file.name for file, text in train(data, corrections).items() if file.read_text(encoding="utf-8") != text
-    ]
+    differing = [file.name for file, text in train(data, corrections).items() if unpacked(file) != text]
     return f"training gives another {' and '.join(differing)}" if differing else ""
 
 
@@ -87,7 +91,7 @@ def main() -> None:
         print("the shipped tables are what the inputs give")
         return
     for file, text in train(arguments.data, arguments.corrections).items():
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(packed(text))
         print(f"{file.name}: {len(text.encode())} bytes, {text.count(chr(10))} lines")
 
 

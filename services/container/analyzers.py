@@ -22,12 +22,13 @@ def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
 
     def candidate() -> Analyzer:
         from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+        from services.mentions.analyzers.table import unpacked
         from services.mentions.analyzers.tool_table import parse_tool_table
 
         try:
-            text = Path(settings.sentiment_candidate_file).read_text(encoding="utf-8")
+            text = unpacked(Path(settings.sentiment_candidate_file))
             return EmbeddedAnalyzer(tool_table=parse_tool_table(text))
-        except (OSError, ValueError) as error:
+        except (OSError, EOFError, ValueError) as error:
             raise InvalidInput("analyzer", f"the table of candidate cannot be read: {error}") from None
 
     def azure_language() -> Analyzer:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-SHIPPED = Path(__file__).with_name("tool_table.tsv")
+from services.mentions.analyzers.table import unpacked
+
+SHIPPED = Path(__file__).with_name("tool_table.tsv.gz")
 _UNIT = 100.0
 _SHOWN = 40
 
@@ -73,4 +75,4 @@ def format_tool_table(table: ToolTable) -> str:
 
 @cache
 def shipped_tool_table() -> ToolTable:
-    return parse_tool_table(SHIPPED.read_text(encoding="utf-8"))
+    return parse_tool_table(unpacked(SHIPPED))

@@ -248,7 +248,7 @@ async def test_a_comparison_is_a_run_that_reports_and_changes_nothing(app: Conta
 
 
 async def test_a_candidate_is_a_table_in_a_file(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    candidate = tmp_path / "candidate.tsv"
+    candidate = tmp_path / "candidate.tsv.gz"
     environment.setenv("SENTIMENT_CANDIDATE_FILE", str(candidate))
     app = await started()
     await add("Quorvia")

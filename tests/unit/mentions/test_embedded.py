@@ -105,7 +105,7 @@ def test_words_in_code_are_not_opinions() -> None:
 
 
 def test_the_shipped_table_is_small_and_names_its_version() -> None:
-    assert SHIPPED.stat().st_size <= 200_000
+    assert SHIPPED.stat().st_size <= 60_000
     assert EmbeddedAnalyzer().name == "embedded"
     assert EmbeddedAnalyzer().version.startswith("2-")
 

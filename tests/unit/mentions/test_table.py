@@ -19,6 +19,7 @@ from services.mentions.analyzers.table import (
     format_table,
     make_table,
     parse_table,
+    unpacked,
 )
 
 LINES = """\
@@ -75,7 +76,7 @@ def test_of_phrases_with_one_first_word_the_longest_comes_first() -> None:
 def test_the_roles_are_the_bits_of_the_shipped_table() -> None:
     roles = (NEGATOR, BOOSTER, DAMPENER, CONTRAST, UP, DOWN, BETTER_WHEN_MORE, WORSE_WHEN_MORE)
     assert (*roles, FIRST_PERSON, SECOND_PERSON, MODAL) == (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-    words = parse_table(SHIPPED.read_text(encoding="utf-8")).words
+    words = parse_table(unpacked(SHIPPED)).words
     assert words["not"].roles & NEGATOR
     assert words["surge"].roles & UP
     assert words["debt"].roles & WORSE_WHEN_MORE

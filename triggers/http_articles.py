@@ -233,7 +233,8 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
     is_management=True,
 )
 async def preview_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_response(await services.workflows.quarantine_preview.of(req.route_params["quarantine_id"]))
+    found = await services.workflows.quarantine_previews.of(req.route_params["quarantine_id"])
+    return json_response(found.shown())
 
 
 @endpoint(

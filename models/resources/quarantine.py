@@ -9,7 +9,6 @@ from pydantic import Field, JsonValue
 from models.document import QuarantineReason
 from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantineKind
 from models.resources.base import Resource, Shape, View, added, internal, links, path
-from models.resources.movement import MentionsOfTime
 from models.states import ReviewStatus
 from models.values import Count, IdPart, Text, Time, UnixSeconds
 
@@ -33,8 +32,7 @@ class QuarantineResource(Resource):
     left_out: Count = Field(description="Ambiguous entries that were not ingested.")
     manual_review_status: ReviewStatus = Field(description="`PENDING`, `CLEARED_RETRY_APPROVED` or `CLEARED_TERMINAL`.")
     decision: Decision | None = Field(
-        description="The decision of the review. Null before it, and in items that an earlier version "
-        "reviewed. A reviewed item is deleted after 30 days."
+        description="The decision of the review; null before it. A reviewed item is deleted after 30 days."
     )
     reviewed_by: Text | None = Field(description="Who decided; null before the review.")
     reviewed_at: Time | None = Field(description="When it was decided; null before the review.")
@@ -62,21 +60,12 @@ class QuarantineResource(Resource):
         )
 
 
-class FiguresChanged(Shape):
-    """The figures of a period, before and after."""
-
-    before: MentionsOfTime = Field(description="As they are.")
-    after: MentionsOfTime = Field(description="As they would be.")
-
-
 class EffectOnTool(Shape):
     """What a decision would do to a tool."""
 
     tool_id: str = Field(description="The tool.")
     tool: str = Field(description="Its name.")
-    mentions_added: Count = Field(description="Mentions that it would get.")
-    mentions_removed: Count = Field(description="Mentions that it would lose.")
-    figures: dict[str, FiguresChanged] = Field(description="By period: the figures that change.")
+    mentions_added: Count = Field(description="Mentions that it would get, as its names are found in the new articles.")
 
 
 class EffectOfDecision(Shape):
@@ -86,10 +75,9 @@ class EffectOfDecision(Shape):
     changed_articles: Count = Field(description="Articles that would get a source or an edit.")
     ids_added: Count = Field(description="Ids that would be added to stored articles.")
     left_out: Count = Field(description="Entries that would not be ingested.")
-    mentions_added: Count = Field(description="Mentions of all tools.")
-    mentions_removed: Count = Field(description="Mentions of all tools.")
-    tools_changed: Count = Field(description="How many tools change.")
-    tools: tuple[EffectOnTool, ...] = Field(description="The 50 that change most.")
+    mentions_added: Count = Field(description="Mentions of all tools that the new articles would have.")
+    tools_changed: Count = Field(description="How many tools these are.")
+    tools: tuple[EffectOnTool, ...] = Field(description="The 50 with most of them.")
 
 
 class AmbiguousEntry(Shape):

@@ -20,13 +20,13 @@ from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
-from services.articles.adding_ids import NewIds
 from services.articles.announcing import Announce
 from services.articles.entry_documents import SourceAttempt
 from services.articles.full_texts import Discover, discover_nothing
 from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of
 from services.articles.languages import InLanguages, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
+from services.articles.new_ids import NewIds
 from services.articles.portions import PER_POLL, SECONDS_PER_POLL, portions
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
 from services.articles.writing import ArticleWriter, Written, together

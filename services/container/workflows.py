@@ -27,7 +27,7 @@ from services.workflows.grouping_corrections import CorrectingGrouping, Grouping
 from services.workflows.merging import Merging
 from services.workflows.preview import ToolPreviews
 from services.workflows.priorities import Priorities
-from services.workflows.quarantine_preview import QuarantinePreview
+from services.workflows.quarantine_preview import QuarantinePreviews
 from services.workflows.reanalysis import Reanalysis
 from services.workflows.splitting import ArticleSplitChanges, Splitting
 
@@ -114,6 +114,6 @@ class WorkflowPart:
         )
 
     @cached_property
-    def quarantine_preview(self) -> QuarantinePreview:
+    def quarantine_previews(self) -> QuarantinePreviews:
         of = self._of
-        return QuarantinePreview(of.store, of.quarantine, self._of.mentions.watchlist, of.analyzers, of.clock)
+        return QuarantinePreviews(of.store, of.quarantine, of.mentions.watchlist, of.clock)

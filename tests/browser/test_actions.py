@@ -89,7 +89,9 @@ def test_a_choice_in_quarantine_says_what_it_would_do_before_it_is_made(app: Dem
         visit.open("/quarantine")
         choice = page.get_by_role("region", name="New articles")
         expect(choice).to_contain_text("articles are created")
-        expect(page.get_by_role("region", name="The same articles under new ids")).to_contain_text("no figure changes")
+        expect(page.get_by_role("region", name="The same articles under new ids")).to_contain_text(
+            "no mention is added"
+        )
         choice.get_by_role("button", name="Choose").click()
         dialog = page.get_by_role("dialog")
         expect(dialog).to_contain_text("A decision is final")

@@ -8,12 +8,10 @@ import pytest
 
 from models.errors import ChangedMeanwhile, Conflict
 from services.articles.quarantine import Quarantine
-from services.mentions.analyzers.choice import Analyzers
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.ports import Store
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
-from services.workflows.quarantine_preview import QuarantinePreview
+from services.workflows.quarantine_preview import QuarantinePreviews
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
 from tests.functional.articles.world import Item, SettableClock, World, item
 
@@ -99,15 +97,12 @@ async def test_a_preview_is_what_happens_and_writes_nothing(world: World) -> Non
     name = await flooded(world)
     before = await state(world)
     watchlist = Watchlist(Catalog(world.store, world.clock, lambda: "x"), world.clock)
-    analyzers = Analyzers("embedded", {"embedded": EmbeddedAnalyzer}, {})
-    preview = QuarantinePreview(world.store, quarantine(world), watchlist, analyzers, world.clock)
-    effects = (await preview.of(name))["effects"]
+    preview = QuarantinePreviews(world.store, quarantine(world), watchlist, world.clock)
+    effects = (await preview.of(name)).effects
     assert await state(world) == before
-    assert (effects["same_articles_new_ids"]["ids_added"], effects["same_articles_new_ids"]["new_articles"]) == (
-        MANY,
-        2,
-    )
-    assert effects["new_articles"]["new_articles"] == MANY + 2
+    same = effects["same_articles_new_ids"]
+    assert (same.ids_added, same.new_articles) == (MANY, 2)
+    assert effects["new_articles"].new_articles == MANY + 2
     reviewed = await quarantine(world).review(name, "new_articles", "Ann", "because")
     assert reviewed.batch is not None
     await world.worker.ingestion.ingest(reviewed.batch)

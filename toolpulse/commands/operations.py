@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,7 +17,7 @@ quarantine = group("List what waits for a person, see what a decision would do, 
 
 Decision = Literal["same_articles_new_ids", "new_articles", "drop", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"]
 Item = Annotated[str, typer.Argument(metavar="ITEM", help="The quarantine_id.")]
-_EFFECTS = ["new_articles", "changed_articles", "ids_added", "left_out", "mentions_added", "mentions_removed"]
+_EFFECTS = ["new_articles", "changed_articles", "ids_added", "left_out", "mentions_added"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -89,19 +89,14 @@ def preview(call: Call, item: Item) -> None:
         return
     effects = found["effects"].items()
     call.out.table([{"decision": decision, **effect} for decision, effect in effects], ["decision", *_EFFECTS])
-    tools = [{"decision": decision, **each, **_week(each)} for decision, effect in effects for each in effect["tools"]]
+    tools = [{"decision": decision, **each} for decision, effect in effects for each in effect["tools"]]
     if tools:
         print()
-        call.out.table(tools, ["decision", "tool", "mentions_added", "mentions_removed", "DAY_7", "after"])
+        call.out.table(tools, ["decision", "tool", "mentions_added"])
     for each in found["ambiguous"]:
         call.out.line(f"ambiguous: {each['headline']} {each['url']} may be {', '.join(each['article_ids'])}")
     if not found["complete"]:
         call.out.say(f"Of {found['entries']} entries, {found['entries_looked_at']} were looked at.")
-
-
-def _week(tool: dict[str, Any]) -> dict[str, Any]:
-    week = tool["figures"]["DAY_7"]
-    return {"DAY_7": week["before"]["total_mentions"], "after": week["after"]["total_mentions"]}
 
 
 @command(quarantine, "review")

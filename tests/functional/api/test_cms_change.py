@@ -128,8 +128,7 @@ async def test_the_figures_become_what_the_preview_says(tmp_path: Path, decision
             await client.until(f"runs/{reviewed['run_id']}", lambda run: run["status"] == "SUCCEEDED")
         path = "tools/Widgetron/sentiment?period=DAY_7"
         await client.until(path, lambda each: each["total_mentions"] == articles and each["complete"])
-        for tool in effect["tools"]:
-            assert tool["figures"]["DAY_7"]["after"]["total_mentions"] == articles
+        assert sum(tool["mentions_added"] for tool in effect["tools"]) == articles - MANY
         for fetches in (3, 4):
             await client.fetch(fetches)
         await client.until(path, lambda each: each["complete"])
@@ -172,7 +171,7 @@ async def test_the_command_line_lists_previews_and_reviews(tmp_path: Path) -> No
         preview = await cli.run("quarantine", "preview", name)
         rows = [line.split() for line in preview.splitlines() if "Widgetron" not in line]
         (row,) = [each for each in rows if each[:1] == ["same_articles_new_ids"]]
-        assert row[1:] == ["1", "0", str(MANY), "0", "1", "0"]
+        assert row[1:] == ["1", "0", str(MANY), "0", "1"]
         assert json.loads(await cli.run("quarantine", "preview", name, "--json"))["quarantine_id"] == name
         review = ("quarantine", "review", name, "same_articles_new_ids", "--author", "Ann")
         await cli.run(*review, code=2)

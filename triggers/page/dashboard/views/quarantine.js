@@ -1,6 +1,6 @@
 // What waits for a person: batches that look like floods, and full texts that look wrong, with the effect of each choice.
 import { html, useState } from "../lib/dom.js";
-import { day, full, number, relative, signed } from "../lib/format.js";
+import { day, full, number, relative } from "../lib/format.js";
 import { refresh, useLive } from "../lib/live.js";
 import { operations } from "../lib/operations.js";
 import { href, navigate } from "../lib/router.js";
@@ -89,12 +89,12 @@ function Choice({ item, name, decision, effect }) {
       <p class="quiet small">${t(`quarantine.meaning.${decision}`)}</p>
       <ul class="outcome">
         ${counts.map((name) => html`<li key=${name}>${t(`quarantine.effect.${name}`, { count: effect[name], n: number(effect[name]) })}</li>`)}
-        <li>${effect.mentions_added || effect.mentions_removed ? t("quarantine.effect.mentions", { count: effect.tools_changed, added: number(effect.mentions_added), removed: number(effect.mentions_removed), tools: number(effect.tools_changed) }) : t("quarantine.effect.none")}</li>
+        <li>${effect.mentions_added ? t("quarantine.effect.mentions", { count: effect.tools_changed, added: number(effect.mentions_added), tools: number(effect.tools_changed) }) : t("quarantine.effect.none")}</li>
       </ul>
       ${effect.tools?.length > 0 && html`
         <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
           <summary>${t("quarantine.figures")}</summary>
-          ${open && html`<${Moved} tools=${effect.tools} />`}
+          ${open && html`<${ByTool} tools=${effect.tools} />`}
         </details>
       `}
       <button type="button" class="button" onClick=${() => decide(item, name, decision, effect)}>${t("quarantine.choose")}<span class="visually-hidden">: ${t(`quarantine.decision.${decision}`)}</span></button>
@@ -102,16 +102,11 @@ function Choice({ item, name, decision, effect }) {
   `;
 }
 
-/** How the figures of 30 days would move, tool by tool. */
-const Moved = ({ tools }) => html`
+/** The tools that would get most mentions. */
+const ByTool = ({ tools }) => html`
   <table class="table"><caption class="visually-hidden">${t("quarantine.figures")}</caption>
-    <thead><tr><th scope="col">${t("word.tool")}</th><th scope="col" class="numeric">${t("word.mentions")}</th><th scope="col" class="numeric">${t("word.sentiment")}</th></tr></thead>
-    <tbody>${tools.slice(0, 8).map((each) => {
-      const { before, after } = each.figures?.DAY_30 ?? {};
-      return html`<tr key=${each.tool_id}><td>${each.tool}</td>
-        <td class="numeric">${number(before?.total_mentions)} → ${number(after?.total_mentions)}</td>
-        <td class="numeric">${signed(before?.average_sentiment)} → ${signed(after?.average_sentiment)}</td></tr>`;
-    })}</tbody>
+    <thead><tr><th scope="col">${t("word.tool")}</th><th scope="col" class="numeric">${t("word.mentions")}</th></tr></thead>
+    <tbody>${tools.slice(0, 8).map((each) => html`<tr key=${each.tool_id}><td>${each.tool}</td><td class="numeric">+${number(each.mentions_added)}</td></tr>`)}</tbody>
   </table>
 `;
 

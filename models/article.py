@@ -115,7 +115,6 @@ class ArticleDocument(StoredFields, total=False):
     analysis_due_since: str
     analysis_attempts: int
     last_error_fingerprint: str
-    resent_at: str
     resends: int
     matched_tickers: list[str]
     detected_tickers: list[str]
@@ -282,7 +281,6 @@ class Article(ScoredDocument):
     analysis_due_since: Time | None = None
     analysis_attempts: Count = 0
     last_error_fingerprint: Text | None = None
-    resent_at: Time | None = None
     resends: Count | None = None
     matched_tickers: tuple[Text, ...] = ()
     detected_tickers: tuple[Text, ...] = ()

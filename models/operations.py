@@ -159,19 +159,6 @@ class Heartbeat(StoredDocument):
         return self.updated_at
 
 
-class OverdueAnnouncement(StoredDocument):
-    """When overdue articles were last announced again: all that were due at or before `due_until`, at `announced_at` or
-    later."""
-
-    CONTAINER: ClassVar[str] = "catalog"
-    PARTITION: ClassVar[str] = "OVERDUE"
-    ID: ClassVar[str] = "articles"
-
-    entity_type: Literal["OverdueAnnouncement"] = "OverdueAnnouncement"
-    due_until: Time
-    announced_at: Time
-
-
 class MigrationRecord(StoredDocument):
     """One numbered migration. `completed_at` is absent while the migration runs, and after a crash, which is why it is
     then run again."""

@@ -14,7 +14,7 @@ from models.errors import UnreadableDocument
 from services import telemetry
 
 ROOT_LOGGER = "toolpulse"
-ROUTINE = frozenset({"feed_fetched", "articles_analyzed"})
+ROUTINE = frozenset({"feed_fetched", "work_done"})
 """Events of success that are most of the log, and that no alert counts. With telemetry they are logged for sampled
 traces only, with the field `share`: a line stands for 1 / share of them. What went wrong is always logged."""
 _stored = logging.getLogger("toolpulse.stored")

@@ -32,7 +32,6 @@ from models.operations import (
     Heartbeat,
     IngestionTotals,
     MigrationRecord,
-    OverdueAnnouncement,
     StoreLoad,
     StoreTotals,
 )
@@ -512,10 +511,6 @@ def quarantined(**changes: Any) -> QuarantineItem:
     return _of(QuarantineItem, fields, changes)
 
 
-def overdue_announcement(**changes: Any) -> OverdueAnnouncement:
-    return _of(OverdueAnnouncement, {"due_until": NOW, "announced_at": NOW}, changes)
-
-
 def announced_work(**changes: Any) -> AnnouncedWork:
     return _of(AnnouncedWork, {"stage": "signals", "due_until": NOW, "announced_at": NOW}, changes)
 
@@ -585,7 +580,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     file_object,
     quarantined,
     heartbeat,
-    overdue_announcement,
     audit,
     host_state,
     wrong_answer,

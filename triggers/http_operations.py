@@ -16,7 +16,7 @@ from models.states import RunStatus
 from models.version import VERSION
 from services.container import Container
 from services.feeds.host_listing import HOST_SORTS, host_filter
-from services.mentions.messages import article_messages
+from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
 from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
@@ -235,7 +235,7 @@ async def redrive_queue(services: Container, req: func.HttpRequest) -> func.Http
     moved = await services.queues.redrive(name, limit)
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.
-        articles = await services.mentions.analysis.reset_errors(limit - moved)
-        await services.queues.send(ANALYZE_ARTICLES, article_messages(articles, services.settings.batch_size))
+        articles = await redrive_errors(services.store, limit - moved, services.clock())
+        await services.work_announcer.announce(ANALYSIS_STAGE, articles)
         moved += len(articles)
     return json_response({"name": name, "moved": moved})

@@ -8,8 +8,8 @@ import azure.functions as func
 from services.container import Container
 from services.documents import discovery
 from services.feeds.claims import IngestMessage
+from services.mentions.analysis_due import source_ids_of
 from services.mentions.announcing import RefreshMessage
-from services.mentions.messages import source_ids_of
 from services.mentions.signals_due import event_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.stories.announcing import GroupMessage
@@ -48,8 +48,7 @@ async def acquire_documents(services: Container, message: func.QueueMessage) -> 
 @consumer(queues, ANALYZE_ARTICLES)
 async def analyze_articles(services: Container, message: func.QueueMessage) -> None:
     source_ids = source_ids_of(message.get_body().decode())
-    handled = await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1)
-    await services.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
+    await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1)
     await services.grouping_announcer.announce_if_many()
 
 

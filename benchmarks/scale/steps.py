@@ -43,7 +43,6 @@ from services.figures.windows import Windows
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
-from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
@@ -232,11 +231,8 @@ async def _ingestion(bench: Bench) -> None:
         worker.queues,
         bench.store,
         bench.clock,
-        worker.overdue_articles,
         worker.overdue,
-        AnalysisHandler(bench.store, bench.writer, bench.clock).retry_errors,
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
-        worker.announce,
         bench.announcer,
         grouping.announcer,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),

@@ -21,9 +21,9 @@ from services.articles.reading import Articles
 from services.feeds.news_apis import EnabledApi
 from services.fetch.outcome import Credential
 from services.figures.figures import Figures
+from services.mentions.analysis_due import article_messages
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.announcing import RefreshAnnouncer
-from services.mentions.messages import article_messages
 from services.mentions.tool_references import ToolReferences
 from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic

@@ -6,12 +6,13 @@ from functools import cached_property
 
 from services.container.container import Container
 from services.documents.texts import FullTexts
+from services.mentions.analysis import Analysis, Delays
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.correction_documents import Corrections
-from services.mentions.delays import Delays
-from services.mentions.handler import AnalysisHandler
 from services.mentions.passages import MentionPassages, WordJudge
 from services.mentions.writing import MentionWriter
 from services.tools.watchlist import Watchlist
+from services.work.handling import Handler
 
 
 class MentionPart:
@@ -32,11 +33,12 @@ class MentionPart:
         )
 
     @cached_property
-    def analysis(self) -> AnalysisHandler:
-        counts = self._of.figures.counters.writer
-        delays = Delays(self._of.clock, counts.soon)
+    def analysis(self) -> Handler:
+        of, counts = self._of, self._of.figures.counters.writer
+        delays = Delays(of.clock, counts.soon)
         counts.register(delays.take)  # they are flushed with those of the cache
-        return AnalysisHandler(self._of.store, self.writer, self._of.clock, delays.analyzed)
+        analysis = Analysis(of.store, self.writer, of.clock, delays.analyzed)
+        return Handler(ANALYSIS_STAGE, analysis.work, of.store, of.work_announcer, of.clock)
 
     @cached_property
     def corrections(self) -> Corrections:

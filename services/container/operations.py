@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from models.version import VERSION
-from services.articles.overdue import OverdueArticles, OverdueIngestion
+from services.articles.overdue import OverdueIngestion
 from services.container.container import Container
 from services.documents.discovery import DOCUMENTS_STAGE
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from services.operations.health import Health
     from services.operations.metrics import Metrics
 
-STAGES = (DOCUMENTS_STAGE, SIGNALS_STAGE)
+STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, SIGNALS_STAGE)
 """All stages that services/work sweeps."""
 
 
@@ -36,9 +37,6 @@ class OperationPart:
     def upkeep(self) -> Upkeep:
         of = self._of
 
-        async def retried_articles(now: datetime) -> list[str]:
-            return await of.mentions.analysis.retry_errors(now)
-
         async def overdue_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
             return await of.workflows.driver.overdue(now, oldest_waiting)
 
@@ -49,11 +47,8 @@ class OperationPart:
             of.queues,
             of.store,
             of.clock,
-            OverdueArticles(of.store, of.queues, of.announce),
             OverdueIngestion(of.store, of.runs),
-            retried_articles,
             overdue_runs,
-            of.announce,
             of.announcer,
             of.grouping_announcer,
             Sweeper(of.store, of.queues, of.work_announcer, of.clock),

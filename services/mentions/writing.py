@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.article import Article
-from models.errors import Unavailable
+from models.errors import ToolpulseError, Unavailable
 from models.mention import SentimentScore
 from models.observation import Observation
 from models.tool import Tool
@@ -65,6 +65,11 @@ INLINE = 8
 """Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
 
 
+class AnalysisFailed(ToolpulseError):
+    """An article could not be analysed, so that the work which needs it must be tried again."""
+
+
+IsWanted = Callable[[Document], bool]
 Invalidate = Callable[[Collection[str]], Awaitable[None]]
 """Invalidates the cache entries of these tools."""
 
@@ -72,15 +77,25 @@ Invalidate = Callable[[Collection[str]], Awaitable[None]]
 @dataclass(slots=True)
 class WriteReport:
     """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent`, as they were
-    read, would fail at every further try. `due_since` is since when the analyses that are done were due. `written` and
-    `removed` count mentions."""
+    read, would fail at every further try. `left` are articles that are gone or not wanted. `due_since` is since when
+    the analyses that are done were due. `written` and `removed` count mentions."""
 
     done: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
     due_since: list[datetime] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     permanent: dict[str, Article] = field(default_factory=dict)
     written: int = 0
     removed: int = 0
+
+    @property
+    def ended(self) -> set[str]:
+        return self.done | self.left | self.failed.keys()
+
+    def require_all(self) -> None:
+        """Raises AnalysisFailed if an article failed: while its mentions are as they were, figures count it so."""
+        for source_id, why in self.failed.items():
+            raise AnalysisFailed(f"article {source_id}: {why}")
 
     def not_failed(self, analyses: Iterable[ArticleAnalysis]) -> list[ArticleAnalysis]:
         return [each for each in analyses if each.source_id not in self.failed]
@@ -120,11 +135,11 @@ class MentionWriter:
         only: frozenset[str] | None = None,
         invalidate: Invalidate | None = None,
         *,
-        only_due: bool = False,
+        is_wanted: IsWanted = lambda document: True,
     ) -> WriteReport:
         """Analyses the articles; with `only`, nothing but their mentions of these tools, or of tools they merged into.
 
-        With `only_due`, an article that is analysed already is done: its message was sent twice.
+        `is_wanted` says which of the stored articles are analysed: its caller leaves those that are analysed already.
         `invalidate` is called with all tools that these articles mention or mentioned, before the articles are stored
         as analysed: after a crash in between, the next try calls it again.
         An article that cannot be understood or judged fails alone. Raises Unavailable if the store or the analyzer does
@@ -136,15 +151,15 @@ class MentionWriter:
         for round_no in range(ROUNDS):
             # An article of an earlier round may have a mention that this worker wrote too late, also if another worker
             # has analysed it since.
-            due = only_due and round_no == 0
-            analyses = await self._understood(waiting, only, report, only_due=due, anew=anew)
+            wanted = is_wanted if round_no == 0 else None
+            analyses = await self._understood(waiting, only, report, wanted, anew=anew)
             analyses = await self._with_stored_mentions(analyses, report)
             tools = await self._tools(analyses, report)
             analyses = await self._with_corrections(report.not_failed(analyses), tools, report)
             outdated = no_longer_active(analyses, tools)
             if not outdated:
                 await self._round(analyses, tools, report, invalidate, whole=only is None)
-            waiting = [each for each in waiting if each not in report.done and each not in report.failed]
+            waiting = [each for each in waiting if each not in report.ended]
             if not waiting:
                 return report
             anew = bool(outdated)
@@ -155,17 +170,15 @@ class MentionWriter:
         source_ids: Sequence[str],
         only: frozenset[str] | None,
         report: WriteReport,
+        is_wanted: IsWanted | None,
         *,
-        only_due: bool,
         anew: bool,
     ) -> list[ArticleAnalysis]:
-        """An article that is gone is done; one that cannot be understood has failed. `anew`: with a detector that is
+        """An article that is gone is left; one that cannot be understood has failed. `anew`: with a detector that is
         built anew."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        documents = [
-            document for document in found if document is not None and not (only_due and is_analysed(document))
-        ]
-        report.done |= set(source_ids) - {document["source_id"] for document in documents}
+        documents = [each for each in found if each is not None and (is_wanted is None or is_wanted(each))]
+        report.left |= set(source_ids) - {document["source_id"] for document in documents}
         other_words = await self._other_words(documents)
         full_texts = await self._read_full_texts(documents, report)
         documents = [each for each in documents if each["source_id"] not in report.failed]
@@ -401,11 +414,6 @@ class MentionWriter:
             if document is None or document["_etag"] != each.article.stored_etag:
                 overtaken.add(each.source_id)
         return [each for each, _ in articles if each.source_id not in overtaken]
-
-
-def is_analysed(document: Document) -> bool:
-    due = document.get("analysis_due_since") is not None or document.get("deleted_at") is not None
-    return document.get("status") == "analyzed" and not due
 
 
 def operation_of(document: Article | SentimentScore) -> Operation:

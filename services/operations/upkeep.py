@@ -13,9 +13,8 @@ from datetime import datetime
 
 from models.values import unix_seconds
 from services import telemetry
-from services.articles.announcing import Announce
 from services.articles.backlog import BacklogReader
-from services.articles.overdue import OverdueArticles, OverdueIngestion
+from services.articles.overdue import OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
@@ -36,29 +35,25 @@ log = logging.getLogger("toolpulse.upkeep")
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """What was sent again: the number of articles, the messages of `batches`, the ids of `runs`."""
+    """What was sent again: the number of items of stages, the messages of `batches`, the ids of `runs`."""
 
     depths: tuple[QueueDepth, ...]
-    articles: int
+    items: int
     batches: tuple[IngestMessage, ...]
     runs: tuple[str, ...]
 
 
 class Upkeep:
-    """`retried_articles` finds articles in error that may be tried again; `overdue_runs` finds runs of workflows whose
-    message was lost or whose worker died; `follow_reviews` has documents follow their
-    reviews."""
+    """The work of `clean_up`. `overdue_runs` finds runs of workflows whose message was lost or whose worker died;
+    `follow_reviews` has documents follow their reviews."""
 
     def __init__(
         self,
         queues: Queues,
         store: Store,
         clock: Clock,
-        overdue_articles: OverdueArticles,
         overdue_ingestion: OverdueIngestion,
-        retried_articles: Callable[[datetime], Awaitable[list[str]]],
         overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
-        announce: Announce,
         announcer: RefreshAnnouncer,
         grouping: GroupingAnnouncer,
         sweeper: Sweeper,
@@ -71,12 +66,9 @@ class Upkeep:
         self._queues = queues
         self._store = store
         self._clock = clock
-        self._overdue_articles = overdue_articles
         self._overdue_ingestion = overdue_ingestion
         self._quarantined = QuarantinedBatches(store)
-        self._retried_articles = retried_articles
         self._overdue_runs = overdue_runs
-        self._announce = announce
         self._announcer = announcer
         self._grouping = grouping
         self._sweeper = sweeper
@@ -88,14 +80,12 @@ class Upkeep:
 
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
-        was ahead has made due. Returns the number of articles."""
-        articles = await self._overdue_articles.announce(self._clock())
+        was ahead has made due. Returns the number of items of stages."""
         tools = await (self._announcer.announce_all() if at_start else self._announcer.announce_overdue())
         if tools:
             log_event(log, logging.WARNING, "overdue_tools_announced", tools=len(tools))
         await self._grouping.announce_overdue()
-        await self._sweeper.sweep_all(self._stages, at_start=at_start, ahead=ahead)
-        return articles
+        return await self._sweeper.sweep_all(self._stages, at_start=at_start, ahead=ahead)
 
     async def run(self) -> UpkeepReport:
         depths = tuple(await self._queues.depths(QUEUES))
@@ -106,16 +96,13 @@ class Upkeep:
             telemetry.record(telemetry.REFRESH_AGE, age)
         await self._quarantined.clean_up()
         await self._budget.correct(now)
-        articles = await self.announce_overdue(ahead=True)
-        while retried := await self._retried_articles(now):
-            await self._announce(retried)
-            articles += len(retried)
+        items = await self.announce_overdue(ahead=True)
         batches = await self._overdue_ingestion.runs(now, await self._queues.oldest(INGEST_FEEDS))
         await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
         runs = await self._overdue_runs(now, await self._queues.oldest(REANALYZE_TOOLS))
         await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in runs])
         await self._follow_reviews()
-        sent = {"articles": articles, "batches": len(batches), "runs": len(runs)}
+        sent = {"items": items, "batches": len(batches), "runs": len(runs)}
         if any(sent.values()):
             log_event(log, logging.WARNING, "sent_again", **sent)
         for depth in depths:
@@ -126,7 +113,7 @@ class Upkeep:
         await self._log_backlog(now)
         await self._log_reviews(now)
         await self._archive.clean_up()
-        return UpkeepReport(depths, articles, tuple(batches), tuple(runs))
+        return UpkeepReport(depths, items, tuple(batches), tuple(runs))
 
     async def _log_backlog(self, now: datetime) -> None:
         """Last, since the articles that were sent again count."""

@@ -32,7 +32,6 @@ from services.mentions.corrections import (
     passages_hash,
     said_of,
 )
-from services.mentions.handler import AnalysisFailed
 from services.mentions.understanding import understand
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Store
@@ -61,9 +60,7 @@ class Correcting:
             raise RunImpossible(str(error)) from error
         only = frozenset({tool_id, tool.tool_id})
         written = await self.writer.write([source_id], only=only, invalidate=self.generations.raise_all)
-        for reason in written.failed.values():
-            # While the mention is as it was, a figure counts it so: the correction is not done.
-            raise AnalysisFailed(f"article {source_id}: {reason}")
+        written.require_all()
         return PageResult(None, 1, {"rescored": written.written, "removed": written.removed}, {}, (tool.tool_id,))
 
     def _changed(self, run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:

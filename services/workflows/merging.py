@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from models.article import Article
+from models.correction import Correction
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.mention import SentimentScore
 from models.run import JobRun
@@ -80,8 +81,8 @@ class Merging:
         if target is None or target.status != "ACTIVE":
             # No article would mention the target. Once it is watched again, the last 30 days are searched for it.
             raise RunImpossible(f"tool: the target of the merge of {source_id} is not watched any more")
-        if run.checkpoint.get("corrections"):
-            return await self._move_corrections(source_id, target)
+        if run.checkpoint.get("corrections") and (corrections := await self.corrections.of_merged(source_id)):
+            return await self._move_corrections(corrections, source_id, target)
         mentions = await self.store.query(MENTIONS.name, Query(partition=source_id, limit=PAGE, after=page_after(run)))
         failed = await self._move_mentions([each["source_id"] for each in mentions.items], source_id, target)
         counts: Counted = {"mentions": len(mentions.items)}
@@ -135,12 +136,9 @@ class Merging:
 
         await change(self.store, CATALOG.name, source_id, Tool.ID, released)
 
-    async def _move_corrections(self, source_id: str, target: Tool) -> PageResult:
+    async def _move_corrections(self, corrections: Sequence[Correction], source_id: str, target: Tool) -> PageResult:
         """Moves some corrections to the target, and applies them: an article whose mention of the source was removed by
         a verdict is among no mentions that the later pages move. Only then the source's are deleted."""
-        corrections = await self.corrections.of_merged(source_id)
-        if not corrections:
-            return PageResult({"mentions": True})
         await self.corrections.carry(corrections, target.tool_id)
         articles = [each.source_id for each in corrections if each.source_id is not None]
         only = frozenset({source_id, target.tool_id})

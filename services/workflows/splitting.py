@@ -18,7 +18,6 @@ from services.articles.splitting import ArticleSplits
 from services.figures.entries import Generations
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_form import Signed
-from services.mentions.handler import AnalysisFailed
 from services.mentions.writing import MentionWriter
 from services.ports import Store, listed_documents
 from services.runs.driver import SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
@@ -58,8 +57,7 @@ class Splitting:
     async def _analysed(self, *source_ids: str) -> tuple[str, ...]:
         """Analyses both articles, so that mentions and figures are right when the caller returns. Returns the tools."""
         written = await self.writer.write(source_ids, invalidate=self.generations.raise_all)
-        for source_id, reason in written.failed.items():
-            raise AnalysisFailed(f"article {source_id}: {reason}")
+        written.require_all()
         found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         articles = listed_documents(found, Article.from_document, "source_id").items
         tools = sorted({each for one in articles for each in (*one.tool_ids_ever_detected, *one.detected_tool_ids)})

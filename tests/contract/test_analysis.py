@@ -12,8 +12,6 @@ from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
 from services.articles.tombstones import REDACTED
-from services.mentions.handler import AnalysisFailed
-from services.mentions.messages import source_ids_of
 from services.mentions.tool_articles import tool_articles
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG
@@ -71,18 +69,6 @@ async def test_workers_that_analyse_and_merge_at_once_leave_one_mention_of_each_
     assert [each["source_id"] for each in items] == articles[1:4]
 
 
-async def test_articles_in_error_are_retried_after_an_hour_and_lost_runs_are_found(world: World) -> None:
-    await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia")
-    run = await world.worker.changes.reanalyze("Quorvia")
-    await world.worker.analysis.handle([one], 5)
-    assert (await world.read(one)).status == "error"
-    assert await world.worker.analysis.retry_errors(world.watch()) == []
-    world.watch.forward(seconds=3600)
-    assert await world.worker.analysis.retry_errors(world.watch()) == [one]
-    assert run.run_id in await world.worker.workflows.overdue(world.watch())
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -127,9 +113,8 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
         await world.edit(each, "Hexwharf and Pebblegrid are good")
 
     handled = await world.worker.analysis.handle([of_both, of_other])
-    assert (handled.analyzed, [source_ids_of(each) for each in handled.alone]) == (1, [[of_both]])
-    with pytest.raises(AnalysisFailed, match="a tool that cannot be read"):
-        await world.worker.analysis.handle([of_both])
+    assert (handled.done, list(handled.failed)) == (1, [of_both])
+    assert handled.failed[of_both].startswith("a tool that cannot be read")
     run = await world.run(await world.worker.changes.backfill([other.tool_id]))
     assert (run.status, run.metrics["failed"]) == ("SUCCEEDED", 0), "the other tool alone can be analysed"
     await world.worker.delete(deleted)
@@ -141,6 +126,7 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
 
     await world.store.upsert(CATALOG.name, {**stored, "updated_at": stored["updated_at"]})
     await world.worker.catalog.announce()
+    world.watch.forward(seconds=30)
     await world.delivered([of_both])
     await world.run(await world.worker.changes.backfill([one.tool_id]))  # of_other was analysed without the tool
     for tool in (one, other):

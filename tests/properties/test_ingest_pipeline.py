@@ -20,7 +20,7 @@ from services.articles.attributions import chosen_source
 from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
 from services.articles.matching import GROUP, MOST_KEPT, DocumentCache, KnownEntries
 from services.articles.observations import with_further_sources
-from services.mentions.messages import MOST_ARTICLES, article_messages
+from services.mentions.analysis_due import MOST_ARTICLES, article_messages
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -15,9 +14,8 @@ from services.container import Container
 from services.figures.breadth import Breadth
 from services.mentions.announcing import RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
-from services.mentions.handler import AnalysisFailed
 from services.store.containers import ARTICLES, CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
-from services.topology import LAST_DELIVERY
+from services.work.stage import MOST_TRIES
 from tests.documents import article, attribution, feed
 from tests.functional.api.conftest import call
 from tests.functional.figures.world import a_mention, a_tool, everything
@@ -148,12 +146,12 @@ async def test_every_figure_says_whether_it_counts_all_articles_also_after_an_an
     await watched.store.create(ARTICLES.name, stored.to_document())
     assert await served() == [(1, 0, False)] * 6
     assert (await call("get_tool_sentiment", if_none_match=tag, tool=TOOL.tool_id)).status == 200
-    for delivery in range(1, LAST_DELIVERY):
-        await watched.store.upsert(ARTICLES.name, {**stored.to_document(), "headline": None})
-        with contextlib.suppress(AnalysisFailed):
-            await watched.mentions.analysis.handle([stored.source_id], delivery)
-        assert await served() == [(1, 0, False)] * 6
-    await watched.mentions.analysis.handle([stored.source_id], LAST_DELIVERY)
+    broken = {**stored.to_document(), "headline": None}
+    await watched.store.upsert(ARTICLES.name, broken)
+    await watched.mentions.analysis.handle([stored.source_id])
+    assert await served() == [(1, 0, False)] * 6
+    await watched.store.upsert(ARTICLES.name, {**broken, "analysis_attempts": MOST_TRIES - 1})
+    await watched.mentions.analysis.handle([stored.source_id])
     assert await served() == [(0, 1, False)] * 6
     await watched.store.upsert(ARTICLES.name, stored.to_document())
     await watched.mentions.analysis.handle([stored.source_id])

@@ -1,6 +1,5 @@
 """Messages that were lost after a write are sent again, within limits."""
 
-import asyncio
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -9,8 +8,10 @@ import pytest
 from models.errors import ChangedMeanwhile
 from services.articles.backlog import BacklogReader
 from services.articles.quarantine import Quarantine
+from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
+from services.mentions.analysis_due import source_ids_of
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
 from services.operations.archive_expiry import ArchiveExpiry
@@ -24,10 +25,6 @@ from tests.builders import MemoryArchive
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
-
-
-async def _none(now: datetime) -> list[str]:
-    return []
 
 
 async def _no_reviews() -> None:
@@ -45,20 +42,22 @@ def upkeep_of(world: World) -> Upkeep:
         worker.queues,
         world.store,
         world.clock,
-        worker.overdue_articles,
         worker.overdue,
-        _none,
         _no_runs,
-        worker.announce,
         RefreshAnnouncer(world.store, worker.queues, world.clock),
         GroupingAnnouncer(world.store, worker.queues, 10, timedelta(minutes=5), world.clock),
         Sweeper(world.store, worker.queues, Announcer(worker.queues), world.clock),
-        (),
+        STAGES,
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
         ArchiveExpiry(world.store, MemoryArchive(), world.clock),
         _no_reviews,
     )
+
+
+def announced(world: World) -> list[str]:
+    """The articles that were announced since."""
+    return [each for message in world.worker.queues.sent.pop(ANALYZE_ARTICLES, []) for each in source_ids_of(message)]
 
 
 async def test_tools_whose_refresh_was_lost_are_announced_after_half_a_minute_or_when_a_worker_starts(
@@ -89,9 +88,8 @@ async def test_an_article_whose_message_was_lost_is_announced_within_two_minutes
     rounds = []
     for _ in range(8):
         world.clock.forward(seconds=30)
-        world.worker.announced.clear()
         await upkeep.announce_overdue()
-        rounds.append(sorted(world.worker.announced))
+        rounds.append(sorted(announced(world)))
     assert rounds == [[], sent, [], sent, [], sent, [], sent]
     for article in await world.articles():
         await world.store.replace(ARTICLES.name, analysed(article), article["_etag"])
@@ -107,31 +105,20 @@ async def test_articles_whose_messages_may_wait_are_not_announced_again_but_olde
     (lost,) = (await world.poll("a")).article_ids
     world.clock.forward(minutes=5)
     await world.poll("b")
-    world.worker.announced.clear()
     waiting[ANALYZE_ARTICLES] = world.clock.now
     world.clock.forward(minutes=10)
-    assert (await upkeep.announce_overdue(), world.worker.announced) == (1, [lost])
+    assert (await upkeep.announce_overdue(), announced(world)) == (1, [lost])
     waiting[ANALYZE_ARTICLES] = world.clock.now
     assert await upkeep.announce_overdue() == 1, "the message of the second is lost too; that of the first waits"
     world.clock.forward(hours=1)
     assert await upkeep.announce_overdue() == 0, "both wait"
 
 
-async def test_several_workers_announce_an_overdue_article_once(world: World) -> None:
-    await world.add_feed("a", [item(1), item(2)])
-    await world.poll("a")
-    world.clock.forward(minutes=5)
-    workers = [world.new_worker() for _ in range(5)]
-    for _ in range(2):
-        await asyncio.gather(*(each.overdue_articles.announce(world.clock.now) for each in workers))
-        assert sum(len(each.announced) for each in workers) == 2
-
-
 async def test_clean_up_announces_what_is_overdue_too(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     world.clock.forward(minutes=5)
-    assert (await upkeep_of(world).run()).articles == 1
+    assert (await upkeep_of(world).run()).items == 1
 
 
 async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: World) -> None:

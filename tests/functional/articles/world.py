@@ -24,7 +24,7 @@ from services.articles.entries import EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
-from services.articles.overdue import OverdueArticles, OverdueIngestion
+from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
 from services.documents.discovery import Discovery
 from services.feeds.budget import Budget
@@ -187,7 +187,6 @@ class Worker:
 
         self.announce = announce
         self.queues = MemoryQueues()
-        self.overdue_articles = OverdueArticles(store, self.queues, announce)
 
         apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)

@@ -10,9 +10,8 @@ from models.article import Article
 from models.audit import AuditRound
 from models.tool import Tool
 from services.figures.figures import Figures
+from services.mentions.analysis_due import source_ids_of
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
-from services.mentions.handler import AnalysisHandler
-from services.mentions.messages import source_ids_of
 from services.operations.audit import Audit
 from services.operations.audit_rules import Difference
 from services.ports import Document, Query, Store
@@ -36,7 +35,7 @@ class AuditWorld:
         self.announcer = RefreshAnnouncer(store, self.queues, clock)
         catalog, scored_by = self.mentions.worker.catalog, lambda: self.mentions.worker.writer.scored_by
         self.figures = Figures.build(store, catalog, self.announcer, clock, lambda: "refresh", 0.0, scored_by)
-        self.analysis = AnalysisHandler(store, self.mentions.worker.writer, clock)
+        self.analysis = self.mentions.worker.analysis
         self.pause: Callable[[], Any] | None = None
         self.paused = 0
         self.audit = self.new_audit()

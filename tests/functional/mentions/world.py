@@ -27,13 +27,13 @@ from services.documents.texts import FullTexts
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount
+from services.mentions.analysis import Analysis
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import Signed, new_correction
-from services.mentions.handler import AnalysisFailed, AnalysisHandler
-from services.mentions.messages import source_ids_of
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.runs.driver import (
@@ -54,6 +54,8 @@ from services.stories.handler import Grouping
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
+from services.work.handling import Handler
 from services.workflows.backfill import Backfill
 from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
 from services.workflows.comparing import Comparing
@@ -69,7 +71,7 @@ from tests.failing_stores import Crash, mortal
 
 class Words:
     """An analyzer: a text with "good" is positive, with "bad" negative; the other way round if it is `turned`. One with
-    "cursed" cannot be judged."""
+    the `curse` cannot be judged, and one with "deadly" kills the worker."""
 
     name = "words"
 
@@ -78,6 +80,7 @@ class Words:
         self.languages = languages
         self.is_down = False
         self.turned = False
+        self.curse = "cursed"
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         from models.errors import Unavailable
@@ -87,7 +90,9 @@ class Words:
         return [judged_alike(each, self.judged(each.text)) for each in passages]
 
     def judged(self, text: str) -> Judgement | NotJudged:
-        if "cursed" in text:
+        if "deadly" in text:
+            raise Crash
+        if self.curse in text:
             return NotJudged("cursed text")
         polarity = (("good" in text) - ("bad" in text)) * (-1 if self.turned else 1)
         return Judgement(("neutral", "positive", "negative")[polarity], 0.9, polarity * 0.5)
@@ -107,7 +112,7 @@ class Worker:
 
     catalog: Catalog
     watchlist: Watchlist
-    analysis: AnalysisHandler
+    analysis: Handler
     writer: MentionWriter
     workflows: Workflows
     changes: ToolChanges
@@ -177,7 +182,9 @@ class World:
             },
             self.watch,
         )
-        analysis = AnalysisHandler(store, writer, self.watch)
+        analysis = Handler(
+            ANALYSIS_STAGE, Analysis(store, writer, self.watch).work, store, Announcer(self.queues), self.watch
+        )
         changes = ToolChanges(catalog, workflows, analyzers)
         correcting = CorrectionChanges(
             *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
@@ -206,6 +213,7 @@ class World:
             text_for_analysis=text or None,
             **{
                 "timestamp": now - timedelta(minutes=number),
+                "analysis_due_since": now,
                 "canonical": reading(headline=headline, revision=f"r{next(self._ids)}"),
                 **fields,
             },
@@ -241,16 +249,8 @@ class World:
         return False
 
     async def delivered(self, source_ids: Sequence[str]) -> None:
-        """Delivers their messages until all articles are analysed or given up."""
-        waiting = [(list(source_ids), 1)]
-        while waiting:
-            ids, delivery = waiting.pop()
-            try:
-                handled = await self.worker.analysis.handle(ids, delivery)
-            except AnalysisFailed:
-                waiting.append((ids, delivery + 1))
-                continue
-            waiting += [(source_ids_of(message), 1) for message in handled.alone]
+        """Delivers their message."""
+        await self.worker.analysis.handle(source_ids)
 
     async def mentions(self, tool: Tool) -> dict[str, SentimentScore]:
         """The tool's mentions that count, by article."""

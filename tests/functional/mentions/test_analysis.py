@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from models.errors import Unavailable
+from models.run import WORKER_DIED
 from models.tool import Tool
-from services import deadline
+from models.values import parse_time
 from services.articles.backlog import Backlog, BacklogReader
-from services.articles.reading import Articles
 from services.figures.coverage import Coverage
 from services.figures.history import History
 from services.figures.reader import is_reanalysis_offered
 from services.figures.recount import Recount
+from services.mentions.analysis import Analysis
+from services.mentions.analysis_due import redrive_errors
 from services.mentions.dirty_hours import dirty_hours_of
-from services.mentions.handler import (
-    ERRORS_RETRIED_AFTER,
-    MOST_ATTEMPTS,
-    PORTIONS_AT_ONCE,
-    AnalysisFailed,
-    AnalysisHandler,
-)
-from services.mentions.messages import source_ids_of
-from services.ports import Store
 from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
 from services.topology import LAST_DELIVERY
-from tests.failing_stores import unheard
+from services.work.stage import MOST_TRIES
+from tests.failing_stores import Crash, unheard
 from tests.functional.mentions.world import Words, World
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,7 +49,7 @@ async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world
     one = await world.article(1, "Quorvia is good", "Tarnwick DB is bad. QV stays good. $QRVA rises.")
     other = await world.article(2, "Nothing of note")
     handled = await world.worker.analysis.handle([one, other, "dedup:" + "f" * 32])
-    assert (handled.analyzed, handled.alone) == (3, ())
+    assert (handled.done, handled.failed) == (2, {})
 
     analysed = await world.read(one)
     assert (analysed.status, analysed.analyzer, analysed.analyzer_version) == ("analyzed", "words", "1")
@@ -79,15 +72,15 @@ async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world
 
 async def test_it_is_told_once_since_when_each_analysis_was_due(world: World) -> None:
     told: list[Any] = []
-    analysis = AnalysisHandler(world.store, world.worker.writer, world.watch, told.extend)
+    analysis = Analysis(world.store, world.worker.writer, world.watch, told.extend)
     new = await world.article(1, "Quorvia is good", analysis_due_since=world.watch.now - timedelta(seconds=9))
-    analysed_before = await world.article(2, "Nothing of note")
-    await analysis.handle([new, analysed_before])
-    await analysis.handle([new, analysed_before])
+    not_due = await world.article(2, "Nothing of note", analysis_due_since=None)
+    for _ in range(2):
+        await analysis.work([new, not_due], alone=False)
     assert told == [world.watch.now - timedelta(seconds=9)]
     await world.edit(new, "Quorvia is bad")
     world.watch.advance(seconds=3)
-    await analysis.handle([new])
+    await analysis.work([new], alone=False)
     assert told[1:] == [world.watch.now - timedelta(seconds=3)]
 
 
@@ -133,6 +126,18 @@ async def test_an_edit_moves_mentions_and_a_deletion_removes_them(world: World) 
     assert (await world.read(one)).detected_tool_ids == ()
 
 
+async def tried_again_after(world: World, source_id: str) -> int:
+    """The seconds after which an article that has failed fails again."""
+    document = await world.store.read(ARTICLES.name, source_id, "article")
+    assert document is not None
+    wait = parse_time(document["analysis_due_since"]) - world.watch.now
+    world.watch.advance(seconds=wait.total_seconds() - 1)
+    assert (await world.worker.analysis.handle([source_id])).failed == {}
+    world.watch.advance(seconds=1)
+    assert (await world.worker.analysis.handle([source_id])).failed.keys() == {source_id}
+    return int(wait.total_seconds())
+
+
 async def two_tools_and_three_articles(world: World) -> tuple[Tool, Tool, list[str]]:
     quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
     articles = [
@@ -153,7 +158,7 @@ async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_give
     assert survived == (writes == 13), "a death at each of the thirteen writes"
     await world.edit(articles[0], "Tarnwick is good")
     await world.dying(writes, lambda worker: worker.analysis.handle(articles))
-    await Articles(world.store, world.watch).delete(articles[2])
+    await world.worker.delete(articles[2])
     await world.delivered(articles)
     assert set(await world.mentions(quorvia)) == {articles[1]}
     assert {key: each.sentiment for key, each in (await world.mentions(tarnwick)).items()} == {articles[0]: "positive"}
@@ -194,84 +199,64 @@ async def test_a_text_that_cannot_be_judged_is_an_error_at_once_and_the_others_g
     quorvia = await world.tool("Quorvia")
     cursed, well = await world.article(1, "cursed Quorvia"), await world.article(2, "Quorvia is good")
     handled = await world.worker.analysis.handle([cursed, well])
-    assert (handled.analyzed, handled.alone) == (1, ())
+    assert (handled.done, handled.failed) == (1, {})
     article = await world.read(cursed)
-    assert (article.status, article.analysis_attempts) == ("error", MOST_ATTEMPTS)
+    assert (article.status, article.analysis_due_since) == ("error", None)
     assert str(article.last_error_fingerprint).startswith("cursed text:")
-    assert article.analysis_due_since is None
     assert set(await world.mentions(quorvia)) == {well}
-    world.watch.advance(days=1)
-    assert await world.worker.analysis.retry_errors(world.watch.now) == []
     await world.edit(cursed, "Quorvia is bad")
     await world.delivered([cursed])
     assert (await world.read(cursed)).status == "analyzed"
 
 
-async def test_an_unreadable_article_is_tried_alone_and_becomes_an_error_at_its_fifth_delivery(
-    world: World,
-) -> None:
+async def test_an_unreadable_article_fails_alone_and_becomes_an_error_at_its_fifth_try(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
     document = await world.store.read(ARTICLES.name, broken, "article")
     assert document is not None
     await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
-    handled = await world.worker.analysis.handle([broken, well])
-    assert [json.loads(each) for each in handled.alone] == [
-        {"event": "articles.new", "feed_id": None, "article_ids": [broken], "count": 1}
-    ]
+    assert (await world.worker.analysis.handle([broken, well])).failed.keys() == {broken}
     assert set(await world.mentions(quorvia)) == {well}
-    for delivery in range(1, LAST_DELIVERY):
-        with pytest.raises(AnalysisFailed):
-            await world.worker.analysis.handle([broken], delivery)
-    await world.worker.analysis.handle([broken], LAST_DELIVERY)
+    assert (await world.worker.analysis.handle([broken])).failed == {}, "it is due again after a while"
+    waits = [await tried_again_after(world, broken) for _ in range(MOST_TRIES - 1)]
+    assert waits == [30, 60, 120, 240]
     failed = await world.store.read(ARTICLES.name, broken, "article")
     assert failed is not None
-    assert (failed["status"], failed["analysis_attempts"]) == ("error", LAST_DELIVERY)
+    assert (failed["status"], failed["analysis_attempts"]) == ("error", MOST_TRIES)
     assert "analysis_due_since" not in failed
 
     await world.store.upsert(ARTICLES.name, {**failed, "sources": document["sources"]})
-    assert await world.worker.analysis.retry_errors(world.watch.advance(seconds=3599)) == []
-    now = world.watch.advance(seconds=1)
-    assert timedelta(hours=1) == ERRORS_RETRIED_AFTER
-    assert await world.worker.analysis.retry_errors(now) == [broken]
-    assert await world.worker.analysis.retry_errors(now) == []
-    assert (await world.read(broken)).analysis_due_since == now
+    assert await redrive_errors(world.store, 9, world.watch.now) == [broken]
+    assert await redrive_errors(world.store, 9, world.watch.now) == []
     await world.delivered([broken])
     assert (await world.read(broken)).status == "analyzed"
 
 
-async def test_articles_in_error_can_be_reset_and_are_tried_at_once(world: World) -> None:
-    articles = [await world.article(number, "Quorvia") for number in (1, 2)]
-    for each in articles:
-        await world.worker.analysis.handle([each], LAST_DELIVERY)
-        document = await world.store.read(ARTICLES.name, each, "article")
-        assert document is not None
-        assert document["status"] == "error"
-        await world.store.upsert(ARTICLES.name, {**document, "analysis_attempts": MOST_ATTEMPTS})
-    assert len(await world.worker.analysis.reset_errors(1)) == 1
-    assert len(await world.worker.analysis.reset_errors(9)) == 1
-    assert await world.worker.analysis.reset_errors(9) == []
+async def test_articles_in_error_can_be_redriven_and_are_tried_at_once(world: World) -> None:
+    articles = [await world.article(number, "cursed Quorvia") for number in (1, 2)]
+    await world.delivered(articles)
+    assert {(await world.read(each)).status for each in articles} == {"error"}
+    world.analyzer.curse = "nothing"
+    redriven = await redrive_errors(world.store, 1, world.watch.now)
+    redriven += await redrive_errors(world.store, 9, world.watch.now)
+    assert sorted(redriven) == articles
+    assert await redrive_errors(world.store, 9, world.watch.now) == []
+    assert {(await world.read(each)).status for each in articles} == {"pending"}
     await world.delivered(articles)
     assert [(await world.read(each)).status for each in articles] == ["analyzed", "analyzed"]
 
 
-async def test_a_message_that_keeps_killing_its_worker_is_split(world: World) -> None:
-    articles = [await world.article(number, "News") for number in range(1, 4)]
-    handled = await world.worker.analysis.handle(articles, 3)
-    assert [json.loads(each)["article_ids"] for each in handled.alone] == [[each] for each in articles]
-    await world.worker.analysis.handle([articles[0]], LAST_DELIVERY)
-    assert (await world.read(articles[0])).status == "error"
-    assert (await world.worker.analysis.handle(articles[1:], 2)).analyzed == 2, "a second delivery is handled whole"
-
-
-async def test_a_large_message_is_split_twice_before_its_articles_are_alone(world: World) -> None:
-    """The messages of a host that is killed are split too: into 50 each, they would keep the next host busy."""
-    articles = [f"dedup:{number:032x}" for number in range(50)]
-    split = await world.worker.analysis.handle(articles, 3)
-    sizes = [len(source_ids_of(each)) for each in split.alone]
-    assert sizes == [7] * 7 + [1]
-    again = await world.worker.analysis.handle(articles[:7], 3)
-    assert [len(source_ids_of(each)) for each in again.alone] == [2, 2, 2, 1]
+async def test_an_article_that_kills_its_workers_becomes_an_error_and_the_others_are_analysed(world: World) -> None:
+    deadly, well = await world.article(1, "deadly news"), await world.article(2, "News")
+    deliveries = 0
+    while (await world.read(deadly)).status == "pending":
+        deliveries += 1
+        with contextlib.suppress(Crash):
+            await world.worker.analysis.handle([deadly, well], deliveries)
+        world.watch.advance(minutes=10)
+    assert deliveries > MOST_TRIES
+    assert (await world.read(deadly)).last_error_fingerprint == WORKER_DIED
+    assert (await world.read(well)).status == "analyzed"
 
 
 async def test_a_message_that_was_sent_twice_is_done_once_unless_the_article_was_edited(world: World) -> None:
@@ -280,7 +265,7 @@ async def test_a_message_that_was_sent_twice_is_done_once_unless_the_article_was
     first = await world.worker.analysis.handle([one])
     for each in await dirty_hours_of(world.store, tool.tool_id):
         await world.store.delete(CATALOG.name, tool.tool_id, each["id"])
-    assert (first.analyzed, await world.worker.analysis.handle([one])) == (1, first)
+    assert (first.done, (await world.worker.analysis.handle([one])).done) == (1, 0)
     assert await dirty_hours_of(world.store, tool.tool_id) == []
     await world.edit(one, "Quorvia is bad")
     await world.worker.analysis.handle([one])
@@ -352,29 +337,23 @@ async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_o
 async def test_an_edit_whose_analysis_was_given_up_can_be_analysed_again(world: World) -> None:
     one = await world.article(1, "All good")
     await world.delivered([one])
-    await world.edit(one, "All bad")
-    await world.worker.analysis.handle([one], LAST_DELIVERY)
-    assert MOST_ATTEMPTS == 15
-    for attempt in range(2, MOST_ATTEMPTS + 1):
-        assert await world.worker.analysis.retry_errors(world.watch.advance(hours=1)) == [one]
-        await world.worker.analysis.handle([one], LAST_DELIVERY)
-        article = await world.read(one)
-        assert (article.status, article.sentiment, article.analysis_attempts) == ("error", "positive", attempt)
-    assert await world.worker.analysis.retry_errors(world.watch.advance(hours=1)) == []
-    assert await world.worker.analysis.reset_errors(9) == [one]
+    await world.edit(one, "cursed and bad")
+    await world.delivered([one])
+    article = await world.read(one)
+    assert (article.status, article.sentiment) == ("error", "positive")
+    world.analyzer.curse = "nothing"
+    assert await redrive_errors(world.store, 9, world.watch.now) == [one]
     article = await world.read(one)
     assert (article.status, article.sentiment, article.scored_headline) == ("pending", "positive", "All good")
     await world.delivered([one])
     article = await world.read(one)
-    assert (article.status, article.sentiment, article.scored_headline) == ("analyzed", "negative", "All bad")
+    assert (article.status, article.sentiment, article.scored_headline) == ("analyzed", "negative", "cursed and bad")
 
 
-async def test_an_article_that_was_analysed_meanwhile_does_not_become_an_error(world: World) -> None:
-    one = await world.article(1, "All good")
+async def test_an_article_that_another_clock_made_due_is_analysed_at_once(world: World) -> None:
+    one = await world.article(1, "All good", analysis_due_since=world.watch.now + timedelta(seconds=5))
     await world.delivered([one])
-    before = await world.read(one)
-    await world.worker.analysis.handle([one], LAST_DELIVERY)
-    assert await world.read(one) == before
+    assert (await world.read(one)).status == "analyzed"
 
 
 async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: World) -> None:
@@ -431,56 +410,3 @@ async def test_scores_of_another_version_replace_those_of_the_last(world: World)
     assert (await world.mentions(quorvia))[one].analyzer_version == "2"
     assert (await world.read(one)).analyzer_version == "2"
     assert isinstance(world.analyzer, Words)
-
-
-async def test_articles_that_have_no_turn_before_the_deadline_are_sent_again(world: World) -> None:
-    articles = [await world.article(number, f"Nothing of note {number}") for number in range(3)]
-    with deadline.within(0.0):
-        handled = await world.worker.analysis.handle(articles)
-    assert (handled.analyzed, handled.alone) == (0, ())
-    assert [source_ids_of(each) for each in handled.left] == [articles]
-    assert (await world.read(articles[0])).status == "pending"
-
-
-async def test_a_worker_analyses_a_few_portions_at_once(world: World) -> None:
-    """More messages wait for their turn, although the host gives them all at once."""
-    at_once, most = 0, 0
-
-    class Counting:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.store, name)
-
-        async def read_many(self, *args: Any) -> Any:
-            nonlocal at_once, most
-            at_once += 1
-            most = max(most, at_once)
-            await asyncio.sleep(0.01)
-            at_once -= 1
-            return await world.store.read_many(*args)
-
-    analysis = world.new_worker(cast("Store", Counting())).analysis
-    await asyncio.gather(*(analysis.handle(["dedup:" + f"{n:032x}"]) for n in range(20)))
-    assert most == PORTIONS_AT_ONCE
-
-
-async def test_a_message_that_waits_for_a_busy_store_until_the_deadline_is_sent_again_in_halves(world: World) -> None:
-    articles = [await world.article(number, f"Nothing of note {number}") for number in range(4)]
-
-    class Busy:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.store, name)
-
-        async def batch_many(self, *args: Any) -> Any:
-            await asyncio.sleep(0.25)
-            raise Unavailable("busy until the deadline")
-
-    busy = world.new_worker(cast("Store", Busy())).analysis
-    with deadline.within(0.3):
-        handled = await busy.handle(articles)
-    assert [source_ids_of(each) for each in handled.left] == [articles[:2], articles[2:]]
-    with deadline.within(0.3), pytest.raises(Unavailable):
-        await busy.handle(articles[:1])
-    with pytest.raises(Unavailable):
-        await busy.handle(articles)
-    await world.delivered(articles)
-    assert [(await world.read(each)).status for each in articles] == ["analyzed"] * 4

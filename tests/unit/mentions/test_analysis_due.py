@@ -5,7 +5,7 @@ import json
 import pytest
 
 from models.errors import InvalidInput
-from services.mentions.messages import MOST_ARTICLES, article_messages, source_ids_of
+from services.mentions.analysis_due import MOST_ARTICLES, article_messages, source_ids_of
 from tests.documents import ARTICLE_ID
 
 
@@ -28,10 +28,6 @@ def test_a_message_is_the_event_of_the_specification_with_the_feed_that_brought_
     assert source_ids_of(message) == ["dedup:0", "dedup:1"]
 
 
-def test_messages_of_earlier_versions_are_understood() -> None:
-    assert source_ids_of('{"source_ids":["dedup:0","dedup:1"]}') == ["dedup:0", "dedup:1"]
-
-
 def test_the_largest_message_is_far_below_the_limit_of_the_queue() -> None:
     assert MOST_ARTICLES == 100
     (message,) = article_messages([ARTICLE_ID] * MOST_ARTICLES, feed_id="f" * 255)
@@ -44,7 +40,7 @@ def test_an_article_that_a_message_names_twice_is_analysed_once() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "7", "[]", '"article_ids"', "{}", '{"article_ids":"a"}', '{"article_ids":["a",""]}', '{"source_ids":"a"}'],
+    ["", "7", "[]", '"article_ids"', "{}", '{"article_ids":"a"}', '{"article_ids":["a",""]}'],
 )
 def test_what_is_no_such_message_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="article_ids"):

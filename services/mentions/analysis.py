@@ -1,0 +1,106 @@
+"""The work of the stage of the analysis, and how long articles wait for it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+
+from models.article import Article
+from models.operations import AnalysisTotals
+from services.counting import Counts
+from services.logs import log_event
+from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.writing import ARCHIVE_UNAVAILABLE, MentionWriter, WriteReport
+from services.ports import Clock, Document, Replace, Store
+from services.store.containers import ARTICLES
+from services.work.handling import Worked
+
+log = logging.getLogger("toolpulse.analysis")
+
+
+class Analysis:
+    """Analyses articles that are due. `on_analyzed` is told since when the analyses that are done were due."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: MentionWriter,
+        clock: Clock,
+        on_analyzed: Callable[[Sequence[datetime]], None] = lambda due_since: None,
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+        self._on_analyzed = on_analyzed
+
+    async def work(self, source_ids: Sequence[str], *, alone: bool) -> Worked:
+        now, kill = self._clock(), list[str]()
+
+        def is_wanted(document: Document) -> bool:
+            if ANALYSIS_STAGE.due_at(document) is None or document.get("deleted_at") is not None:
+                return False
+            # Another instance's clock, which may be ahead, wrote when an article became due. Only failures set the time
+            # ahead of that.
+            has_failed = bool(document.get("analysis_attempts"))
+            if alone or not has_failed:
+                return True
+            if not ANALYSIS_STAGE.is_due(document, now):
+                return False
+            if ANALYSIS_STAGE.has_killed(document):
+                kill.append(document["source_id"])
+                return False
+            return True
+
+        report = await self._writer.write(source_ids, is_wanted=is_wanted)
+        self._on_analyzed(report.due_since)
+        await self._give_up(report)
+        # An article whose text the archive does not give now stays due: no try of it counts.
+        uncounted = {key for key, why in report.failed.items() if why == ARCHIVE_UNAVAILABLE} | report.permanent.keys()
+        failed = {key: why for key, why in report.failed.items() if key not in uncounted}
+        return Worked(
+            len(report.done), failed, kill=kill, counts={"mentions": report.written, "removed": report.removed}
+        )
+
+    async def _give_up(self, report: WriteReport) -> None:
+        """Makes articles errors that would fail at every further try, as they were read: one that was edited meanwhile
+        stays due."""
+        due = [each for each in report.permanent.values() if each.analysis_due_since is not None]
+        batches = [(each.source_id, [self._as_error(each, report)]) for each in due]
+        outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
+        for (source_id, _), outcome in zip(batches, outcomes, strict=True):
+            if isinstance(outcome, list):
+                fields = {"stage": ANALYSIS_STAGE.name, "key": source_id, "why": report.failed[source_id]}
+                log_event(log, logging.ERROR, "work_given_up", **fields)
+
+    def _as_error(self, article: Article, report: WriteReport) -> Replace:
+        why = report.failed[article.source_id]
+        after = ANALYSIS_STAGE.after_failure(article.to_document(), why, self._clock(), is_last=True)
+        return Replace(after, article.stored_etag or "")
+
+
+class Delays:
+    """Counts how long articles wait for their analysis, for `GET metrics`. `soon` asks for the counts to be stored
+    soon."""
+
+    def __init__(self, clock: Clock, soon: Callable[[], None]) -> None:
+        self._clock = clock
+        self._soon = soon
+        self._counts: Counter[str] = Counter()
+
+    def analyzed(self, due_since: Iterable[datetime]) -> None:
+        """Articles whose analysis had been due since these times were analysed now."""
+        now = self._clock()
+        for since in due_since:
+            seconds = max(0, int((now - since).total_seconds()))
+            within = [f"within_{bound}_s" for bound in AnalysisTotals.BOUNDS_SECONDS if seconds <= bound]
+            self._counts.update(["articles", *within])
+            self._counts["seconds"] += seconds
+        if self._counts:
+            self._soon()
+
+    def take(self) -> Iterator[Counts]:
+        counts, self._counts = self._counts, Counter()
+        if counts:
+            yield AnalysisTotals.at(self._clock()), counts

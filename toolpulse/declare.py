@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from toolpulse.call import Call
+from toolpulse.contract import described
 from toolpulse.failures import WRONG_USAGE, Failure
 from toolpulse.output import Output
 from toolpulse.targets import KEY, MANAGEMENT_KEY, PROFILE, URL, Given
@@ -42,17 +43,31 @@ def group(about: str) -> typer.Typer:
     return typer.Typer(help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Run], Run]:
-    """Declares the function as the command `name` of `app`."""
+def command(app: typer.Typer, name: str, **choices: str) -> Callable[[Run], Run]:
+    """Declares the function as the command `name` of `app`. `choices` says of some parameters where the contract has
+    the values that they may have: `status="list_tools.status"`."""
 
     def declare(run: Run) -> Run:
-        app.command(name)(_with_shared(run))
+        app.command(name)(_with_shared(run, choices))
         return run
 
     return declare
 
 
-def _with_shared(run: Run) -> Run:
+def one_of(values: Sequence[str]) -> Any:
+    return Literal[tuple(values)]
+
+
+def _chosen(hint: Any, where: str) -> Any:
+    """The type of a parameter with the values that the contract allows, and its text if the option has none."""
+    plain, *others = typing.get_args(hint)
+    values = one_of(described(where)["enum"])
+    for each in others:
+        each.help = each.help or described(where)["about"]
+    return Annotated[values if plain is str else values | None, *others]
+
+
+def _with_shared(run: Run, choices: Mapping[str, str]) -> Run:
     @wraps(run)
     def invoked(*, ctx: typer.Context, **given: Any) -> None:
         before: dict[str, Any] = (ctx.find_root().obj or {}).get("shared", {})
@@ -62,6 +77,7 @@ def _with_shared(run: Run) -> Run:
         raise typer.Exit(code or 0)
 
     hints = typing.get_type_hints(run, include_extras=True)
+    hints |= {name: _chosen(hints[name], where) for name, where in choices.items()}
     _, *own = inspect.signature(run).parameters.values()
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("ctx", kind, annotation=typer.Context)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ ByTool = Annotated[
 ByFeed = Annotated[
     str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed: name, URL or id.", autocompletion=feeds)
 ]
+BySubject = Annotated[str | None, typer.Option("--subject", metavar="NAME", help="Only about this feed, tool or article.")]  # fmt: skip  # noqa: E501
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many; 0 is all.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="At or after this time, such as 2026-02-21T20:00:00Z.")]  # fmt: skip  # noqa: E501
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before this time.")]
@@ -32,7 +33,6 @@ NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the run
 MaybeFile = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: standard output.")]
 
 
-Period = Literal["HOUR_1", "HOUR_24", "DAY_7", "DAY_30"]
-ByPeriod = Annotated[Period, typer.Option("--period", case_sensitive=False, help="The window.")]
+ByPeriod = Annotated[str, typer.Option("--period", case_sensitive=False, help="The window.")]
 
 DEFAULT_LIMIT = LISTED

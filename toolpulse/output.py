@@ -69,6 +69,13 @@ class Output:
             for name in known:
                 print(f"{name.ljust(width)}  {cell_at(item, name)}")
 
+    def made(self, item: Mapping[str, Any], id_field: str) -> None:
+        """What was made or changed: its id, else the whole resource."""
+        if self.is_table:
+            self.line(str(item[id_field]))
+        else:
+            self.item(item)
+
     def json(self, value: Any) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=2))
 

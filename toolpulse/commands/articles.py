@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, most, without_nothing
+from toolpulse.call import Call, without_nothing
 from toolpulse.client import part
 from toolpulse.declare import command, group
 from toolpulse.failures import Failure
-from toolpulse.options import DEFAULT_LIMIT, Article, Author, ByFeed, ByTool, Limit, Reason, Since, Text, Until
+from toolpulse.made import a_list, an_item
+from toolpulse.options import Article, Author, Reason
 
 articles = group("List articles, show where they come from, and correct what was put together.")
 documents = group("Show and acquire the full texts behind articles.")
 
-Said = Literal["positive", "negative", "neutral", "unscored"]
-ArticleStatus = Literal["pending", "analyzed", "error"]
-BySentiment = Annotated[Said | None, typer.Option("--sentiment", help="Only these.")]
+BySentiment = Annotated[str | None, typer.Option("--sentiment", help="Only these.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,39 +24,28 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(documents, name="documents")
 
 
-@command(articles, "list")
-def list_(
-    call: Call,
-    tool: ByTool = None,
-    feed: ByFeed = None,
-    sentiment: BySentiment = None,
-    status: Annotated[ArticleStatus | None, typer.Option(help="Only these.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only with this tag of the source.")] = None,
-    publisher: Annotated[str | None, typer.Option(help="Only of this publisher_id.")] = None,
-    language: Annotated[str | None, typer.Option(help="Such as en; und: unknown.")] = None,
-    text: Text = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = DEFAULT_LIMIT,
-) -> None:
-    """List articles, newest first."""
-    found = call.listed(
-        "articles", most(limit), tool=None if tool is None else call.names.tool_id(tool),
-        source=None if feed is None else call.names.feed(feed), sentiment=sentiment,
-        status=status, tag=tag, publisher=publisher, language=language, text=text, since=since,
-        until=until, view=call.view,
-    )  # fmt: skip
-    columns = ["timestamp", "sentiment", "headline", "from", "source_id"]
-    call.out.rows(found, columns, none="There are none.", shown=[_row(call, each) for each in found])
-
-
 def _row(call: Call, article: dict[str, Any]) -> dict[str, Any]:
-    if not call.out.is_table:
-        return article
     sources = [call.names.of_feed(each) for each in article["sources"]]
     more = f" +{len(sources) - 1}" if len(sources) > 1 else ""
     said = article["sentiment"] or (article["status"] if article["status"] != "analyzed" else "unscored")
     return {**article, "sentiment": said, "from": f"{sources[0]}{more}" if sources else ""}
+
+
+a_list(articles, "list", "list_articles", ["timestamp", "sentiment", "headline", "from", "source_id"], row=_row)
+
+
+def _show(call: Call, found: dict[str, Any]) -> None:
+    canonical = found["canonical"]
+    fields = {"url": canonical["url"], "published": found["timestamp"], "publisher": found.get("publisher_name")}
+    names = ("status", "sentiment", "score", "language", "tags", "event_id", "near_duplicate_of", "source_id")
+    call.out.line(found["headline"])
+    call.out.item({**fields, **{name: found.get(name) for name in names}})
+    mentions = [{**each, "tool": call.names.of_tool(each["tool_id"])} for each in found["mentions"]]
+    _section(call, "mentions", mentions, ["tool", "sentiment", "score", "polarity", "role", "verdict"])
+    sources = [{"source": call.names.of_feed(name), **each} for name, each in found["source_attribution"].items()]
+    _section(call, "sources", sources, ["source", "crawl_timestamp", "url", "joined_by"])
+    rows = [{**each, "source": call.names.of_feed(each["source"])} for each in found.get("observations", ())]
+    _section(call, "observations", rows, ["observed_day", "source", "sentiment", "headline", "url"])
 
 
 @command(articles, "show")
@@ -69,21 +57,10 @@ def show(
     """Show an article with its sources and mentions."""
     layer = "raw" if raw else None
     found = call.client.get(f"articles/{part(call.names.article(article))}", layer=layer, view=call.view)
-    if not call.out.is_table:
+    if call.out.is_table:
+        _show(call, found)
+    else:
         call.out.item(found)
-        return
-    canonical = found["canonical"]
-    fields = {"url": canonical["url"], "published": found["timestamp"], "publisher": found.get("publisher_name")}
-    names = ("status", "sentiment", "score", "language", "tags", "event_id", "near_duplicate_of", "source_id")
-    call.out.line(found["headline"])
-    call.out.item({**fields, **{name: found.get(name) for name in names}})
-    mentions = [{**each, "tool": call.names.of_tool(each["tool_id"])} for each in found["mentions"]]
-    _section(call, "mentions", mentions, ["tool", "sentiment", "score", "polarity", "role", "verdict"])
-    sources = [{"source": call.names.of_feed(name), **each} for name, each in found["source_attribution"].items()]
-    _section(call, "sources", sources, ["source", "crawl_timestamp", "url", "joined_by"])
-    if raw:
-        rows = [{**each, "source": call.names.of_feed(each["source"])} for each in found["observations"]]
-        _section(call, "observations", rows, ["observed_day", "source", "sentiment", "headline", "url"])
 
 
 def _section(call: Call, title: str, rows: list[dict[str, Any]], columns: list[str]) -> None:
@@ -147,26 +124,20 @@ def split(
 def corrected(call: Call, path: str, author: str, reason: str | None, **fields: Any) -> None:
     """Makes a correction of articles or stories; prints its id."""
     made = call.client.post(path, {**fields, "author": author, **without_nothing(reason=reason)})
-    if call.out.is_table:
-        call.out.line(made["correction_id"])
-    else:
-        call.out.item(made)
+    call.out.made(made, "correction_id")
 
 
-@command(documents, "show")
-def show_document(call: Call, article: Article) -> None:
-    """Show the state of an article's full text, its files and attempts."""
-    found = call.client.get(f"articles/{part(call.names.article(article))}/document", view=call.view)
-    if not call.out.is_table:
-        call.out.item(found)
-        return
+def _show_document(call: Call, found: dict[str, Any]) -> None:
     names = ["acquisition_status", "skip_reason", "validation_status", "last_error_fingerprint", "quarantine_id"]
     waits = ["next_eligible_attempt_at"] if found["eligibility"] == "ACQUIRE" else []
     call.out.item(found, [name for name in (*names, *waits) if name in found])
     if not found["attempts"]:
         call.out.say("No attempt was made yet.")
-    _section(call, "attempts", found["attempts"], ["attempt_no", "started_at", "status", "duration_ms",
-                                                   "error_fingerprint"])  # fmt: skip
+    columns = ["attempt_no", "started_at", "status", "duration_ms", "error_fingerprint"]
+    _section(call, "attempts", found["attempts"], columns)
+
+
+an_item(documents, "show", "get_document", _show_document)
 
 
 @command(documents, "acquire")

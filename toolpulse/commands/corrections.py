@@ -17,8 +17,8 @@ from toolpulse.options import Article, Author, Feed, Limit, MaybeFile, NoWait, R
 
 corrections = group("Correct mentions, mute sources, exclude phrases; undo it; export what people said.")
 
-State = Literal["active", "outdated", "undone"]
 Verdict = Literal["not_this_tool", "positive", "negative", "neutral", "right"]
+"""Those of a mention."""
 _COUNTS = (("reviewed", "reviewed"), ("about_tool", "about the tool"), ("scored", "with a sentiment"),
            ("sentiment_right", "with the right one"))  # fmt: skip
 
@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(corrections, name="corrections")
 
 
-@command(corrections, "list")
+@command(corrections, "list", state="list_corrections.state")
 def list_(
     call: Call,
     tool: Annotated[
@@ -36,7 +36,7 @@ def list_(
             metavar="[TOOL]", help="Without it, the corrections of articles and stories.", autocompletion=tools
         ),
     ] = None,
-    state: Annotated[State | None, typer.Option(help="Only these.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only these.")] = None,
     limit: Limit = 0,
 ) -> None:
     """List the corrections of a tool with its measured precision, or those of articles and stories."""
@@ -106,10 +106,7 @@ def exclude(
 def _made(call: Call, tool: str, author: str, reason: str | None, fields: dict[str, Any], *, wait: bool = True) -> int:
     body = {**fields, "author": author, **without_nothing(reason=reason)}
     made = call.client.post(f"tools/{call.names.tool(tool)}/corrections", body)
-    if call.out.is_table:
-        call.out.line(made["correction_id"])
-    else:
-        call.out.item(made)
+    call.out.made(made, "correction_id")
     return call.finished(made.get("run_id"), wait=wait)
 
 

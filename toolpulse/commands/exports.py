@@ -10,7 +10,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -20,20 +20,18 @@ from toolpulse.declare import command
 from toolpulse.failures import FAILED, Failure
 from toolpulse.output import Progress
 
-Layer = Literal["canonical", "raw", "mentions", "stories"]
-Format = Literal["ndjson", "csv"]
 _RESTART = "use --restart to export everything again"
 
 
 def add_to(app: typer.Typer) -> None:
-    command(app, "export")(export)
+    command(app, "export", layer="export_articles.layer", format_="export_articles.format")(export)
 
 
 def export(
     call: Call,
     file: Annotated[Path, typer.Argument(help="The file to write or to continue.")],
-    layer: Annotated[Layer, typer.Option(help="What to write.")] = "canonical",
-    format_: Annotated[Format, typer.Option("--format", help="How.")] = "ndjson",
+    layer: Annotated[str, typer.Option(help="What to write.")] = "canonical",
+    format_: Annotated[str, typer.Option("--format", help="How.")] = "ndjson",
     state: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the cursor is kept; FILE.state if not given.")
     ] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -13,14 +13,11 @@ from toolpulse.client import part
 from toolpulse.commands.tools import applied, reported
 from toolpulse.declare import command, group
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
-from toolpulse.options import DEFAULT_LIMIT, Feed, Limit, MaybeFile, NoWait, Since, Text, Until
+from toolpulse.made import a_deletion, a_list, a_run, an_item
+from toolpulse.options import Feed, Limit, MaybeFile, NoWait, Text
 
 feeds = group("List and change feeds, and see how they are.")
 
-Sort = Literal["id", "name", "next_fetch", "last_success", "verdict"]
-Action = Literal["enable", "disable", "tag", "untag", "fetch"]
-FullText = Literal["never", "short", "always"]
-AttemptStatus = Literal["STARTED", "SUCCEEDED", "FAILED"]
 ByVerdict = Annotated[str | None, typer.Option("--verdict", help="Only feeds with this verdict, such as failing.")]
 ByTag = Annotated[str | None, typer.Option("--tag", help="Only feeds with this tag.")]
 ByHost = Annotated[str | None, typer.Option("--host", help="Only feeds that are fetched from this host.")]
@@ -29,7 +26,7 @@ Name = Annotated[str | None, typer.Option("--name", help="The name of the source
 Priority = Annotated[float | None, typer.Option("--priority", help="Higher is fetched first; 1 if not given.")]
 SourcePriority = Annotated[int | None, typer.Option("--source-priority", help="1 to 999: the reading of the lowest is the canonical one.")]  # fmt: skip  # noqa: E501
 Credential = Annotated[str | None, typer.Option("--credential", metavar="SETTING", help="Name of the setting FEED_CREDENTIAL_… of a private feed.")]  # fmt: skip  # noqa: E501
-ReadPages = Annotated[FullText | None, typer.Option("--full-text", help="Whether to read the pages of entries.")]
+ReadPages = Annotated[str | None, typer.Option("--full-text", help="Whether to read the pages of entries.")]
 DailyLimit = Annotated[int | None, typer.Option("--daily-limit", help="Most new articles in a day.")]
 OPML = "text/x-opml"
 _OF_HEALTH = ["source_name", "verdict", "verdict_since", "verdict_reason", "feed_id"]
@@ -40,24 +37,17 @@ def add_to(app: typer.Typer) -> None:
     command(app, "import")(import_)
 
 
-@command(feeds, "list")
-def list_(
-    call: Call,
-    verdict: ByVerdict = None,
-    tag: ByTag = None,
-    host: ByHost = None,
-    text: Text = None,
-    enabled: Enabled = None,
-    sort: Annotated[Sort | None, typer.Option(help="By what; id if not given.")] = None,
-    reverse: Annotated[bool, typer.Option(help="The last first.")] = False,
-    limit: Limit = 0,
-) -> None:
-    """List feeds."""
-    by = without_nothing(verdict=verdict, tag=tag, host=host, text=text, enabled=enabled)
-    found = call.listed("feeds", most(limit), **by, sort=sort, reverse=reverse or None, view=call.view)
-    none = "None." if by else "There are no feeds yet: add one with `toolpulse feeds add URL`."
-    columns = ["source_name", "verdict", "priority", "last_successful_fetch", "url", "feed_id"]
-    call.out.rows(found, columns, none=none)
+a_list(
+    feeds, "list", "list_feeds", ["source_name", "verdict", "priority", "last_successful_fetch", "url", "feed_id"],
+    limit=0, none="There are no such feeds: add one with `toolpulse feeds add URL`.",
+)  # fmt: skip
+an_item(feeds, "show", "get_feed")
+a_list(
+    feeds, "history", "list_feed_history",
+    ["started_at", "status", "status_code", "articles_found", "articles_new", "error_message", "run_id"],
+)  # fmt: skip
+a_run(feeds, "fetch", "fetch_feed")
+a_deletion(feeds, "delete", "delete_feed", "{feed_id}")
 
 
 @command(feeds, "health")
@@ -81,13 +71,7 @@ def health(
                 call.out.say(f"{of_verdict}: {what}")
 
 
-@command(feeds, "show")
-def show(call: Call, feed: Feed) -> None:
-    """Show one feed."""
-    call.out.item(call.client.get(f"feeds/{part(call.names.feed(feed))}", view=call.view))
-
-
-@command(feeds, "add")
+@command(feeds, "add", full_text="NewFeed.full_text")
 def add(
     call: Call,
     url: Annotated[
@@ -118,10 +102,7 @@ def add(
     response = call.client.send("POST", "feeds", body=fields)
     feed = response.json()
     call.out.say("added; it is fetched when the app runs" if response.status_code == 201 else "already known")
-    if call.out.is_table:
-        call.out.line(feed["feed_id"])
-    else:
-        call.out.item(feed)
+    call.out.made(feed, "feed_id")
 
 
 def _host(url: str | None) -> str | None:
@@ -139,7 +120,7 @@ def _values(given: list[str] | None) -> dict[str, str] | None:
     return {name: value for name, _, value in pairs} or None
 
 
-@command(feeds, "change")
+@command(feeds, "change", full_text="FeedChange.full_text")
 def change(
     call: Call,
     feed: Feed,
@@ -162,49 +143,14 @@ def change(
     if not fields:
         raise Failure("nothing to change: see `toolpulse feeds change --help`", WRONG_USAGE)
     changed = call.client.patch(f"feeds/{part(call.names.feed(feed))}", fields)
-    if call.out.is_table:
-        call.out.line(changed["feed_id"])
-    else:
-        call.out.item(changed)
+    call.out.made(changed, "feed_id")
     return call.finished(changed.get("run_id"), wait=not no_wait)
 
 
-@command(feeds, "delete")
-def delete(call: Call, feed: Feed) -> None:
-    """Delete a feed. Its articles stay."""
-    feed_id = call.names.feed(feed)
-    call.client.delete(f"feeds/{part(feed_id)}")
-    call.out.say(f"deleted: {feed_id}")
-
-
-@command(feeds, "history")
-def history(
-    call: Call,
-    feed: Feed,
-    status: Annotated[AttemptStatus | None, typer.Option(help="Only attempts with this status.")] = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = DEFAULT_LIMIT,
-) -> None:
-    """List the attempts to fetch a feed in the last 14 days."""
-    place = f"feeds/{part(call.names.feed(feed))}/history"
-    by = {"status": status, "since": since, "until": until}
-    found = call.listed(place, most(limit), **by, view=call.view)
-    columns = ["started_at", "status", "status_code", "articles_found", "articles_new", "error_message", "run_id"]
-    call.out.rows(found, columns, none="None.")
-
-
-@command(feeds, "fetch")
-def fetch(call: Call, feed: Feed, no_wait: NoWait = False) -> int:
-    """Fetch a feed now."""
-    run_id = call.client.post(f"feeds/{part(call.names.feed(feed))}/fetch")["run_id"]
-    return call.finished(run_id, wait=not no_wait)
-
-
-@command(feeds, "bulk")
+@command(feeds, "bulk", action="BulkAction.action")
 def bulk(
     call: Call,
-    action: Annotated[Action, typer.Argument(help="What to do with each of them.")],
+    action: Annotated[str, typer.Argument(help="What to do with each of them.")],
     verdict: ByVerdict = None,
     tag: ByTag = None,
     host: ByHost = None,

@@ -7,50 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, most
-from toolpulse.client import part
-from toolpulse.commands.articles import BySentiment
+from toolpulse.call import Call
 from toolpulse.declare import command
-from toolpulse.options import DEFAULT_LIMIT, Article, Limit, Since, Tool, Until
+from toolpulse.made import a_list, an_item
+from toolpulse.options import Tool
 from toolpulse.tables import average
 
-_OF_MENTIONS = ["published_at", "sentiment", "score", "headline", "publisher", "names", "source_id"]
+OF_MENTIONS = ["published_at", "sentiment", "score", "headline", "publisher", "names", "source_id"]
 _OF_EFFECTS = ["effect", "mentions", "entered", "left", "average_sentiment"]
 
 
 def add_to(app: typer.Typer) -> None:
-    for name, run in (("mentions", mentions), ("explain", explain), ("movement", movement)):
-        command(app, name)(run)
+    a_list(app, "mentions", "list_mentions", OF_MENTIONS, row=mention_row)
+    an_item(app, "explain", "get_mention", _explain)
+    command(app, "movement")(movement)
 
 
-def mentions(
-    call: Call,
-    tool: Tool,
-    sentiment: BySentiment = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = DEFAULT_LIMIT,
-) -> None:
-    """List the mentions of a tool, latest first."""
-    path = f"tools/{call.names.tool(tool)}/mentions"
-    show_mentions(call, call.listed(path, most(limit), sentiment=sentiment, since=since, until=until))
+def mention_row(_call: Call, mention: dict[str, Any]) -> dict[str, Any]:
+    names = ", ".join(dict.fromkeys(match["name"] for match in mention["matches"]))
+    return {**mention, "sentiment": mention["sentiment"] or "unscored", "names": names}
 
 
-def show_mentions(call: Call, found: list[dict[str, Any]]) -> None:
-    rows = [{**each, "sentiment": each["sentiment"] or "unscored", "names": _names(each)} for each in found]
-    call.out.rows(found, _OF_MENTIONS, none="There are none.", shown=rows)
-
-
-def _names(mention: dict[str, Any]) -> str:
-    return ", ".join(dict.fromkeys(match["name"] for match in mention["matches"]))
-
-
-def explain(call: Call, tool: Tool, article: Article) -> None:
-    """Show a mention passage by passage, with the words that decided."""
-    found = call.client.get(f"tools/{call.names.tool(tool)}/mentions/{part(call.names.article(article))}")
-    if not call.out.is_table:
-        call.out.item(found)
-        return
+def _explain(call: Call, found: dict[str, Any]) -> None:
     mention = found["mention"]
     call.out.line(f"{found['tool']}: {mention['sentiment'] or 'unscored'}, {mention['headline']}")
     print()

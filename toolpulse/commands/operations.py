@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,6 @@ from toolpulse.options import DEFAULT_LIMIT, Author, Limit, NoWait
 queues = group("List queues with their poison messages, and send these back.")
 quarantine = group("List what waits for a person, see what a decision would do, and decide.")
 
-Decision = Literal["same_articles_new_ids", "new_articles", "drop", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"]
 Item = Annotated[str, typer.Argument(metavar="ITEM", help="The quarantine_id.")]
 _EFFECTS = ["new_articles", "changed_articles", "ids_added", "left_out", "mentions_added"]
 
@@ -99,11 +98,11 @@ def preview(call: Call, item: Item) -> None:
         call.out.say(f"Of {found['entries']} entries, {found['entries_looked_at']} were looked at.")
 
 
-@command(quarantine, "review")
+@command(quarantine, "review", decision="Review.decision")
 def review(
     call: Call,
     item: Item,
-    decision: Annotated[Decision, typer.Argument(help="What is to happen.")],
+    decision: Annotated[str, typer.Argument(help="What is to happen.")],
     author: Author,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")],
     no_wait: NoWait = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import typer
@@ -11,11 +11,11 @@ import typer
 from toolpulse import completing
 from toolpulse.call import Call, most
 from toolpulse.client import part
-from toolpulse.commands.articles import BySentiment
-from toolpulse.commands.insights import show_mentions
+from toolpulse.commands.insights import OF_MENTIONS, mention_row
 from toolpulse.declare import command, group
 from toolpulse.failures import WRONG_USAGE, Failure
-from toolpulse.options import DEFAULT_LIMIT, ByPeriod, Limit, NoWait, Period, Tool
+from toolpulse.made import a_list, a_run, an_item
+from toolpulse.options import ByPeriod, Limit, Tool
 from toolpulse.tables import average, sparkline
 
 cache = group("See how the cache is, refresh it, invalidate the entries of a tool.")
@@ -24,8 +24,6 @@ Tools = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TOOL]...", help="Default: every active tool.", autocompletion=completing.tools),
 ]
-Step = Literal["day", "hour"]
-Layer = Literal["canonical", "raw"]
 _STEPS = {"HOUR_1": ("hour", 1), "HOUR_24": ("hour", 1), "DAY_7": ("day", 7), "DAY_30": ("day", 30)}
 """The points of the sparkline beside an aggregate: step and days."""
 _TOOLS_OF_A_HISTORY = 20
@@ -34,9 +32,12 @@ _COLUMNS = ["tool", "total_mentions", "positive_percentage", "negative_percentag
 
 
 def add_to(app: typer.Typer) -> None:
-    for name, run in (("sentiment", sentiment), ("evidence", evidence), ("history", history),
-                      ("watch", watch)):  # fmt: skip
-        command(app, name)(run)
+    command(app, "sentiment", period="list_latest_sentiment.period")(sentiment)
+    a_list(app, "evidence", "list_tool_evidence", OF_MENTIONS, row=mention_row, without=["hours"])
+    command(app, "history", step="get_tool_history.step", layer="get_tool_history.layer")(history)
+    command(app, "watch", period="list_latest_sentiment.period")(watch)
+    an_item(cache, "health", "get_cache_health")
+    a_run(cache, "refresh", "refresh_cache")
     app.add_typer(cache, name="cache")
 
 
@@ -52,13 +53,13 @@ def sentiment(call: Call, tools: Tools = None, period: ByPeriod = "HOUR_24", lim
         _noted(call, found)
 
 
-def _trends(call: Call, period: Period, limit: int) -> list[dict[str, Any]]:
+def _trends(call: Call, period: str, limit: int) -> list[dict[str, Any]]:
     """The figures of all tools with their trends, in one request."""
     found = call.listed("sentiment/trends", most(limit), period=period)
     return [{**each, "trend": sparkline(each["trend"]["average_sentiment"])} for each in found]
 
 
-def _aggregates(call: Call, tools: list[str] | None, period: Period, limit: int) -> list[dict[str, Any]]:
+def _aggregates(call: Call, tools: list[str] | None, period: str, limit: int) -> list[dict[str, Any]]:
     if not tools:
         return call.listed("sentiment/latest", most(limit), period=period)
     return [call.client.get(f"tools/{call.names.tool(each)}/sentiment", period=period) for each in tools]
@@ -71,7 +72,7 @@ def _noted(call: Call, found: list[dict[str, Any]]) -> None:
         call.out.say(f"{found[0]['pending_articles']} articles are not analysed yet, and may change the figures.")
 
 
-def _with_trends(call: Call, found: list[dict[str, Any]], period: Period) -> list[dict[str, Any]]:
+def _with_trends(call: Call, found: list[dict[str, Any]], period: str) -> list[dict[str, Any]]:
     """The aggregates with `trend`: the average of each step, as a sparkline."""
     step, days = _STEPS[period]
     trends: dict[str, str] = {}
@@ -84,28 +85,16 @@ def _with_trends(call: Call, found: list[dict[str, Any]], period: Period) -> lis
     return [{**each, "trend": trends.get(each["tool_id"], "")} for each in found]
 
 
-def evidence(
-    call: Call,
-    tool: Tool,
-    period: ByPeriod = "HOUR_24",
-    sentiment: BySentiment = None,
-    limit: Limit = DEFAULT_LIMIT,
-) -> None:
-    """List the mentions that an aggregate counts, latest first."""
-    path = f"tools/{call.names.tool(tool)}/sentiment/evidence"
-    show_mentions(call, call.listed(path, most(limit), period=period, sentiment=sentiment))
-
-
 def history(
     call: Call,
     tools: Annotated[
         list[str], typer.Argument(metavar="TOOL...", help="One tool, or up to 20.", autocompletion=completing.tools)
     ],
-    step: Annotated[Step, typer.Option(help="What a point stands for.")] = "day",
+    step: Annotated[str, typer.Option(help="What a point stands for.")] = "day",
     days: Annotated[int | None, typer.Option(help="The last days, 1 to 30; 7 if not given.")] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="DAY", help="Instead: from this day or time.")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Up to, but without, this one.")] = None,
-    layer: Annotated[Layer, typer.Option(help="raw: each source's own reading.")] = "canonical",
+    layer: Annotated[str, typer.Option(help="raw: each source's own reading.")] = "canonical",
     close: Annotated[
         str | None, typer.Option("--close", metavar="DAY", help="The close of this day, which never changes.")
     ] = None,
@@ -187,18 +176,6 @@ def watch(
                 time.sleep(every)
         except KeyboardInterrupt:
             return
-
-
-@command(cache, "health")
-def cache_health(call: Call) -> None:
-    """Show how the cache of aggregates is."""
-    call.out.item(call.client.get("cache/health", view=call.view))
-
-
-@command(cache, "refresh")
-def refresh(call: Call, no_wait: NoWait = False) -> int:
-    """Refresh the entries of every active tool."""
-    return call.finished(call.client.post("cache/refresh")["run_id"], wait=not no_wait)
 
 
 @command(cache, "delete")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -10,52 +10,20 @@ from toolpulse.call import Call, most
 from toolpulse.client import part
 from toolpulse.commands.articles import corrected, show_ledger
 from toolpulse.declare import command, group
-from toolpulse.options import DEFAULT_LIMIT, Author, ByFeed, ByTool, Limit, Reason, Since, Story, Text, Until
+from toolpulse.made import a_list, an_item
+from toolpulse.options import DEFAULT_LIMIT, Author, ByTool, Limit, Reason, Since, Story, Until
 
 stories = group("List stories, show them with their articles, and correct them.")
 
-State = Literal["open", "closed"]
-Kind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]
-SignalState = Literal["active", "withdrawn", "all"]
 Other = Annotated[str, typer.Argument(metavar="OTHER", help="The other story.")]
 
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(stories, name="stories")
-    command(app, "signals")(signals)
+    command(app, "signals", kind="list_signals.kind", state="list_signals.state")(signals)
 
 
-@command(stories, "list")
-def list_(
-    call: Call,
-    tool: ByTool = None,
-    feed: ByFeed = None,
-    publisher: Annotated[str | None, typer.Option(help="Only with an article of this publisher_id.")] = None,
-    language: Annotated[str | None, typer.Option(help="Of the first article, such as en.")] = None,
-    state: Annotated[State | None, typer.Option(help="Only these.")] = None,
-    text: Text = None,
-    min_articles: Annotated[int | None, typer.Option(metavar="N", help="Of at least so many articles.")] = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = DEFAULT_LIMIT,
-) -> None:
-    """List stories of two articles or more, those with the latest articles first."""
-    found = call.listed(
-        "stories", most(limit), tool=None if tool is None else call.names.tool_id(tool),
-        source=None if feed is None else call.names.feed(feed), publisher=publisher, language=language,
-        state=state, text=text, min_articles=min_articles, since=since, until=until, view=call.view,
-    )  # fmt: skip
-    columns = ["timestamp", "article_count", "publisher_count", "state", "headline", "event_id"]
-    call.out.rows(found, columns, none="There are none.")
-
-
-@command(stories, "show")
-def show(call: Call, story: Story) -> None:
-    """Show a story with its articles, and what it says of each tool."""
-    found = call.client.get(f"stories/{part(call.names.story(story))}", view=call.view)
-    if not call.out.is_table:
-        call.out.item(found)
-        return
+def _show(call: Call, found: dict[str, Any]) -> None:
     call.out.line(found["headline"])
     call.out.line(f"{found['state']}, {found['published_at']} to {found['timestamp']}")
     rows = [{**each, "publisher": each["publisher_name"],
@@ -67,6 +35,13 @@ def show(call: Call, story: Story) -> None:
         print()
         call.out.table(found["tools"], ["tool", "articles", "positive_count", "negative_count", "neutral_count",
                                         "average_sentiment"])  # fmt: skip
+
+
+a_list(
+    stories, "list", "list_stories",
+    ["timestamp", "article_count", "publisher_count", "state", "headline", "event_id"],
+)  # fmt: skip
+an_item(stories, "show", "get_story", _show)
 
 
 @command(stories, "ledger")
@@ -104,8 +79,8 @@ def keep_apart(call: Call, story: Story, other: Other, author: Author, reason: R
 def signals(
     call: Call,
     tool: ByTool = None,
-    kind: Annotated[Kind | None, typer.Option(help="Only these.")] = None,
-    state: Annotated[SignalState, typer.Option(help="Whether they hold.")] = "active",
+    kind: Annotated[str | None, typer.Option()] = None,
+    state: Annotated[str, typer.Option()] = "active",
     since: Since = None,
     until: Until = None,
     limit: Limit = DEFAULT_LIMIT,

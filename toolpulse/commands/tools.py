@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, content_of, most, without_nothing
+from toolpulse.call import Call, content_of, without_nothing
 from toolpulse.client import part
 from toolpulse.declare import command, group
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
-from toolpulse.options import DEFAULT_LIMIT, Limit, MaybeAuthor, NoWait, Reason, Since, Tool, Until
+from toolpulse.made import a_list, a_run, an_item
+from toolpulse.options import MaybeAuthor, NoWait, Reason, Tool
 from toolpulse.tables import average
 
 tools = group("List and change tools; search, merge and score again.")
 
-Status = Literal["ACTIVE", "DEPRECATED", "MERGED"]
-Role = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHER"]
 Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name; repeatable.")]
 Tickers = Annotated[list[str] | None, typer.Option("--ticker", help="A ticker; repeatable.")]
 Keywords = Annotated[list[str] | None, typer.Option("--keyword", help="A word that also means the tool; repeatable.")]
@@ -32,20 +31,20 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(tools, name="tools")
 
 
-@command(tools, "list")
-def list_(
-    call: Call, status: Annotated[Status | None, typer.Option(help="Only these.")] = None, limit: Limit = 0
-) -> None:
-    """List tools by name, without those that were merged."""
-    found = call.listed("tools", most(limit), status=status, view=call.view)
-    columns = ["name", "status", "aliases", "tickers", "discovery_date", "tool_id"]
-    call.out.rows(found, columns, none="There are no tools yet: see `toolpulse tools add NAME`.")
-
-
-@command(tools, "show")
-def show(call: Call, tool: Tool) -> None:
-    """Show one tool."""
-    call.out.item(call.client.get(f"tools/{call.names.tool(tool)}", view=call.view))
+a_list(
+    tools, "list", "list_tools", ["name", "status", "aliases", "tickers", "discovery_date", "tool_id"], limit=0,
+    none="There are no tools yet: see `toolpulse tools add NAME`.",
+)  # fmt: skip
+an_item(tools, "show", "get_tool")
+a_list(
+    tools, "merges", "list_merges", ["merged_name", "author", "made_at", "merged_tool_id"],
+    none="No tool was merged into this one.",
+)  # fmt: skip
+a_list(
+    tools, "references", "list_tool_references", ["published_at", "role", "source", "title", "source_identifier"],
+    none="There are no such references.",
+)  # fmt: skip
+a_run(tools, "reanalyze", "reanalyze_tool")
 
 
 @command(tools, "add")
@@ -61,11 +60,11 @@ def add(
     """Add a tool, and search the articles of the last 30 days for it; prints its id."""
     lists = without_nothing(aliases=alias, tickers=ticker, keywords=keyword, excluded=exclude)
     added = call.client.post("tools", {"name": name, **lists})
-    _told(call, added, "tool_id")
+    call.out.made(added, "tool_id")
     return call.finished(added["run_id"], wait=not no_wait)
 
 
-@command(tools, "change")
+@command(tools, "change", status="ToolChange.status")
 def change(
     call: Call,
     tool: Tool,
@@ -74,7 +73,7 @@ def change(
     ticker: Tickers = None,
     keyword: Keywords = None,
     exclude: Excluded = None,
-    status: Annotated[Status | None, typer.Option(help="ACTIVE, or DEPRECATED: not searched for any more.")] = None,
+    status: Annotated[str | None, typer.Option()] = None,
     changes: Changes = None,
     no_wait: NoWait = False,
 ) -> int:
@@ -85,7 +84,7 @@ def change(
     place = f"tools/{call.names.tool(tool)}"
     fields = {**_added(call, place, alias, ticker, keyword, exclude), **fields}
     changed = call.client.patch(place, fields)
-    _told(call, changed, "tool_id")
+    call.out.made(changed, "tool_id")
     return call.finished(changed.get("run_id"), wait=not no_wait)
 
 
@@ -194,37 +193,6 @@ def merge(
     return call.finished(begun["run_id"], wait=not no_wait)
 
 
-@command(tools, "merges")
-def merges(call: Call, tool: Tool, limit: Limit = DEFAULT_LIMIT) -> None:
-    """List the merges into a tool."""
-    found = call.listed(f"tools/{call.names.tool(tool)}/merges", most(limit), view=call.view)
-    columns = ["merged_name", "author", "made_at", "merged_tool_id"]
-    call.out.rows(found, columns, none="No tool was merged into this one.")
-
-
-@command(tools, "references")
-def references(
-    call: Call,
-    tool: Tool,
-    role: Annotated[Role | None, typer.Option(help="Only these.")] = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = DEFAULT_LIMIT,
-) -> None:
-    """List the articles that mention a tool, also those that have expired."""
-    place = f"tools/{call.names.tool(tool)}/references"
-    by = {"role": role, "since": since, "until": until}
-    found = call.listed(place, most(limit), **by)
-    columns = ["published_at", "role", "source", "title", "source_identifier"]
-    call.out.rows(found, columns, none="There are no such references.")
-
-
-@command(tools, "reanalyze")
-def reanalyze(call: Call, tool: Tool, no_wait: NoWait = False) -> int:
-    """Score all mentions of a tool again."""
-    return call.finished(call.client.post(f"tools/{call.names.tool(tool)}/reanalyze")["run_id"], wait=not no_wait)
-
-
 @command(tools, "compare")
 def compare(
     call: Call,
@@ -262,11 +230,3 @@ def comparison_lines(report: Mapping[str, Any]) -> Iterator[str]:
     for sample in report["samples"]:
         before, after = [sample[when]["sentiment"] or "unscored" for when in ("before", "after")]
         yield f"  {before} -> {after}  {sample['headline']}"
-
-
-def _told(call: Call, item: Mapping[str, Any], id_field: str) -> None:
-    """What was made or changed: its id, else the whole resource."""
-    if call.out.is_table:
-        call.out.line(str(item[id_field]))
-    else:
-        call.out.item(item)

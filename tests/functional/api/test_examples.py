@@ -25,7 +25,7 @@ NAMED: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """What the examples name, and people choose the names of."""
 
-MADE_BY_THE_APP = {"article_id", "correction_id", "event_id", "quarantine_id", "run_id", "host"}
+MADE_BY_THE_APP = {"article_id", "correction_id", "event_id", "quarantine_id", "run_id"}
 """No empty app has what an example of these parameters names."""
 
 OTHER_ANSWERS = {

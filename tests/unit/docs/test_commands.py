@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts import command_reference
+from scripts import command_reference, openapi
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,6 +31,11 @@ def test_the_readme_lists_every_option_of_run() -> None:
 def test_the_page_of_the_command_line_has_every_command_as_its_help_describes_it() -> None:
     page = command_reference.PAGE.read_text(encoding="utf-8")
     assert page == command_reference.written(page), "python -m scripts.command_reference writes the page"
+
+
+def test_the_command_line_has_the_present_contract() -> None:
+    written = openapi.COMMANDS.read_text(encoding="utf-8")
+    assert written == openapi.text(openapi.of_commands()), "python -m scripts.openapi --commands writes it"
 
 
 def test_pages_name_commands_that_exist() -> None:

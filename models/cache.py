@@ -108,10 +108,6 @@ def generation_id(tool_id: str) -> str:
     return f"{tool_id}:generation"
 
 
-def announced_id(tool_id: str) -> str:
-    return f"{tool_id}:announced"
-
-
 @lru_cache(maxsize=4096)
 def percentages(positive: int, negative: int, neutral: int) -> tuple[float, float, float]:
     """Percentages with one decimal that add up to exactly 100.0; all three are 0.0 if there are no mentions.
@@ -395,22 +391,3 @@ class CacheCounters(_Cached):
         """The counts of these minutes of the hour."""
         counts = self.model_extra or {}
         return sum(counts.get(minute_field(kind, minute), 0) for minute in minutes)
-
-
-class AnnouncedRefresh(_Cached):
-    """A message of `refresh-tools` for the tool waits or is worked on: nobody needs to send another.
-
-    services/mentions/announcing.py has the rules. If the message was lost, this document expires after half a minute.
-    """
-
-    entity_type: Literal["AnnouncedRefresh"] = "AnnouncedRefresh"
-    ttl_timestamp: UnixSeconds | None = lives(seconds=30)
-    tool_id: IdPart
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
-
-    @property
-    def id(self) -> str:
-        return announced_id(self.tool_id)

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from models.cache import Period
 from models.stored import StoredDocument, StoredFields
 from models.tally import CheckedTally, HoursOfAnalyzers, MinutesOfAnalyzers, Numbers, Table, Tally, by_day, by_hour
-from models.values import Count, Flag, Hour, IdPart, Text, Time, UnixSeconds, Value, hour_key, lives
+from models.values import Count, Flag, Hour, IdPart, Text, Time, UnixSeconds, Value, format_time, hour_key, lives
 
 Minute = Annotated[str, Field(pattern="^[0-5][0-9]$")]
 
@@ -295,18 +295,18 @@ class DirtyHourDocument(StoredFields, total=False):
     pk: str
     tool_id: str
     hour: str
-    marked_hour: str
+    marked_at: str
 
 
 class DirtyHour(_OfTool):
     """An hour of a tool whose mentions have changed since they were counted.
 
     Marking the hour dirty again changes the ETag, so that a recount deletes only the version that it read.
-    `marked_hour` repeats `hour` under a name that no other document has: an order by it lists the dirty hours of all
-    tools.
+    `marked_at` repeats `updated_at` under a name that no other document has: an order by it lists the dirty hours of
+    all tools, the first marked first.
     """
 
-    COMPUTED: ClassVar[tuple[str, ...]] = ("marked_hour",)
+    COMPUTED: ClassVar[tuple[str, ...]] = ("marked_at",)
 
     entity_type: Literal["DirtyHour"] = "DirtyHour"
     ttl_timestamp: UnixSeconds | None = lives(days=32)
@@ -322,5 +322,5 @@ class DirtyHour(_OfTool):
         return f"DIRTY:{self.hour}"
 
     @property
-    def marked_hour(self) -> str:
-        return self.hour
+    def marked_at(self) -> str:
+        return format_time(self.updated_at)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from models.errors import NotFound, Unavailable
 from services.archive.keys import key_of, sha256_of
-from services.ports import Archived, QueueDepth
+from services.ports import Archived, QueueDepth, Queues
+from services.work.announcing import Announcer
 
 NOON = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
 
@@ -70,6 +73,11 @@ class MemoryArchive:
     def _ask(self) -> None:
         if self.down:
             raise Unavailable("the archive is down")
+
+
+def forgetful(queues: Queues) -> Announcer:
+    """Takes every message that was sent as delivered: tests deliver them at once."""
+    return Announcer(queues, partial(next, itertools.count(0, 1_000)))
 
 
 class MemoryQueues:

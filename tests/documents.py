@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from models.article import Article, CanonicalReading, SourceAttribution
 from models.audit import Audit, AuditRound
 from models.cache import (
-    AnnouncedRefresh,
     CacheCounters,
     CacheGeneration,
     CacheMetadata,
@@ -220,10 +219,6 @@ def last_refresh(**changes: Any) -> LastRefresh:
 
 def cache_counters(**changes: Any) -> CacheCounters:
     return _of(CacheCounters, {"hour": "2026022120", "hits_07": 5}, changes)
-
-
-def announced_refresh(**changes: Any) -> AnnouncedRefresh:
-    return _of(AnnouncedRefresh, {"tool_id": TOOL_ID}, changes)
 
 
 def fetch_day(**changes: Any) -> FetchDay:
@@ -549,7 +544,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     cache_generation,
     cache_metadata,
     cache_counters,
-    announced_refresh,
     fetch_day,
     fetch_days_progress,
     cache_totals,

@@ -236,6 +236,6 @@ async def redrive_queue(services: Container, req: func.HttpRequest) -> func.Http
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.
         articles = await redrive_errors(services.store, limit - moved, services.clock())
-        await services.work_announcer.announce(ANALYSIS_STAGE, articles)
+        await services.announcer.announce(ANALYSIS_STAGE, articles)
         moved += len(articles)
     return json_response({"name": name, "moved": moved})

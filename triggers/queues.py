@@ -9,7 +9,7 @@ from services.container import Container
 from services.documents import discovery
 from services.feeds.claims import IngestMessage
 from services.mentions.analysis_due import source_ids_of
-from services.mentions.announcing import RefreshMessage
+from services.mentions.refresh_due import RefreshMessage
 from services.mentions.signals_due import event_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.stories.announcing import GroupMessage

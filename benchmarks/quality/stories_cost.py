@@ -26,7 +26,6 @@ from benchmarks.quality.near_duplicates import signed
 from benchmarks.scale.counting import CountingStore
 from models.story import StoryMember, event_id
 from models.values import format_time, unix_seconds
-from services.mentions.announcing import RefreshAnnouncer
 from services.ports import Create, Store, Upsert
 from services.store.containers import ARTICLES, LOCATORS, STORIES
 from services.store.sqlite import SqliteStore
@@ -35,6 +34,7 @@ from services.stories.handler import Grouping
 from services.stories.keys import changed, key_id, minute_of
 from services.stories.near_duplicates import near_duplicate
 from services.stories.similarity import similarity
+from services.work.announcing import Announcer
 from tests.builders import MemoryQueues, Watch
 from tests.documents import article, reading
 
@@ -178,7 +178,7 @@ async def _arrive(store: Store, new: Sequence[Made], first: int, watch: Watch) -
 async def _grouped(store: Store, watch: Watch) -> None:
     """Works on the messages of all articles that are due."""
     queues, ids = MemoryQueues(), count()
-    refreshes = RefreshAnnouncer(store, queues, watch)
+    refreshes = Announcer(queues)
     grouping = Grouping.build(store, queues, refreshes, MEASURED, timedelta(minutes=5), watch, lambda: f"w{next(ids)}")
     while (await grouping.work(GroupMessage((), "threshold_reached", MEASURED))).left:
         pass

@@ -41,8 +41,8 @@ from services.figures.figures import Figures
 from services.figures.window_breadth import empty_breadth
 from services.figures.windows import Windows
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage
 from services.mentions.writing import MentionWriter
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
@@ -123,7 +123,7 @@ class Bench:
         self.ids = (f"{n:028x}" for n in itertools.count(1))
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
         self.watchlist = Watchlist(self.catalog, self.clock)
-        self.announcer = RefreshAnnouncer(self.store, MemoryQueues(), self.clock)
+        self.announcer = Announcer(MemoryQueues())
         self.writer = MentionWriter(
             self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.announcer, self.clock
         )
@@ -233,7 +233,6 @@ async def _ingestion(bench: Bench) -> None:
         bench.clock,
         worker.overdue,
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
-        bench.announcer,
         grouping.announcer,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
         STAGES,
@@ -347,7 +346,7 @@ async def _cache(bench: Bench) -> None:
     await figures.recount.recount_tool(tools[1].tool_id, clock.now)
     announced = tools[2].tool_id
     await _with_dirty_hour(bench, announced, *RECOUNTED[1])
-    await bench.announcer.announce([announced])
+    await bench.announcer.announce(REFRESH_STAGE, [announced])
     with bench.step(ANNOUNCED):
         await figures.refresh.work(RefreshMessage((announced,)))
     clock.forward(hours=1)

@@ -23,7 +23,6 @@ from services.fetch.outcome import Credential
 from services.figures.figures import Figures
 from services.mentions.analysis_due import article_messages
 from services.mentions.analyzers.choice import Analyzers
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.tool_references import ToolReferences
 from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic
@@ -90,11 +89,7 @@ class Container:
         return Articles(self.store, self.clock)
 
     @cached_property
-    def announcer(self) -> RefreshAnnouncer:
-        return RefreshAnnouncer(self.store, self.queues, self.clock)
-
-    @cached_property
-    def work_announcer(self) -> Announcer:
+    def announcer(self) -> Announcer:
         return Announcer(self.queues)
 
     @cached_property

@@ -32,7 +32,7 @@ class FetchingPart:
     def documents(self) -> DocumentServices:
         of = self._of
         return DocumentServices.build(
-            *(of.store, of.archive, of.work_announcer, of.fetcher, of.runs, of.feeds.hosts, of.articles, of.announce),
+            *(of.store, of.archive, of.announcer, of.fetcher, of.runs, of.feeds.hosts, of.articles, of.announce),
             *(profiles.load(), of.settings.fetch_user_agent, of.clock),
         )
 

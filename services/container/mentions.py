@@ -38,7 +38,7 @@ class MentionPart:
         delays = Delays(of.clock, counts.soon)
         counts.register(delays.take)  # they are flushed with those of the cache
         analysis = Analysis(of.store, self.writer, of.clock, delays.analyzed)
-        return Handler(ANALYSIS_STAGE, analysis.work, of.store, of.work_announcer, of.clock)
+        return Handler(ANALYSIS_STAGE, analysis.work, of.store, of.announcer, of.clock)
 
     @cached_property
     def corrections(self) -> Corrections:

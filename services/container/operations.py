@@ -11,6 +11,7 @@ from services.articles.overdue import OverdueIngestion
 from services.container.container import Container
 from services.documents.discovery import DOCUMENTS_STAGE
 from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from services.operations.health import Health
     from services.operations.metrics import Metrics
 
-STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, SIGNALS_STAGE)
+STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE)
 """All stages that services/work sweeps."""
 
 
@@ -49,9 +50,8 @@ class OperationPart:
             of.clock,
             OverdueIngestion(of.store, of.runs),
             overdue_runs,
-            of.announcer,
             of.grouping_announcer,
-            Sweeper(of.store, of.queues, of.work_announcer, of.clock),
+            Sweeper(of.store, of.queues, of.announcer, of.clock),
             STAGES,
             of.figures.backlog,
             of.feeds.budget,

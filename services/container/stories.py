@@ -53,4 +53,4 @@ class StoryPart:
     def signal_work(self) -> Handler:
         of = self._of
         writer = SignalWriter(of.store, of.tools, of.clock)
-        return Handler(SIGNALS_STAGE, writer.work, of.store, of.work_announcer, of.clock, portion=8)
+        return Handler(SIGNALS_STAGE, writer.work, of.store, of.announcer, of.clock, portion=8)

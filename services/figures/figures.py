@@ -21,10 +21,10 @@ from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.kept_references import KeptReferences
 from services.ports import Clock, Document, LastWrite, Store
 from services.tools.catalog import Catalog
+from services.work.announcing import Announcer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Figures:
         cls,
         store: Store,
         catalog: Catalog,
-        announcer: RefreshAnnouncer,
+        announcer: Announcer,
         clock: Clock,
         new_id: Callable[[], str],
         memory_seconds: float,

@@ -26,10 +26,11 @@ from services.figures.counters import Counters, State
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
 from services.logs import log_event
-from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
+from services.work.announcing import Announcer
 
 log = logging.getLogger("toolpulse.cache")
 
@@ -151,7 +152,7 @@ class Reader:
         generations: Generations,
         counters: Counters,
         completeness: CompletenessReader,
-        announcer: RefreshAnnouncer,
+        announcer: Announcer,
         clock: Clock,
         analyzer: Callable[[], str],
         memory_seconds: float,
@@ -273,7 +274,7 @@ class Reader:
         stale = [each.tool.tool_id for each in found if each.state == "STALE"]
         try:
             if stale:
-                await self._announcer.announce(stale)
+                await self._announcer.announce(REFRESH_STAGE, stale)
         except Unavailable as error:
             log_event(log, logging.WARNING, "refresh_not_announced", tools=len(stale), error=str(error))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -27,14 +28,15 @@ from services.figures.entries import Entries, Generations
 from services.figures.metadata import LONGEST_REASON, Metadata, by_sentiment
 from services.figures.recount import UNREADABLE, Recount
 from services.logs import log_event, log_unreadable
-from services.mentions.announcing import RefreshAnnouncer, RefreshMessage, batches_of
-from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
+from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours, tools_with_dirty_hours_among
+from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage, batches_of, next_delay
 from services.ports import Clock, Document, Query, Store, Where, query_all, readable
 from services.runs import rules
 from services.runs.engine import RunEngine
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.topology import REFRESH_SENTIMENT_CACHE
+from services.work.announcing import Announcer
 
 log = logging.getLogger("toolpulse.cache")
 
@@ -85,7 +87,7 @@ class Refresh:
         entries: Entries,
         generations: Generations,
         counters: Counters,
-        announcer: RefreshAnnouncer,
+        announcer: Announcer,
         clock: Clock,
         new_id: Callable[[], str],
         seconds: Callable[[], float] = time.perf_counter,
@@ -154,11 +156,16 @@ class Refresh:
             await self._close(run, attempts)
 
     async def _refresh_announced(self, tool_ids: Sequence[str]) -> None:
+        """Tools with dirty hours and tools with old entries, which a reader has found. Others were refreshed since."""
         began = self._seconds()
-        refreshed = await self.refresh_tools(tool_ids)
-        well = [tool_id for tool_id in tool_ids if tool_id not in refreshed.failed]
-        await self._announcer.refreshed(well, self._seconds() - began)
-        await self._announcer.failed(list(refreshed.failed))
+        dirty = await tools_with_dirty_hours_among(self._store, tool_ids)
+        others = [tool_id for tool_id in tool_ids if tool_id not in dirty]
+        young = Counter(entry["tool_id"] for entry in (await self._young_entries(others)).values())
+        due = [tool_id for tool_id in tool_ids if tool_id in dirty or young[tool_id] < len(PERIODS)]
+        if due:
+            refreshed = await self.refresh_tools(due)
+            await self._announcer.announce(REFRESH_STAGE, refreshed.late)
+            self._announcer.slow_down(REFRESH_STAGE, next_delay(self._seconds() - began))
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
         refreshed = Refreshed()
@@ -230,7 +237,7 @@ class Refresh:
         began = self._seconds()
         try:
             refreshed = await self.refresh_tools(message.tool_ids)
-            await self._announcer.announce(refreshed.late)
+            await self._announcer.announce(REFRESH_STAGE, refreshed.late)
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
                 await self._engine.finish(rules.failed(attempt, error, self._milliseconds(began), self._clock()))

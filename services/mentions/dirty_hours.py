@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import cast
 
 from models.timeline import DirtyHour, DirtyHourDocument
-from models.values import hour_key, is_over, parse_time
+from models.values import hour_key, parse_time
 from services.ports import Operation, Query, Store, Upsert, Where, query_all
 from services.store.containers import CATALOG
 
 DIRTY_HOURS_AT_ONCE = 100
 """The limit of a batch."""
-OVERDUE_LOOKED_AT = 2000
 _PAGE = 1000
 _ONLY_DIRTY_HOURS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # ";" is the character after ":"
 
@@ -47,17 +46,6 @@ async def dirty_hours_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
 async def tools_with_dirty_hours(store: Store) -> list[str]:
     """The ids of all tools with dirty hours."""
     return list(dict.fromkeys(each["pk"] for each in await _read(store, Query(order="by_dirty_hour", limit=_PAGE))))
-
-
-async def tools_dirty_for(store: Store, span: timedelta, now: datetime) -> list[str]:
-    """The ids of tools with hours that were marked dirty last at least so long ago, or by a clock that was ahead. Looks
-    at the OVERDUE_LOOKED_AT oldest dirty hours only: during a first import there are very many, and most have just been
-    marked."""
-    query = Query(order="by_dirty_hour", limit=_PAGE, may_be_stale=True)
-    hours = await query_all(store, CATALOG.name, query, OVERDUE_LOOKED_AT // _PAGE)
-    return list(
-        dict.fromkeys(each["pk"] for each in hours if is_over(parse_time(each["updated_at"]) + span, now, span))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +84,7 @@ async def dirty_hours_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[st
         dirty_hours = await dirty_hours_of(store, tool_ids[0])
     elif tool_ids:
         # With these conditions, the embedded store reads the dirty hours of these tools alone. With a condition on
-        # `marked_hour` it would read those of all tools, with one on the partition alone all documents of these tools.
+        # `marked_at` it would read those of all tools, with one on the partition alone all documents of these tools.
         where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_ONLY_DIRTY_HOURS)
         dirty_hours = await _read(store, Query(where, order="by_dirty_hour", limit=_PAGE))
     else:

@@ -29,13 +29,13 @@ from models.observation import Observation
 from models.tool import Tool
 from services.documents.texts import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
 from services.mentions.dirty_hours import mark_dirty_by_tool
 from services.mentions.finishing import finished
 from services.mentions.judged import Version
 from services.mentions.judging import judge
 from services.mentions.own_words import observations_of_other_words
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.signals_due import mark_signals_due
 from services.mentions.understanding import (
     ArticleAnalysis,
@@ -50,6 +50,7 @@ from services.ports import Clock, Create, Document, Operation, Replace, Store, l
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -108,7 +109,7 @@ class MentionWriter:
         catalog: Catalog,
         watchlist: Watchlist,
         analyzer: Analyzer,
-        announcer: RefreshAnnouncer,
+        announcer: Announcer,
         clock: Clock,
         full_texts: FullTexts | None = None,
     ) -> None:
@@ -276,7 +277,7 @@ class MentionWriter:
         dirty = await self._mark_dirty(analyses, now)
         if invalidate is not None:
             await invalidate(frozenset().union(*(each.tool_ids for each in analyses)))
-        await self._announcer.announce(dirty)
+        await self._announcer.announce(REFRESH_STAGE, dirty)
         analyses = await self._with_same_tools(analyses, tools, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
         due = {each.source_id: each.article.analysis_due_since for each in analyses}

@@ -20,7 +20,6 @@ from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
-from services.mentions.announcing import RefreshAnnouncer
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.waiting_reviews import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
@@ -54,7 +53,6 @@ class Upkeep:
         clock: Clock,
         overdue_ingestion: OverdueIngestion,
         overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
-        announcer: RefreshAnnouncer,
         grouping: GroupingAnnouncer,
         sweeper: Sweeper,
         stages: Sequence[Stage],
@@ -69,7 +67,6 @@ class Upkeep:
         self._overdue_ingestion = overdue_ingestion
         self._quarantined = QuarantinedBatches(store)
         self._overdue_runs = overdue_runs
-        self._announcer = announcer
         self._grouping = grouping
         self._sweeper = sweeper
         self._stages = stages
@@ -81,9 +78,6 @@ class Upkeep:
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
         was ahead has made due. Returns the number of items of stages."""
-        tools = await (self._announcer.announce_all() if at_start else self._announcer.announce_overdue())
-        if tools:
-            log_event(log, logging.WARNING, "overdue_tools_announced", tools=len(tools))
         await self._grouping.announce_overdue()
         return await self._sweeper.sweep_all(self._stages, at_start=at_start, ahead=ahead)
 

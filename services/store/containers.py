@@ -212,7 +212,7 @@ CATALOG = Container(
     "pk",
     orders={
         "by_name": _ascending("primary_name_normalized"),
-        "by_dirty_hour": _ascending("marked_hour"),
+        "by_dirty_hour": _ascending("marked_at"),
     },
     indexed_only=("entity_type", "status"),
 )

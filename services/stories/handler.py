@@ -21,7 +21,6 @@ from models.story import LEASE, day_of, first_article, removed_story
 from models.values import format_time
 from services import deadline
 from services.logs import log_event
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.understanding import published_at
 from services.ports import Clock, Document, Query, Queues, Store, Where, query_all
 from services.store.containers import ARTICLES, STORIES
@@ -29,6 +28,7 @@ from services.stories.announcing import BUSY_SECONDS, GroupingAnnouncer, GroupMe
 from services.stories.documents import day_of_time, without_words
 from services.stories.lease import Lease
 from services.stories.writing import GroupWriter, LeaseLost, Outcome
+from services.work.announcing import Announcer
 
 log = logging.getLogger("toolpulse.stories")
 
@@ -80,7 +80,7 @@ class Grouping:
         cls,
         store: Store,
         queues: Queues,
-        refreshes: RefreshAnnouncer,
+        refreshes: Announcer,
         threshold: int,
         interval: timedelta,
         clock: Clock,

@@ -26,8 +26,8 @@ from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.story import StoryMember, day_of, removed_story
 from models.values import format_time, parse_time
 from services.logs import log_unreadable
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.dirty_hours import mark_dirty_by_tool
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.signals_due import mark_signals_due
 from services.mentions.understanding import published_at
 from services.ports import (
@@ -61,6 +61,7 @@ from services.stories.index import StoredArticles, readable_member
 from services.stories.keys import Entry, key_id
 from services.stories.keys import changed as changed_key
 from services.stories.lease import Lease
+from services.work.announcing import Announcer
 
 log = logging.getLogger("toolpulse.stories")
 
@@ -143,7 +144,7 @@ class GroupWriter:
         self,
         store: Store,
         announcer: GroupingAnnouncer,
-        refreshes: RefreshAnnouncer,
+        refreshes: Announcer,
         clock: Clock,
         great: int = GREAT,
     ) -> None:
@@ -406,7 +407,7 @@ class GroupWriter:
         batch.lost |= await self._in_batches(MENTIONS.name, changed)
         if moments:
             await mark_dirty_by_tool(self._store, moments, batch.now)
-            await self._refreshes.announce(moments)
+            await self._refreshes.announce(REFRESH_STAGE, moments)
         return sum(len(each) for each in changed.values())
 
     async def _finish(self, batch: _Batch, names: Sequence[str]) -> set[str]:

@@ -21,6 +21,7 @@ class Announcer:
         self._queues = queues
         self._seconds = seconds
         self._waiting: dict[tuple[str, str], float] = {}
+        self._delays: dict[str, float] = {}
 
     async def announce(self, stage: Stage, keys: Iterable[str]) -> list[str]:
         """Returns the keys for which messages were sent. Raises Unavailable: the items stay due then."""
@@ -39,16 +40,21 @@ class Announcer:
     async def announce_groups(
         self, stage: Stage, groups: Iterable[Iterable[str]], *, delay_seconds: float | None = None
     ) -> list[str]:
-        delay, began = stage.delay_seconds if delay_seconds is None else delay_seconds, self._seconds()
+        began = self._seconds()
+        delay = self._delays.get(stage.name, stage.delay_seconds) if delay_seconds is None else delay_seconds
         wanted = [[key for key in keys if self._waiting.get((stage.name, key), 0.0) <= began] for keys in groups]
         messages = [message for keys in wanted for message in stage.messages(keys)]
         await self.send(stage, messages, delay_seconds=delay)
         sent = [key for keys in wanted for key in keys]
-        if stage.delay_seconds:
+        if stage.delay_seconds and delay_seconds is None:
             if len(self._waiting) > MOST_REMEMBERED:
                 self._waiting = {each: until for each, until in self._waiting.items() if until > began}
-            self._waiting |= {(stage.name, key): began + stage.delay_seconds for key in sent}
+            self._waiting |= {(stage.name, key): began + delay for key in sent}
         return sent
+
+    def slow_down(self, stage: Stage, seconds: float) -> None:
+        """The messages that this process sends from now on wait for so long."""
+        self._delays[stage.name] = seconds
 
     async def send(self, stage: Stage, messages: Sequence[str], *, delay_seconds: float = 0.0) -> None:
         """Sends these messages, whatever waits."""

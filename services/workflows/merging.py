@@ -25,9 +25,9 @@ from models.tool import Tool, normalize_name
 from models.tool_merge import ToolMerge
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_documents import Corrections
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
 from services.ports import Clock, Operation, Query, Replace, Store, Upsert, listed_documents
@@ -36,6 +36,7 @@ from services.store.change import change, until_unchanged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.names import owns
+from services.work.announcing import Announcer
 
 PAGE = 200
 LISTS = ("tickers", "keywords", "excluded", "muted_sources")
@@ -66,7 +67,7 @@ class Merging:
     store: Store
     catalog: Catalog
     writer: MentionWriter
-    announcer: RefreshAnnouncer
+    announcer: Announcer
     corrections: Corrections
     recount: Recount
     generations: Generations
@@ -172,7 +173,7 @@ class Merging:
         await self._write([each for each in tombstones if each is not of_source[each.source_id]])
         await mark_dirty(self.store, source_id, [each.published_at for each in of_source.values()], now)
         await self.generations.raise_all([source_id, target.tool_id])
-        await self.announcer.announce([source_id, target.tool_id])
+        await self.announcer.announce(REFRESH_STAGE, [source_id, target.tool_id])
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
         """The tool's mentions by article. Those that cannot be read are added to `failed`."""

@@ -16,14 +16,15 @@ from models.values import format_time
 from services.articles.reading import Articles
 from services.articles.splitting import ArticleSplits
 from services.figures.entries import Generations
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_form import Signed
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.writing import MentionWriter
 from services.ports import Store, listed_documents
 from services.runs.driver import SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
 from services.store.containers import ARTICLES
 from services.stories.announcing import GroupingAnnouncer
 from services.stories.corrections import GroupingCorrections
+from services.work.announcing import Announcer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Splitting:
     corrections: GroupingCorrections
     splits: ArticleSplits
     writer: MentionWriter
-    announcer: RefreshAnnouncer
+    announcer: Announcer
     generations: Generations
 
     async def page(self, run: JobRun) -> PageResult:
@@ -62,7 +63,7 @@ class Splitting:
         articles = listed_documents(found, Article.from_document, "source_id").items
         tools = sorted({each for one in articles for each in (*one.tool_ids_ever_detected, *one.detected_tool_ids)})
         await self.generations.raise_all(tools)
-        await self.announcer.announce(tools)
+        await self.announcer.announce(REFRESH_STAGE, tools)
         return tuple(tools)
 
 

@@ -1,7 +1,7 @@
 """Every change of mentions is counted by the messages that follow from it, on both stores, however senders and
 refreshers interleave, and wherever they die.
 
-Where a test does not move the clock, no marker expires and nothing becomes overdue: the messages alone must do.
+Where a test does not move the clock, nothing becomes overdue: the messages alone must do.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from typing import Literal, cast
 
 import pytest
 
-from models.cache import PERIODS, announced_id
+from models.cache import PERIODS
 from models.errors import Unavailable
 from models.tool import Tool
-from services.mentions.announcing import FAILED_FOR, OVERDUE, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of
+from services.mentions.refresh_due import OVERDUE, REFRESH_STAGE, RefreshMessage
 from services.ports import Store
-from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
+from services.store.containers import CATALOG, MENTIONS
 from services.topology import REFRESH_TOOLS
-from tests.builders import MemoryQueues
+from services.work.sweeping import Sweeper
+from tests.builders import MemoryQueues, forgetful
 from tests.contract.conftest import SettableClock
 from tests.failing_stores import Interrupted
 from tests.functional.articles.dying import Died, DyingStore
@@ -56,7 +57,7 @@ class World:
         """One more mention of the tool, written as the analysis does it."""
         judgement = Judgement(published_at or self.clock.now - timedelta(minutes=5), "positive")
         await process.analyse(tool.tool_id, f"article-{next(self._numbers)}", judgement)
-        await process.announcer.announce([tool.tool_id])
+        await process.announcer.announce(REFRESH_STAGE, [tool.tool_id])
 
     @property
     def waiting(self) -> list[str]:
@@ -72,35 +73,22 @@ class World:
         return number
 
     async def is_complete(self, tool: Tool) -> None:
-        """The stored entries count every mention, and the next mention would be announced."""
+        """The stored entries count every mention."""
         assert await dirty_hours_of(self.store, tool.tool_id) == []
         for period in PERIODS:
             entry = await stored_entry(self.store, tool.tool_id, period)
             assert entry is not None
             await check_entry(self.store, entry, self.clock.now)
-        assert not await self.is_marked(tool)
 
-    async def is_marked(self, tool: Tool) -> bool:
-        marker = await self.store.read(SENTIMENT_CACHE.name, tool.tool_id, announced_id(tool.tool_id))
-        return marker is not None
+    async def sweep(self, *, at_start: bool = False) -> int:
+        return await Sweeper(self.store, self.queues, forgetful(self.queues), self.clock).sweep(
+            REFRESH_STAGE, at_start=at_start
+        )
 
 
 @pytest.fixture
 async def world(store: Store, clock: SettableClock) -> World:
     return World(store, clock)
-
-
-async def test_one_message_waits_for_a_tool_however_many_mentions_are_written(world: World) -> None:
-    tools = [await world.tool() for _ in range(3)]
-    elsewhere = world.new_process(world.store)
-    for _ in range(3):
-        for tool in tools:
-            await world.say(world.process, tool)
-            await world.say(elsewhere, tool)
-    assert len(world.waiting) == 3
-    assert await world.deliver() == 3
-    for tool in tools:
-        await world.is_complete(tool)
 
 
 @pytest.mark.parametrize("work", ["refresh", "read", "refresh of all"])
@@ -129,7 +117,6 @@ async def test_a_mention_that_is_written_at_any_operation_of_a_refresh_or_a_miss
             await cache.reader.read(tool.tool_id, "HOUR_1")
         else:
             await cache.refresh.refresh_tools([tool.tool_id])
-        assert len(world.waiting) <= 2
         await world.deliver()
         await world.is_complete(tool)
         if not interrupted.has_acted:
@@ -150,13 +137,13 @@ async def test_a_sender_that_dies_at_any_operation_leaves_a_message_or_an_overdu
         await world.deliver()
         if await dirty_hours_of(world.store, tool.tool_id):
             world.clock.forward(int(OVERDUE.total_seconds()))
-            assert await world.process.announcer.announce_overdue() == [tool.tool_id]
+            assert await world.sweep() == 1
             await world.deliver()
         if is_dirty:
             await world.is_complete(tool)
         if not dying.is_dead:
             break
-    assert k > 4
+    assert k > 3
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -184,12 +171,11 @@ async def test_a_lost_message_is_sent_again_after_half_a_minute_or_by_a_worker_t
     for each in (tool, other):
         await world.say(world.process, each)
     world.waiting.clear()
-    await world.say(world.process, tool)
-    assert world.waiting == [], "the marker says that a message waits"
-    assert sorted(await world.new_process(world.store).announcer.announce_all()) == [tool.tool_id, other.tool_id]
+    assert await world.sweep() == 0
+    assert await world.sweep(at_start=True) == 2
     world.waiting.clear()
     world.clock.forward(int(OVERDUE.total_seconds()))
-    assert await world.process.announcer.announce_overdue() == [tool.tool_id, other.tool_id]
+    assert await world.sweep() == 2
     await world.deliver()
     for each in (tool, other):
         await world.is_complete(each)
@@ -212,23 +198,17 @@ async def test_a_message_that_became_poison_is_replaced(world: World) -> None:
     await world.is_complete(tool)
 
 
-async def test_a_tool_that_cannot_be_refreshed_holds_up_no_other_and_is_left_alone_for_five_minutes(
-    world: World,
-) -> None:
+async def test_a_tool_that_cannot_be_refreshed_holds_up_no_other_and_is_tried_again(world: World) -> None:
     bad, good = await world.tool(), await world.tool()
     await world.store.upsert(CATALOG.name, {"id": "TIMELINE", "pk": bad.tool_id, "hours": "none"})
     for tool in (bad, good):
         await world.process.analyse(tool.tool_id, "article", Judgement(world.clock.now, "positive"))
-    await world.process.announcer.announce([bad.tool_id, good.tool_id])
-    await world.say(world.process, bad)
+    await world.process.announcer.announce(REFRESH_STAGE, [bad.tool_id, good.tool_id])
     assert await world.deliver() == 1, "it does not go round and round"
     await world.is_complete(good)
-    world.clock.forward(int(FAILED_FOR.total_seconds()) - 1)
-    await world.say(world.process, bad)
-    assert (await world.process.announcer.announce_overdue(), world.waiting) == ([], [])
     await world.store.delete(CATALOG.name, bad.tool_id, "TIMELINE")
-    world.clock.forward(1)
-    await world.say(world.process, bad)
+    world.clock.forward(int(OVERDUE.total_seconds()))
+    assert await world.sweep() == 1
     await world.deliver()
     await world.is_complete(bad)
 

@@ -12,13 +12,13 @@ from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analysis import Analysis
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.ports import Store
 from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
@@ -38,7 +38,7 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
         await world.add_feed(feed, [item(n, text=f"{feed} says so") for n in range(4)], source_priority=5 + number)
     slow = hesitant(another(), seed)
     catalog = Catalog(slow, clock, lambda: "no tools here")
-    announcer = RefreshAnnouncer(slow, MemoryQueues(), clock)
+    announcer = Announcer(MemoryQueues())
     writer = MentionWriter(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), announcer, clock)
     runs = (f"priority-{number}" for number in itertools.count())
     engine = RunEngine(slow, clock, lambda: next(runs))

@@ -21,10 +21,10 @@ from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
+from services.work.announcing import Announcer
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
@@ -137,7 +137,7 @@ async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> No
 async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)
-    announcer = RefreshAnnouncer(dying, MemoryQueues(), app.clock)
+    announcer = Announcer(MemoryQueues())
     writer = MentionWriter(dying, app.tools, app.mentions.watchlist, EmbeddedAnalyzer(), announcer, app.clock)
     steps = {PRIORITIZE: Priorities(dying, writer, Generations(dying, app.clock), app.clock)}
     workflows = Workflows(RunEngine(dying, app.clock, lambda: uuid.uuid4().hex), steps, app.clock)

@@ -12,8 +12,8 @@ from models.tool import Tool
 from services import container
 from services.container import Container
 from services.figures.breadth import Breadth
-from services.mentions.announcing import RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.refresh_due import RefreshMessage
 from services.store.containers import ARTICLES, CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
 from services.work.stage import MOST_TRIES
 from tests.documents import article, attribution, feed

@@ -12,16 +12,15 @@ from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.mentions.analysis_due import source_ids_of
-from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.refresh_due import RefreshMessage
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
 from services.stories.announcing import GroupingAnnouncer
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
-from services.work.announcing import Announcer
 from services.work.sweeping import Sweeper
-from tests.builders import MemoryArchive
+from tests.builders import MemoryArchive, forgetful
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
@@ -44,9 +43,8 @@ def upkeep_of(world: World) -> Upkeep:
         world.clock,
         worker.overdue,
         _no_runs,
-        RefreshAnnouncer(world.store, worker.queues, world.clock),
         GroupingAnnouncer(world.store, worker.queues, 10, timedelta(minutes=5), world.clock),
-        Sweeper(world.store, worker.queues, Announcer(worker.queues), world.clock),
+        Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
         STAGES,
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),

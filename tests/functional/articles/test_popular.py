@@ -16,7 +16,6 @@ from services.articles.reading import Articles
 from services.articles.words import article_words
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.operations.export import Export
 from services.ports import Where
@@ -25,6 +24,7 @@ from services.runs.rules import queued
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
 from tests.functional.articles.dying import DyingStore
@@ -289,7 +289,7 @@ async def test_articles_of_earlier_versions_with_more_sources_stay_as_they_are(w
 
 def prioritized(world: World) -> Priorities:
     catalog = Catalog(world.store, world.clock, lambda: "a tool")
-    watchlist, announcer = Watchlist(catalog, world.clock), RefreshAnnouncer(world.store, MemoryQueues(), world.clock)
+    watchlist, announcer = Watchlist(catalog, world.clock), Announcer(MemoryQueues())
     writer = MentionWriter(world.store, catalog, watchlist, EmbeddedAnalyzer(), announcer, world.clock)
     return Priorities(world.store, writer, Generations(world.store, world.clock), world.clock, lambda: 0.0)
 

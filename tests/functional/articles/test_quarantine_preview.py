@@ -9,13 +9,13 @@ import pytest
 from models.errors import Conflict, InvalidInput, NotFound
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.ports import Document
 from services.store.containers import CONTAINERS, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
 from services.workflows import quarantine_preview
 from services.workflows.quarantine_preview import QuarantinePreviews
 from tests import documents
@@ -42,7 +42,7 @@ class Analysis:
         self.catalog = Catalog(world.store, world.clock, lambda: f"00000000-0000-4000-8000-{next(ids):012d}")
         self.watchlist = Watchlist(self.catalog, world.clock)
         analyzers = Analyzers("embedded", {"embedded": EmbeddedAnalyzer}, {})
-        announcer = RefreshAnnouncer(world.store, MemoryQueues(), world.clock)
+        announcer = Announcer(MemoryQueues())
         self.writer = MentionWriter(
             world.store, self.catalog, self.watchlist, analyzers.present, announcer, world.clock
         )

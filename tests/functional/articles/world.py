@@ -42,8 +42,7 @@ from services.runs.engine import RunEngine
 from services.runs.recorded import in_run
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
-from services.work.announcing import Announcer
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, forgetful
 
 START = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 
@@ -204,7 +203,7 @@ class Worker:
             announce,
             lambda: 0.0,
             monotonic,
-            discover=Discovery(store, Announcer(self.queues), clock).discover,
+            discover=Discovery(store, forgetful(self.queues), clock).discover,
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)

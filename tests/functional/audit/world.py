@@ -11,13 +11,13 @@ from models.audit import AuditRound
 from models.tool import Tool
 from services.figures.figures import Figures
 from services.mentions.analysis_due import source_ids_of
-from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
+from services.mentions.refresh_due import RefreshMessage
 from services.operations.audit import Audit
 from services.operations.audit_rules import Difference
 from services.ports import Document, Query, Store
 from services.store.containers import ARTICLES, CONTAINERS, MENTIONS
 from services.topology import ANALYZE_ARTICLES, REFRESH_TOOLS
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, forgetful
 from tests.functional.articles.world import Item, SettableClock, World, item
 from tests.functional.mentions.world import World as MentionsWorld
 
@@ -32,7 +32,7 @@ class AuditWorld:
         self.ingestion = World(store, clock, first_id=10_000)
         self.mentions = MentionsWorld(store, clock)
         self.queues = MemoryQueues()
-        self.announcer = RefreshAnnouncer(store, self.queues, clock)
+        self.announcer = forgetful(self.queues)
         catalog, scored_by = self.mentions.worker.catalog, lambda: self.mentions.worker.writer.scored_by
         self.figures = Figures.build(store, catalog, self.announcer, clock, lambda: "refresh", 0.0, scored_by)
         self.analysis = self.mentions.worker.analysis

@@ -24,9 +24,8 @@ from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
 from services.topology import ACQUIRE_DOCUMENTS
-from services.work.announcing import Announcer
 from services.work.sweeping import Sweeper
-from tests.builders import MemoryQueues, Watch
+from tests.builders import MemoryQueues, Watch, forgetful
 from tests.documents import reading
 from tests.failing_stores import Crash, mortal
 from tests.functional.fetch.conftest import Server, response
@@ -83,7 +82,7 @@ class World:
         engine = RunEngine(store, self.watch, self._new_id)
         worker = self.mentions.worker
         return DocumentServices.build(
-            *(store, archive or self.archive, Announcer(self.queues), self.fetcher, engine),
+            *(store, archive or self.archive, forgetful(self.queues), self.fetcher, engine),
             HostStates(store, self.fetcher.host_reports),
             *(worker.articles, announce, self.profiles, ("toolpulse/1.0 (+https://example.org)",), self.watch),
         )
@@ -117,7 +116,7 @@ class World:
     async def clean_up(self) -> int:
         """What `clean_up` does, and how many documents are announced again."""
         await self.services.reviews.work()
-        return await Sweeper(self.store, self.queues, Announcer(self.queues), self.watch).sweep(DOCUMENTS_STAGE)
+        return await Sweeper(self.store, self.queues, forgetful(self.queues), self.watch).sweep(DOCUMENTS_STAGE)
 
     async def acquire(self, *asked: Asked) -> DocumentProduct:
         """Discovers and acquires the documents; the first of them."""

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from scripts.local_host.storage_rest import connection_string
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.ports import utc_now
 from services.queues.storage import StorageQueues
 from services.store.containers import CATALOG
@@ -122,7 +123,7 @@ async def test_a_mention_is_in_the_figures_before_the_next_refresh_of_all(
     for number in range(3):
         started = time.monotonic()
         await elsewhere.analyse(tool_id, f"new-{number}", Judgement(utc_now(), "positive"))
-        await elsewhere.announcer.announce([tool_id])
+        await elsewhere.announcer.announce(REFRESH_STAGE, [tool_id])
         while (await _json(web, path))["total_mentions"] == number:
             assert time.monotonic() - started < 60
             await asyncio.sleep(0.02)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from models.cache import PERIODS, CacheCounters, CacheMetadata, LastRefresh, announced_id
+from models.cache import PERIODS, CacheCounters, CacheMetadata, LastRefresh
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
 from services import deadline
 from services.figures.entries import Generations
 from services.figures.refresh import LATE, Refresh
-from services.mentions.announcing import RefreshMessage
+from services.mentions.refresh_due import RefreshMessage
 from services.ports import Document, Query, Where
 from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
@@ -264,7 +264,6 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
         with deadline.within(0.0):
             await (process.cache.refresh.tick() if is_run else process.cache.refresh.work(again))
         assert queues.sent.pop(REFRESH_TOOLS, []) == [again.to_message()]
-        await store.delete(SENTIMENT_CACHE.name, dirty.tool_id, announced_id(dirty.tool_id))
     run = (await _runs(store))[-1]
     assert (run.status, run.progress, run.errors) == ("PARTIAL", 1, (f"{dirty.tool_id}: {LATE}",))
     await process.cache.refresh.work(again)

@@ -23,12 +23,12 @@ from services.figures.count_documents import minutes_of
 from services.figures.edges import edges_of
 from services.figures.figures import Figures
 from services.figures.windows import Windows
-from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
+from services.mentions.refresh_due import RefreshMessage
 from services.ports import Clock, Document, LastWrite, Query, Queues, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, forgetful
 from tests.functional.articles.dying import Died
 
 POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.0}
@@ -107,7 +107,7 @@ class Process:
         self.clock = clock
         self.catalog = Catalog(store, clock, lambda: str(uuid.uuid4()))
         self.queues: Queues = queues or MemoryQueues()
-        self.announcer = RefreshAnnouncer(store, self.queues, clock)
+        self.announcer = forgetful(self.queues)
         new_id = lambda: f"{start}-{next(numbers)}"  # noqa: E731
         self.cache = Figures.build(
             *(store, self.catalog, self.announcer, clock, new_id, memory_seconds, lambda: ANALYZER),

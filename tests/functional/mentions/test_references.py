@@ -15,11 +15,11 @@ from models.reference import ReferenceDay
 from models.tool import Tool
 from services.figures.figures import Figures
 from services.mentions import references, tool_references
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.kept_references import KeptReferences
 from services.mentions.tool_references import Asked, ToolReferences
 from services.ports import Operation, Query, Store
 from services.store.containers import CATALOG, MENTIONS
+from services.work.announcing import Announcer
 from tests.builders import MemoryQueues
 from tests.documents import reference
 from tests.functional.articles.dying import Died, DyingStore
@@ -55,7 +55,7 @@ async def ids(world: World, tool: Tool, **more: Any) -> list[str]:
 async def closed(world: World, store: Store | None = None) -> None:
     """All days that are due are closed and frozen."""
     store = store or world.store
-    announcer = RefreshAnnouncer(store, MemoryQueues(), world.watch)
+    announcer = Announcer(MemoryQueues())
     new_id = iter(f"{number}" for number in itertools.count())
     figures = Figures.build(
         *(store, world.worker.catalog, announcer, world.watch, lambda: next(new_id), 0.0, lambda: "words/1")

@@ -31,7 +31,6 @@ from services.mentions.analysis import Analysis
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import Signed, new_correction
 from services.mentions.writing import MentionWriter
@@ -64,7 +63,7 @@ from services.workflows.grouping_corrections import CorrectingGrouping, Grouping
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
 from services.workflows.splitting import ArticleSplitChanges, Splitting
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, forgetful
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
 
@@ -158,7 +157,7 @@ class World:
         store = store or self.store
         catalog = Catalog(store, self.watch, lambda: f"00000000-0000-4000-8000-{next(self._ids):012d}")
         watchlist = Watchlist(catalog, self.watch)
-        announcer = RefreshAnnouncer(store, self.queues, self.watch)
+        announcer = forgetful(self.queues)
         writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch, FullTexts(self.archive))
         analyzers = Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers})
         recount, generations = Recount(store), Generations(store, self.watch)

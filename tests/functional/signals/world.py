@@ -14,9 +14,9 @@ from services.ports import Query, Store, Where, query_all
 from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, SIGNALS, STORIES
 from services.topology import GENERATE_IDEAS
-from services.work.announcing import Announcer
 from services.work.handling import Handler
 from services.work.sweeping import Sweeper
+from tests.builders import forgetful
 from tests.documents import article, reading
 from tests.functional.stories.world import World as StoriesWorld
 
@@ -56,10 +56,10 @@ class World(StoriesWorld):
 
     def handler(self, store: Store | None = None) -> Handler:
         store = store or self.store
-        return Handler(SIGNALS_STAGE, self.signal_writer(store).work, store, Announcer(self.queues), self.watch)
+        return Handler(SIGNALS_STAGE, self.signal_writer(store).work, store, forgetful(self.queues), self.watch)
 
     async def sweep(self) -> int:
-        return await Sweeper(self.store, self.queues, Announcer(self.queues), self.watch).sweep(SIGNALS_STAGE)
+        return await Sweeper(self.store, self.queues, forgetful(self.queues), self.watch).sweep(SIGNALS_STAGE)
 
     def messages(self) -> list[list[str]]:
         """The stories that the messages of `generate-ideas` name since the last call."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from models.article import Article
 from models.story import Story, StoryMember
-from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.understanding import published_at
 from services.ports import Query, Store, Where, query_all
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
@@ -21,6 +20,7 @@ from services.stories.keys import Entry, entries_of, key_id
 from services.stories.lease import Lease
 from services.stories.writing import GroupWriter
 from services.topology import GENERATE_IDEAS, GROUP_HEADLINES
+from tests.builders import forgetful
 from tests.functional.mentions.world import Worker
 from tests.functional.mentions.world import World as MentionsWorld
 from tests.unit.stories.grouped import grouped
@@ -53,7 +53,7 @@ class World(MentionsWorld):
 
     def writer(self, great: int = GREAT, store: Store | None = None) -> GroupWriter:
         announcer, store = self._announcer(store), store or self.store
-        return GroupWriter(store, announcer, RefreshAnnouncer(store, self.queues, self.watch), self.watch, great)
+        return GroupWriter(store, announcer, forgetful(self.queues), self.watch, great)
 
     def grouping(self, seconds: Callable[[], float], great: int = GREAT, store: Store | None = None) -> Grouping:
         """A worker with another clock for the time that passes, or to which stories are great soon."""

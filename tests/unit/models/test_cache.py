@@ -15,7 +15,6 @@ from models.cache import (
     MOST_TOOLS_LISTED,
     PERIOD_BY_HOURS,
     PERIODS,
-    AnnouncedRefresh,
     CacheCounters,
     CacheGeneration,
     CacheMetadata,
@@ -182,11 +181,6 @@ def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
         entry.require_not_after(NOW - timedelta(seconds=1))
 
 
-def test_an_announced_refresh_expires_after_half_a_minute() -> None:
-    marker = AnnouncedRefresh(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (marker.id, marker.ttl_timestamp) == (f"{TOOL_ID}:announced", int(NOW.timestamp()) + 30)
-
-
 def test_the_counters_of_an_hour_are_kept_for_two_days() -> None:
     counters = CacheCounters.at(NOW)
     assert (counters.partition, counters.id) == ("metadata", "metadata:2026022120")
@@ -275,11 +269,6 @@ def test_counters_have_a_field_for_each_kind_and_minute_in_which_something_was_c
 def test_a_minute_must_have_a_count(value: object) -> None:
     with pytest.raises(UnreadableDocument, match="hits_07 must be a count"):
         CacheCounters.from_document({**CacheCounters.at(NOW).to_document(), "hits_07": value})
-
-
-def test_an_announced_refresh_is_stored_with_its_tool() -> None:
-    marker = AnnouncedRefresh(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (marker.entity_type, marker.partition) == ("AnnouncedRefresh", TOOL_ID)
 
 
 def test_hours_name_the_periods_too() -> None:

@@ -22,6 +22,7 @@ from models.timeline import (
     WindowsDocument,
     WindowTables,
 )
+from models.values import format_time
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
@@ -64,10 +65,10 @@ def test_dirty_hours_tables_and_windows_are_kept_for_32_days() -> None:
     windows = WindowTables(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022120")
     until = int((NOW + timedelta(days=32)).timestamp())
     assert [each.ttl_timestamp for each in (dirty, table, windows)] == [until] * 3
-    assert (dirty.id, dirty.hour, dirty.to_document()["marked_hour"]) == (
+    assert (dirty.id, dirty.hour, dirty.to_document()["marked_at"]) == (
         "DIRTY:2026022117",
         "2026022117",
-        "2026022117",
+        format_time(NOW),
     )
     assert (windows.id, windows.recounts, windows.made_at) == ("WINDOWS", 0, None)
 

@@ -143,7 +143,7 @@ class SourceAttribution(Value):
 
     `crawl_timestamp` is when an attempt first found the article at the source, `scraped_at` when its present `revision`
     was first seen. `added_by_run` is the run that added the source to the article, `joined_by` the rule by which it is
-    the same article; older documents lack these fields.
+    the same article.
     """
 
     article_id: Text = Field(description="The source's own id for the entry; the URL if the source gives none.")
@@ -161,9 +161,7 @@ class SourceAttribution(Value):
     published_at: Time | None = Field(default=None, description="The publication time that the source gives.")
     scraped_at: Time | None = Field(default=None, description="When the source's present version was first seen.")
     revision: Text | None = Field(default=None, description="Hash of headline, text and tags of that version.")
-    language: Language | None = Field(
-        default=None, description="The language of that version; null in articles of earlier versions."
-    )
+    language: Language | None = Field(default=None, description="The language of that version.")
     added_by_run: IdPart | None = Field(default=None, description="The run that added the source to the article.")
     joined_by: JoinRule | None = Field(
         default=None,
@@ -171,8 +169,7 @@ class SourceAttribution(Value):
         "with it `own_id` (the source's own id for the entry), `url` (the link of an entry of "
         "another source), `headline_and_day` (normalized headline and day of publication), or "
         "`url_in_key` (these and the link: the headline is too short, or the source had another "
-        "article with it). `person`: a person made the source an article of its own. Null in "
-        "articles of earlier versions.",
+        "article with it). `person`: a person made the source an article of its own.",
     )
 
 
@@ -192,7 +189,7 @@ class FullText(Value):
 class CanonicalReading(Value):
     """The reading of the source with the lowest priority number: views show it, and the analysis reads it.
 
-    `article_id` is the source's id for the article; older documents lack it.
+    `article_id` is the source's id for the article.
     """
 
     source: SourceKey = Field(
@@ -200,9 +197,7 @@ class CanonicalReading(Value):
     )
     source_priority: Count = Field(default=LOWEST_PRIORITY, description="Its priority.")
     observation_id: IdPart = Field(description="The observation with the text.")
-    article_id: Text | None = Field(
-        default=None, description="The source's own id for the entry; null in articles of earlier versions."
-    )
+    article_id: Text | None = Field(default=None, description="The source's own id for the entry.")
     headline: Text = Field(description="As the source wrote it.")
     url: WebUrl = Field(description="The link of the entry.")
     published_at: Time = Field(description="The publication time that the source gives.")
@@ -215,7 +210,7 @@ class CanonicalReading(Value):
         default=None,
         description="The address that the source gives for the publisher; null if it tells nothing beside `url`.",
     )
-    language: Language | None = Field(default=None, description="Its language; null in articles of earlier versions.")
+    language: Language | None = Field(default=None, description="Its language.")
 
 
 class Article(ScoredDocument):
@@ -225,7 +220,7 @@ class Article(ScoredDocument):
     article; they have observations only, and `source_attribution` is made from these where it is served.
     `source_count` is the number of all sources. It is set where an article is served, and never stored.
     `language` is that of the canonical reading, `und` if it is unknown. It is a field of the article so that articles
-    are found by it. Older documents lack it until their next analysis.
+    are found by it.
     `created_by_run` is the run that created the article.
     `other_words`: by revision, the sentiment of the words of listed sources that differ from the canonical reading, as
     of the last analysis.
@@ -244,7 +239,7 @@ class Article(ScoredDocument):
     `publisher_id` is the publisher of the canonical reading, the same for all outlets of one owner.
     `event_id` is the story of the article, `near_duplicate_of` the first of the articles that it repeats. Both are set
     by the grouping (services/stories), which is due while `grouping_due_since` is set: an analysis sets it in its own
-    write if it changed the article's revision, its mentions or its deletion. Older articles have none of the three.
+    write if it changed the article's revision, its mentions or its deletion.
     `grouping_corrections` are the corrections of people that name the article. `split_links` are the links that a
     person split off, each with the article that entries with this link are; while there is one, no further source joins
     the article by headline and day alone.

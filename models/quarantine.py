@@ -43,10 +43,10 @@ class QuarantineItem(StoredDocument):
     """One quarantined batch or full text. `subject` is the feed or the article, `payload` the quarantined data.
 
     A review has a `decision`, by which CLEARED_RETRY_APPROVED releases the item and CLEARED_TERMINAL drops it, and says
-    who decided (`reviewed_by`), when, and why (`review_note`). Until then the item does not expire. Items that were
-    reviewed by an earlier version may lack decision, person and note. Of a batch, `payload` is a sample; the entries
-    are in `parts` QuarantineParts in the same partition, and `released_at` is when they were ingested. `left_out` are
-    the entries of a flood that were not ingested, since each may be several known articles.
+    who decided (`reviewed_by`), when, and why (`review_note`). Until then the item does not expire. Of a batch,
+    `payload` is a sample; the entries are in `parts` QuarantineParts in the same partition, and `released_at` is when
+    they were ingested. `left_out` are the entries of a flood that were not ingested, since each may be several known
+    articles.
     """
 
     CONTAINER: ClassVar[str] = "quarantine"
@@ -86,13 +86,6 @@ class QuarantineItem(StoredDocument):
         """What a person can decide."""
         return _OF_DOCUMENTS if self.kind == "DOCUMENT" else _OF_BATCHES[self.reason_code]
 
-    @property
-    def decided(self) -> Decision | None:
-        """The decision; of an item that an earlier version reviewed, the one that its status stands for."""
-        if self.decision is not None or self.manual_review_status == "PENDING":
-            return self.decision
-        return next(each for each in reversed(self.decisions) if STATUS_AFTER[each] == self.manual_review_status)
-
     def reviewed(self, now: datetime, decision: Decision, by: str, note: str) -> Self:
         """The item with a person's decision. Raises InvalidTransition if it was reviewed before."""
         return self.changed(
@@ -113,8 +106,8 @@ class QuarantineItem(StoredDocument):
     @model_validator(mode="after")
     def _is_kept_until_reviewed(self) -> Self:
         pending = self.manual_review_status == "PENDING"
-        if pending != (self.ttl_timestamp is None) or pending != (self.reviewed_at is None):
-            raise ValueError("reviewed_at and ttl_timestamp must be set if, and only if, the item was reviewed")
+        if any(pending != (each is None) for each in (self.ttl_timestamp, self.reviewed_at, self.decision)):
+            raise ValueError("decision, reviewed_at and ttl_timestamp must be set if, and only if, it was reviewed")
         return self
 
 

@@ -72,9 +72,7 @@ class ObservationResource(Resource):
     url: WebUrl = Field(description="The link of the entry.")
     headline: Text = Field(description="The headline that the source published, as plain text.")
     text: str | None = Field(description="The text that the source published, as plain text.")
-    language: Language | None = Field(
-        description="Its language, `und` if it is unknown; null in articles of earlier versions."
-    )
+    language: Language | None = Field(description="Its language, `und` if it is unknown.")
     publisher: Text | None = Field(description="The publisher that the source names.")
     publisher_url: WebUrl | None = Field(
         description="The address that the source gives for the publisher; null if it tells nothing beside `url`."
@@ -97,8 +95,8 @@ class ObservationResource(Resource):
         "in its attribution."
     )
     sentiment: Sentiment | None = Field(
-        description="What these words say in general; null if they were not judged: in an earlier version of "
-        "what a source has changed since, and of a source after the first 20 of an article, "
+        description="What these words say in general; null if they were not judged: of what "
+        "a source has changed since, and of a source after the first 20 of an article, "
         "unless one of these has the same words."
     )
     score: Share | None = Field(description="Confidence in `sentiment`, 0 to 1; null without a sentiment.")
@@ -185,8 +183,7 @@ class ArticleResource(Resource):
     )
     publisher_name: str | None = Field(description="The name of the publisher, or its id.")
     language: Language | None = Field(
-        description="The language of the canonical reading, such as `en`; `und` if it is unknown, null in "
-        "articles of earlier versions until their next analysis."
+        description="The language of the canonical reading, such as `en`; `und` if it is unknown."
     )
     status: ArticleStatus = Field(
         description="`pending`: not analysed yet, or tried again. `analyzed`. `error`: the analysis was given up; "
@@ -211,7 +208,7 @@ class ArticleResource(Resource):
     scored_headline: Text | None = Field(
         description="The headline that sentiment, score and polarity belong to. It differs from that of "
         "`canonical` after an edit, or after another source's reading became canonical, until the "
-        "article is analysed again. Null in articles that an earlier version scored."
+        "article is analysed again."
     )
     scored_text: ScoredText | None = Field(
         description="Which text was scored: `feed` (`text_for_analysis`) or `document` (the full text, its first "

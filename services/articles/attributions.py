@@ -52,12 +52,6 @@ def is_listed(article: ArticleDocument, key: str) -> bool:
     return key in article["source_attribution"]
 
 
-def has_worse_priority(article: ArticleDocument, key: str, priority: int) -> bool:
-    """Whether another source's reading may become canonical if the source has this priority."""
-    canonical = article["canonical"]
-    return canonical["source"] == key and canonical.get("source_priority", LOWEST_PRIORITY) < priority
-
-
 def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
     scraped_at = _scraped_at(attribution)
     found: ReadingDocument = {

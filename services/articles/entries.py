@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
@@ -23,11 +23,9 @@ from services import deadline
 from services.articles.announcing import Announce
 from services.articles.entry_documents import SourceAttempt
 from services.articles.full_texts import Discover, discover_nothing
-from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of
-from services.articles.languages import InLanguages, in_languages
+from services.articles.identity import Candidate, Entry, InLanguages, ShortHash, Source, entry_of, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.new_ids import NewIds
-from services.articles.portions import PER_POLL, SECONDS_PER_POLL, portions
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
 from services.articles.writing import ArticleWriter, Written, together
 from services.feeds.leases import Lease
@@ -51,6 +49,13 @@ IN_THREAD_NEW = 20
 """More entries than this are hashed in a thread, so that other feeds need not wait for the event loop; and more new
 entries, whose texts are cleaned and whose languages are decided."""
 
+PER_POLL = 5_000
+"""New and changed entries of one feed that one poll ingests. The next polls ingest the others."""
+SECONDS_PER_POLL = 60.0
+"""The time after which a poll begins no further portion. The lease on the feed is three times as long."""
+PORTION = 500
+"""Entries that are matched and written at a time. The memory for matching and writing depends on this number, not on
+the size of the feed document."""
 
 OVER_BUDGET = "over_budget"
 AWAITS_REVIEW = "awaits_review"
@@ -99,6 +104,16 @@ class _Portion:
     languages: Mapping[str, int] = field(default_factory=dict)
 
 
+def portions(entries: Sequence[T], most: int = PORTION) -> Iterator[Sequence[T]]:
+    """All entries in order, in portions of at most `most`.
+
+    The portions are of nearly equal size: a flood is looked for in each of them, so none may be too small to show one.
+    """
+    count = -(-len(entries) // most)
+    for number in range(count):
+        yield entries[number * len(entries) // count : (number + 1) * len(entries) // count]
+
+
 class NoTurn(Exception):
     """The deadline was near before the feed could be stored."""
 
@@ -113,7 +128,6 @@ class EntryIngestion:
         cache: DocumentCache,
         hashes_kept: timedelta,
         announce: Announce,
-        chance: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         *,
         discover: Discover = discover_nothing,
@@ -122,7 +136,6 @@ class EntryIngestion:
     ) -> None:
         self._store = store
         self._cache = cache
-        self._chance = chance
         self._most_listed = most_listed
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
@@ -297,7 +310,6 @@ class EntryIngestion:
             attempt,
             self._kept_seconds,
             self._announce,
-            self._chance,
             feed.recheck_entries,
             self._most_listed,
             self._discover,

@@ -177,7 +177,7 @@ class FeedAttempts:
         if isinstance(lease, AtWork):
             return lease
         found_due = await self._announce_interrupted(lease, 1)
-        items, have_new_ids = await self.quarantined.items(item), item.decided == "same_articles_new_ids"
+        items, have_new_ids = await self.quarantined.items(item), item.decision == "same_articles_new_ids"
         ingested = await self.entries.ingest_released(lease, items, have_new_ids=have_new_ids)
         added, counted, corrections = await self._counted(lease, ingested)
         record = attempt_record(lease, RELEASE_BATCH, ingested, added, None)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -19,6 +21,7 @@ from models.feed import FullTextChoice
 from models.locator import locator_key
 from models.raw_item import PublishedFlag, RawItem
 from models.values import format_time
+from services.parse.language import choose, evidence_of, with_languages
 from services.parse.text import html_to_text, strip_publisher
 from services.parse.urls import normalize_url, without_session
 
@@ -75,8 +78,7 @@ class Entry(NamedTuple):
 class Candidate(NamedTuple):
     """An entry whose present form is unknown, with everything that is needed to find its article.
 
-    `former_locator_id` is the locator under which the entry was stored before ids of sessions were removed from its id,
-    empty if it has none. `revision` is the hash of headline, text and tags as they are shown and scored; `plain_key` is
+    `revision` is the hash of headline, text and tags as they are shown and scored; `plain_key` is
     the dedup key of headline and day. `published` is never missing and never in the future. `language` is decided for
     the candidates of a feed document together.
     """
@@ -96,7 +98,6 @@ class Candidate(NamedTuple):
     url_hash: ShortHash
     headline_hash: ShortHash
     language: str = ""
-    former_locator_id: str = ""
 
     @property
     def published_at(self) -> str:
@@ -158,12 +159,27 @@ def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidat
         id_hash=_short_hash("id", source.key, locator),
         url_hash=shared_url_hash(source, url) if item.url_shared else _short_hash("url", source.key, url),
         headline_hash=_short_hash("headline", source.key, headline),
-        former_locator_id=(
-            ""
-            if item.article_id in (None, article_id)
-            else locator_key(source.key, f"provider_product_id:{item.article_id}")
-        ),
     )
+
+
+class InLanguages(NamedTuple):
+    """Candidates with their languages. `clear` counts the languages of the texts that are clearly in one: these, and
+    those before, say which language short headlines are in."""
+
+    candidates: list[Candidate]
+    clear: Counter[str]
+
+
+def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) -> InLanguages:
+    """`history` counts the clear languages that the feed had before."""
+    read = [evidence_of(each.entry.item.headline, each.text) for each in candidates]
+    clear = Counter(each.clear for each in read if each.clear is not None)
+    known = with_languages(history, clear)
+    found = [
+        candidate._replace(language=choose(evidence, candidate.entry.item.language, known).language)
+        for candidate, evidence in zip(candidates, read, strict=True)
+    ]
+    return InLanguages(found, clear)
 
 
 def shared_url_hash(source: Source, url: str) -> ShortHash:

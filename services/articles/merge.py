@@ -8,12 +8,11 @@ Documents are built as dicts, in the shape of models/article.py (a test compares
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument
+from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, JoinRule
 from models.observation import ObservationDocument
 from services.articles.attributions import Attributions, chosen_reading, is_listed, priority_of, reading
 from services.articles.entry_documents import (
@@ -24,27 +23,22 @@ from services.articles.entry_documents import (
     stamp,
 )
 from services.articles.identity import Candidate, Source
-from services.articles.joining import join_rule
 from services.articles.matching import Match
 
 MOST_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
 
+JOINED_BY_FIELDS: Mapping[JoinRule, tuple[str, ...]] = {
+    "first": (),
+    "own_id": ("article_id",),
+    "url": ("url",),
+    "headline_and_day": ("headline", "day"),
+    "url_in_key": ("headline", "day", "url"),
+    "person": (),
+}
+"""What a source and the article had in common by each rule."""
+
 Change = Literal["create", "join", "edit", "priority", "same", "none"]
-
-
-class Further(NamedTuple):
-    """What is stored of the sources that an article does not list itself.
-
-    `own`: the attribution of the attempt's source, if it is one of them. `others`: the attributions of all of them, if
-    the canonical reading may become theirs.
-    """
-
-    own: AttributionDocument | None = None
-    others: Attributions = MappingProxyType({})
-
-
-NO_FURTHER = Further()
 
 
 class Merged(NamedTuple):
@@ -71,19 +65,19 @@ def merge(
     stored: ObservationDocument | None,
     matches: Sequence[Match],
     attempt: SourceAttempt,
-    further: Further = NO_FURTHER,
+    further: AttributionDocument | None = None,
     most_listed: int = LISTED_SOURCES,
 ) -> Merged:
     """`stored` is the source's observation of this article that an entry may replace: that of the present day, or the
-    latest of a source that the article does not list."""
+    latest of a source that the article does not list. `further` is the attribution of such a source."""
     before, source = article, attempt.source
-    own = None if article is None else article["source_attribution"].get(source.key, further.own)
+    own = None if article is None else article["source_attribution"].get(source.key, further)
     observed = stored
     is_new_to_source = False
     for match in matches:
         candidate = match.candidate
         change = change_of(match, article, own, attempt)
-        if change == "none" or (change == "same" and article is not None and _shows(article, source.key, further)):
+        if change == "none" or (change == "same" and article is not None and is_listed(article, source.key)):
             continue
         if change == "priority" and own is not None:
             own = {**own, "source_priority": source.priority}
@@ -93,7 +87,7 @@ def merge(
         if article is None:
             article = _new_article(candidate, match.source_id, attempt, own)
         else:
-            article = _with_entry(article, candidate, attempt, own, further.others, most_listed)
+            article = _with_entry(article, candidate, attempt, own, most_listed)
         if change in ("create", "join"):
             is_new_to_source = True
             first = entry_observation(article, candidate, attempt, own, observed)
@@ -122,6 +116,20 @@ def change_of(
         # A later attempt may have taken the feed over from this one and stored a later revision.
         return "none" if own.get("scraped_at", "") > attempt.time else "edit"
     return "same" if priority_of(own) == attempt.source.priority else "priority"
+
+
+def join_rule(match: Match, article: ArticleDocument | None, source: str) -> JoinRule:
+    """The rule by which the source joins the article, or creates it (None)."""
+    candidate = match.candidate
+    if article is None:
+        return "first"
+    if match.claimed_by not in ("", source):  # sources share the locators of URLs, and no others
+        return "url"
+    if match.source_id == candidate.source_id(with_url=True):
+        return "url_in_key"
+    if match.source_id == candidate.source_id():
+        return "headline_and_day"
+    return "own_id" if candidate.has_own_id else "url"
 
 
 def with_priority(
@@ -191,26 +199,20 @@ def _new_article(
     return article
 
 
-def _shows(article: ArticleDocument, key: str, further: Further) -> bool:
-    """Whether the article is certain to show the attribution of the source as it is stored: it is in the article."""
-    return is_listed(article, key) and not further.others
-
-
 def _with_entry(
     article: ArticleDocument,
     candidate: Candidate,
     attempt: SourceAttempt,
     own: AttributionDocument,
-    others: Attributions,
     most_listed: int,
 ) -> ArticleDocument:
     """The article after its source published the candidate, with `own` as the source's attribution. The same object
     if nothing changes."""
     item, key = candidate.entry.item, attempt.source.key
-    after = _with_attribution(article, key, own, attempt.time, others, most_listed)
+    after = _with_attribution(article, key, own, attempt.time, {}, most_listed)
     after["matched_tickers"] = _union(article.get("matched_tickers", ()), item.tickers)
     after["tags"] = _union(article.get("tags", ()), item.tags)
-    if (others or not is_listed(after, key)) and _are_equal(article, after):
+    if not is_listed(after, key) and _are_equal(article, after):
         return article
     if after["canonical"]["source"] == key:
         after["text_for_analysis"] = candidate.text or None

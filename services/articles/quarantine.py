@@ -28,6 +28,7 @@ from services.feeds.claims import IngestMessage
 from services.parse.text import one_line
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
 from services.runs.engine import RunEngine
+from services.store.change import change, until_unchanged
 from services.store.containers import FEEDS, QUARANTINE
 
 PART_BYTES = 1_500_000
@@ -39,7 +40,6 @@ _REASONS: dict[BatchReason, str] = {
     "VOLUME": "{} new entries beyond those that the feed may bring in a day by its history",
 }
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
-_TRIES = 8
 _ITEMS = Where("entity_type", "eq", "QuarantineItem")
 _PARTS = Where("entity_type", "eq", "QuarantinePart")
 
@@ -107,16 +107,13 @@ class QuarantinedBatches:
     async def forget_in_feed(self, feed_id: str, name: str) -> None:
         """Removes the batch from the feed's document, so that the next poll finds what was left because of it. A fetch
         that is under way keeps its own changes."""
-        for _ in range(_TRIES):
-            feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+
+        def without(feed: Document | None) -> Document | None:
             if feed is None or feed.get("quarantine_id") != name:
-                return
-            without = {name: value for name, value in feed.items() if name not in ("quarantine_id", *UNCONDITIONAL)}
-            try:
-                await self._store.replace(FEEDS.name, without, feed["_etag"])
-            except ChangedMeanwhile:
-                continue
-            return
+                return None
+            return {key: value for key, value in feed.items() if key not in ("quarantine_id", *UNCONDITIONAL)}
+
+        await change(self._store, FEEDS.name, feed_id, Feed.ID, without)
 
     async def _without_parts(self, document: Document, etag: str) -> None:
         parts = [Delete(part["id"]) for part in await self._parts(document["pk"])]
@@ -156,19 +153,17 @@ def json_of(item: RawItem) -> dict[str, Any]:
         "publisher": item.publisher,
         "publisher_url": item.publisher_url,
         "date_text": one_line(item.date_text[:LONGEST_DATE]),
-        "mended": list(item.repairs),
+        "repairs": list(item.repairs),
         "url_shared": item.url_shared,
         "language": item.language,
     }
 
 
 def item_of(written: dict[str, Any]) -> RawItem:
-    """The item that `json_of` wrote, also in an earlier version of this app. `mended` is the stored name of
-    `repairs`."""
-    fields = {**written, "repairs": written.get("mended", ())}
-    fields.pop("mended", None)
-    fields |= {name: tuple(fields.get(name, ())) for name in ("tags", "tickers", "repairs")}
-    return RawItem(**{**fields, "published": parse_time(fields["published"]) if fields["published"] else None})
+    """The item that `json_of` wrote."""
+    lists = {name: tuple(written[name]) for name in ("tags", "tickers", "repairs")}
+    published = parse_time(written["published"]) if written["published"] else None
+    return RawItem(**{**written, **lists, "published": published})
 
 
 class Review(Request, examples={"drop": {"decision": "drop", "author": "Ada", "reason": "spam"}}):
@@ -210,28 +205,30 @@ class Quarantine:
 
         Raises Conflict if another decision, or another person's, was recorded before.
         """
-        for _ in range(_TRIES):
+
+        async def once() -> Reviewed:
             item = await self.get(quarantine_id)
             if decision not in item.decisions:
                 raise InvalidInput("decision", f"one of {', '.join(item.decisions)}")
-            if item.decided is None:
-                item = item.reviewed(self._clock(), decision, author, reason)
-                batch = await self._batch_of(item)
-                try:
-                    stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
-                except ChangedMeanwhile:
-                    if batch is not None:
-                        await self._engine.withdraw(batch.run_id)
-                    continue
-                item = QuarantineItem.from_document(stored)
-                await self._forget_dropped(item)
-                return Reviewed(item, batch)
-            if item.decided != decision or item.reviewed_by not in (None, author):
-                by = f" by {item.reviewed_by}" if item.reviewed_by else ""
-                raise Conflict(f"quarantine item {quarantine_id} was reviewed already{by}: {item.decided}")
-            await self._forget_dropped(item)
-            return Reviewed(item, await self._batch_of(item))
-        raise ChangedMeanwhile(f"quarantine item {quarantine_id} keeps changing: try again")
+            if item.decision is not None and (item.decision, item.reviewed_by) != (decision, author):
+                raise Conflict(
+                    f"quarantine item {quarantine_id} was reviewed already by {item.reviewed_by}: {item.decision}"
+                )
+            if item.decision is not None:
+                return Reviewed(item, await self._batch_of(item))
+            item = item.reviewed(self._clock(), decision, author, reason)
+            batch = await self._batch_of(item)
+            try:
+                stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
+            except ChangedMeanwhile:
+                if batch is not None:
+                    await self._engine.withdraw(batch.run_id)
+                raise
+            return Reviewed(QuarantineItem.from_document(stored), batch)
+
+        reviewed = await until_unchanged(once, f"quarantine item {quarantine_id}")
+        await self._forget_dropped(reviewed.item)
+        return reviewed
 
     async def get(self, quarantine_id: str) -> QuarantineItem:
         try:

@@ -5,20 +5,16 @@ An id is `dedup:{key}`, or the older `{source}:{article_id}`, which the locator 
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-import random
 import re
-from collections.abc import Callable
 from typing import Literal, get_args
 from urllib.parse import unquote
 
 from models.article import Article
-from models.errors import ChangedMeanwhile, NotFound, UnreadableDocument
+from models.errors import NotFound, UnreadableDocument
 from models.locator import LocatorAlias, locator_key
 from models.observation import Observation
 from models.values import format_time
-from services.articles.contention import ROUNDS, wait_seconds
 from services.articles.identity import locator_identities
 from services.articles.listing import ArticleFilter, articles_page
 from services.articles.observations import (
@@ -43,6 +39,7 @@ from services.ports import (
     listed_documents,
     query_all,
 )
+from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS
 
 Layer = Literal["canonical", "raw"]
@@ -54,10 +51,9 @@ _BATCH = 100
 
 
 class Articles:
-    def __init__(self, store: Store, clock: Clock, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._chance = chance
 
     async def page(self, by: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
         """The articles that meet all filters, newest first."""
@@ -95,7 +91,8 @@ class Articles:
         Tombstones of observations still count for the attempts that wrote them. A further source may write its
         observation without reading the article again: so observations are read until none is left.
         """
-        for round_no in range(ROUNDS):
+
+        async def once() -> bool:
             document = await self._find(article_id)
             if document is None:
                 raise _no_article(article_id)
@@ -105,14 +102,12 @@ class Articles:
             article = await self._tombstone(document)
             if article is not None:
                 operations.insert(0, Replace(article.to_document(), document["_etag"]))
-            if not operations:
-                return
-            try:
-                for start in range(0, len(operations), _BATCH):
-                    await self._store.batch(ARTICLES.name, source_id, operations[start : start + _BATCH])
-            except ChangedMeanwhile:
-                await asyncio.sleep(wait_seconds(round_no, self._chance()))
-        raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
+            for start in range(0, len(operations), _BATCH):
+                await self._store.batch(ARTICLES.name, source_id, operations[start : start + _BATCH])
+            return not operations
+
+        while not await until_unchanged(once, f"article {article_id}"):
+            pass
 
     async def _tombstone(self, document: Document) -> Article | None:
         """The tombstone that replaces the article; None if the article is one already."""

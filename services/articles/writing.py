@@ -8,29 +8,21 @@ merge.py what changes in it.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
-from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ArticleDocument, AttributionDocument
-from models.errors import Unavailable
+from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ArticleDocument
+from models.errors import ChangedMeanwhile
 from models.feed import Feed
 from models.locator import seen_key
 from models.observation import ObservationDocument
 from services.articles.announcing import Announce
-from services.articles.attributions import (
-    attribution_of,
-    further_attributions,
-    has_worse_priority,
-    is_listed,
-    observation_id,
-)
-from services.articles.contention import ROUNDS, wait_seconds
+from services.articles.attributions import attribution_of, is_listed, observation_id
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, seen_hash
 from services.articles.full_texts import Discover, asked_for, discover_nothing
-from services.articles.identity import Candidate, Source
+from services.articles.identity import Candidate
 from services.articles.matching import (
     Groups,
     Known,
@@ -43,11 +35,12 @@ from services.articles.matching import (
     separated,
     split_links,
 )
-from services.articles.merge import Further, Merged, merge
+from services.articles.merge import Merged, merge
 from services.articles.observations import observations_of
 from services.articles.tombstones import observation_tombstone
 from services.parse.urls import link_of
 from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
+from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
 _PAGE = 500
@@ -88,15 +81,14 @@ class ArticleWriter:
 
     `announce` is called for each group of articles that is written, `discover` for those whose full text is asked for,
     before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
-    `after_interruption`: an interrupted attempt may have written articles and not their hashes. `chance` gives random
-    numbers from 0 to 1. `most_listed`: how many sources an article lists itself.
+    `after_interruption`: an interrupted attempt may have written articles and not their hashes. `most_listed`: how
+    many sources an article lists itself.
     """
 
     store: Store
     attempt: SourceAttempt
     hashes_kept_seconds: int
     announce: Announce
-    chance: Callable[[], float]
     after_interruption: bool = False
     most_listed: int = LISTED_SOURCES
     discover: Discover = discover_nothing
@@ -142,16 +134,12 @@ class ArticleWriter:
         form.
         """
         now, kept = self.attempt.seconds, self.hashes_kept_seconds
-        former = {each.former_locator_id: each.locator_id for each in candidates if each.former_locator_id}
-        locators = list(dict.fromkeys((*(each.locator_id for each in candidates), *former)))
+        locators = list(dict.fromkeys(each.locator_id for each in candidates))
         keys = [seen_key(self.attempt.source.key, each.entry.content_hash) for each in candidates]
         stored = await self.store.read_many(
             LOCATORS.name, [(key, key) for key in (locators + keys if trust_hashes else locators)]
         )
         aliases = {key: found for key, found in zip(locators, stored, strict=False) if found is not None}
-        for before, locator in former.items():
-            if before in aliases:
-                aliases.setdefault(locator, aliases[before])
         hashes = stored[len(locators) :] or [None] * len(candidates)
         changed: list[Candidate] = []
         renewed: list[Document] = []
@@ -272,32 +260,31 @@ class ArticleWriter:
         canonical reading, or deleted the article, without having read the observation: so the article is read again.
         """
         done: list[Merged] = []
-        with_others: set[str] = set()
-        for round_no in range(ROUNDS):
-            source = self.attempt.source
-            stored = await self._observations_to_replace(groups, articles)
-            with_others |= {key for key in groups if _needs_others(articles[key].article, source)}
-            merged = {}
-            for key, group in groups.items():
-                known = articles[key]
-                further = Further(known.own, await self._others(known.article) if key in with_others else {})
-                merged[key] = merge(known.article, stored.get(key), group, self.attempt, further, self.most_listed)
-            await self._remove_late(articles)
+        waiting, known = groups, articles
+
+        async def once() -> None:
+            nonlocal waiting, known
+            if not known:
+                waiting, known = await self._followed(waiting, await self._read(waiting))
+            stored = await self._observations_to_replace(waiting, known)
+            merged = {
+                key: merge(known[key].article, stored.get(key), group, self.attempt, known[key].own, self.most_listed)
+                for key, group in waiting.items()
+            }
+            await self._remove_late(known)
             raced = await self._written(merged, stored)
             written = [one for key, one in merged.items() if key not in raced]
             due = [one.matches[0].source_id for one in written if one.makes_analysis_due]
             await self.announce(due, self.attempt.source.key)
-            done += written
+            done.extend(written)
             unchecked = {key for key, one in merged.items() if one.observation and one.article is None}
-            unchecked |= {key for key in with_others & merged.keys() if merged[key].article is not None}
-            again = raced | unchecked
-            if not again:
-                return done
+            waiting, known = {key: waiting[key] for key in raced | unchecked}, {}
             if raced:
-                await asyncio.sleep(wait_seconds(round_no, self.chance()))
-            again_of = {key: groups[key] for key in again}
-            groups, articles = await self._followed(again_of, await self._read(again))
-        raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
+                raise ChangedMeanwhile(f"{len(raced)} articles were written meanwhile")
+
+        while waiting:
+            await until_unchanged(once, f"{len(waiting)} articles")
+        return done
 
     async def _observations_to_replace(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:
         """The stored observations that an edit or a changed priority would replace, by article."""
@@ -314,11 +301,6 @@ class ArticleWriter:
             stored = cast("list[ObservationDocument | None]", await self.store.read_many(ARTICLES.name, keys))
             found |= {key: each for (key, _), each in zip(keys, stored, strict=True) if each is not None}
         return found
-
-    async def _others(self, article: ArticleDocument | None) -> dict[str, AttributionDocument]:
-        if article is None:
-            return {}
-        return further_attributions(article, await observations_of(self.store, article["source_id"]))
 
     async def _remove_late(self, articles: Articles) -> None:
         """Removes the observations that this source wrote of articles that were deleted meanwhile."""
@@ -356,13 +338,6 @@ class ArticleWriter:
         found = await self.store.read_many(ARTICLES.name, wanted) if wanted else []
         texts = zip(wanted, found, strict=True)
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
-
-
-def _needs_others(article: ArticleDocument | None, source: Source) -> bool:
-    """Whether the canonical reading may become that of a source that the article does not list."""
-    if article is None or not article.get("has_further_sources") or article.get("deleted_at"):
-        return False
-    return has_worse_priority(article, source.key, source.priority)
 
 
 def _operation(

@@ -53,7 +53,6 @@ class FetchingPart:
             DocumentCache(settings.dedup_cache_size),
             timedelta(days=settings.dedup_retention_days),
             self._of.announce,
-            random.random,
             discover=self.documents.discovery.discover,
             writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
         )

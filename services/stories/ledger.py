@@ -12,7 +12,7 @@ from models.grouping_correction import GroupingCorrection
 from models.resources.corrections import GroupingCorrectionResource
 from models.story import StoryMember
 from models.values import format_time
-from services.articles.joining import FIELDS
+from services.articles.merge import JOINED_BY_FIELDS
 from services.articles.observations import with_further_sources
 from services.mentions.understanding import published_at
 from services.ports import Listed, Query, Store, Where, listed, readable
@@ -91,7 +91,7 @@ def _entry(source: str, own: SourceAttribution) -> dict[str, Any]:
     return {
         "source": source,
         "rule": rule,
-        "fields": {} if rule is None else {name: values[name] for name in FIELDS[rule]},
+        "fields": {} if rule is None else {name: values[name] for name in JOINED_BY_FIELDS[rule]},
         "joined_at": format_time(own.crawl_timestamp),
         "run_id": own.added_by_run,
     }

@@ -6,20 +6,17 @@ feeds. Articles that are written while a priority changes get the present one fr
 
 from __future__ import annotations
 
-import asyncio
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from models.article import Article, ArticleDocument
-from models.errors import Unavailable, UnreadableDocument
+from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.feed import Feed
 from models.observation import ObservationDocument
 from models.run import JobRun
 from models.values import format_time
 from services.articles.attributions import further_attributions, is_listed, priority_of
-from services.articles.contention import ROUNDS, wait_seconds
 from services.articles.merge import with_priority
 from services.articles.observations import observations_of
 from services.figures.entries import Generations
@@ -27,6 +24,7 @@ from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Operation, Page, Query, Replace, Store, Where
 from services.runs.driver import Counted, PageResult, page_after
+from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
 
 PAGE = 200
@@ -34,8 +32,8 @@ PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """A workflow: `subject` is the feed. Its pages are the articles that list the feed, by their published time, then
-    those of which the feed is a further source.
+    """The workflow that applies a changed priority: `subject` is the feed. Its pages are the articles that list the
+    feed, by their published time, then those of which the feed is a further source.
 
     Each page reads the feed's present priority, so that of two changes the later one wins. If the priority changes
     during the run, the run begins again at the first article.
@@ -45,7 +43,6 @@ class Priorities:
     writer: MentionWriter
     generations: Generations
     clock: Clock
-    chance: Callable[[], float] = random.random
 
     async def page(self, run: JobRun) -> PageResult:
         feed_id = run.subject or ""
@@ -99,7 +96,9 @@ class Priorities:
         done: list[ArticleDocument] = []
         failed: dict[str, str] = {}
         waiting = {each["source_id"]: each for each in articles}
-        for round_no in range(ROUNDS):
+
+        async def once() -> None:
+            nonlocal waiting
             changed: dict[str, tuple[ArticleDocument, list[Operation]]] = {}
             for source_id, article in waiting.items():
                 observations = await self._observations(article)
@@ -118,21 +117,22 @@ class Priorities:
                     changed[source_id] = after, operations
                 else:
                     done.append(article)
-            if not changed:
-                return done, failed
             batches = [(name, operations) for name, (_, operations) in changed.items()]
             outcomes = dict(zip(changed, await self.store.batch_many(ARTICLES.name, batches), strict=True))
             raced = [name for name, outcome in outcomes.items() if not isinstance(outcome, list)]
             # An article with further sources is read again, even if it was written: a source may have been added since
             # the observations were read.
             again = [name for name, (after, _) in changed.items() if name in raced or after.get("has_further_sources")]
-            done += [after for name, (after, _) in changed.items() if name not in again]
-            if raced:
-                await asyncio.sleep(wait_seconds(round_no, self.chance()))
+            done.extend(after for name, (after, _) in changed.items() if name not in again)
             keys = [(name, Article.ID) for name in again]
             found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, keys))
             waiting = {each["source_id"]: each for each in found if each is not None}
-        raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
+            if raced:
+                raise ChangedMeanwhile(f"{len(raced)} articles were written meanwhile")
+
+        while waiting:
+            await until_unchanged(once, f"{len(waiting)} articles")
+        return done, failed
 
     async def _observations(self, article: ArticleDocument) -> list[ObservationDocument]:
         """All observations of an article with further sources: its canonical reading may be one of theirs."""

@@ -54,8 +54,8 @@ class QuarantinePreviews:
         item = await self.quarantine.get(quarantine_id)
         if item.kind != "BATCH":
             raise InvalidInput("quarantine_id", "a batch of a feed: what a full text changes is known once it is read")
-        if item.decided is not None:
-            raise Conflict(f"quarantine item {quarantine_id} was reviewed already: {item.decided}")
+        if item.decision is not None:
+            raise Conflict(f"quarantine item {quarantine_id} was reviewed already: {item.decision}")
         items = await QuarantinedBatches(self.store).items(item)
         looked_at = items[:MOST_PREVIEWED]
         effects: dict[str, EffectOfDecision] = dict.fromkeys(item.decisions, NO_EFFECT)

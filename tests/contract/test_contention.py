@@ -46,7 +46,7 @@ async def test_two_hundred_sources_join_one_article_at_once(
     async def joined(number: int, attempt: SourceAttempt) -> Written:
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=now)
         candidate = candidate_of(entry_of(attempt.source, item), attempt.source, now)
-        writer = ArticleWriter(stores[number % STORES], attempt, 86_400, announce, chance.random)
+        writer = ArticleWriter(stores[number % STORES], attempt, 86_400, announce)
         return await writer.write([candidate], KnownEntries(), trust_hashes=False)
 
     written = await asyncio.gather(*(joined(number, attempt) for number, attempt in enumerate(attempts)))
@@ -76,7 +76,6 @@ async def test_two_hundred_sources_join_one_article_at_once(
 
 async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, another: Callable[[], Store]) -> None:
     stores = [store, another()]
-    chance = random.Random(1)
     now = datetime.now(UTC).replace(microsecond=0)
 
     async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
@@ -87,12 +86,12 @@ async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, an
         attempt = SourceAttempt(source, f"run-{number}", 1, now + timedelta(seconds=number % 7))
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=now)
         candidate = candidate_of(entry_of(source, item), source, now)
-        writer = ArticleWriter(stores[number % 2], attempt, 86_400, announce, chance.random)
+        writer = ArticleWriter(stores[number % 2], attempt, 86_400, announce)
         return await writer.write([candidate], KnownEntries(), trust_hashes=False)
 
     first = [await joined(number) for number in range(30)]
     (source_id,) = {name for each in first for name in each.due}
-    articles = Articles(stores[1], lambda: now, chance.random)
+    articles = Articles(stores[1], lambda: now)
     await asyncio.gather(*(joined(number) for number in range(30, 90)), articles.delete(source_id))
     document = await store.read(ARTICLES.name, source_id, Article.ID)
     assert document is not None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from models.feed import Feed
-from services.articles.portions import PER_POLL
+from services.articles.entries import PER_POLL
 from tests.functional.articles.world import World, item, rss
 from tests.functional.fetch.conftest import Make, Names, Request, Server, make, response, server  # noqa: F401
 

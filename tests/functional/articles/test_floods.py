@@ -9,7 +9,7 @@ from models.errors import ChangedMeanwhile
 from models.operations import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
-from services.articles.portions import PORTION
+from services.articles.entries import PORTION
 from services.articles.quarantine import Quarantine, QuarantinedBatches
 from services.feeds.claims import IngestMessage
 from services.feeds.leases import Lease, Leases

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from benchmarks.memory import LIMIT_MB, measured
-from services.articles.portions import PER_POLL
+from services.articles.entries import PER_POLL
 
 GROWTH_MB = 220
 """What a worker may take besides what it has before: six documents of the same 19,000 entries took 460 MB once."""

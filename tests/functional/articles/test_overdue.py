@@ -149,7 +149,7 @@ async def test_a_batch_whose_review_died_at_any_write_is_ingested_if_the_review_
     for batch in (await upkeep_of(world).run()).batches:
         await world.worker.ingestion.ingest(batch)
     item = await quarantined_batch(world)
-    assert (item.decided is not None, item.released_at is not None) == (writes == 2, writes == 2)
+    assert (item.decision is not None, item.released_at is not None) == (writes == 2, writes == 2)
     assert (await upkeep_of(world).run()).batches == ()
 
 

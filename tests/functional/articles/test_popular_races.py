@@ -241,5 +241,6 @@ async def test_a_source_that_is_added_while_the_reading_is_edited_with_a_worse_p
     led_by_b.publish("b", [story("b", text="b has changed its mind.")])
     added = Before(led_by_b, lambda: led_by_b.poll("d"))
     await led_by_b.poll("b", led_by_b.new_worker(added))
+    await reprioritized(led_by_b, "b", 9)  # the run that follows every changed priority
     article = await led_by_b.article()
     assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from services import deadline
-from services.articles.portions import PER_POLL, PORTION
+from services.articles.entries import PER_POLL, PORTION
 from services.articles.quarantine import Quarantine
 from services.feeds.volume import MOST_PER_DAY as NEW_PER_DAY
 from services.ports import Document

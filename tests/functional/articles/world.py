@@ -201,7 +201,6 @@ class Worker:
             DocumentCache(settings.dedup_cache_size),
             kept,
             announce,
-            lambda: 0.0,
             monotonic,
             discover=Discovery(store, forgetful(self.queues), clock).discover,
             most_listed=most_listed,

@@ -11,7 +11,6 @@ from services.articles.attributions import (
     chosen_reading,
     chosen_source,
     further_attributions,
-    has_worse_priority,
     is_listed,
     observation_id,
     observation_ids,
@@ -140,12 +139,3 @@ def test_a_reading_names_the_entry_of_its_source() -> None:
     assert reading("a", {**own, "source_name": "Reuters"})["publisher"] == "Reuters"
     assert "publisher_url" not in reading("a", own)
     assert reading("a", {**own, "publisher_url": "https://b.example/"})["publisher_url"] == "https://b.example/"
-
-
-@pytest.mark.parametrize(
-    ("key", "priority", "is_worse"), [("a", 6, True), ("a", 5, False), ("a", 4, False), ("b", 999, False)]
-)
-def test_another_reading_may_be_better_if_that_of_the_canonical_source_gets_worse(
-    key: str, priority: int, is_worse: bool
-) -> None:
-    assert has_worse_priority(stored(), key, priority) == is_worse

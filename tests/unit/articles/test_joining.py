@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from models.article import ArticleDocument, JoinRule
-from services.articles.joining import FIELDS, join_rule
+from services.articles.merge import JOINED_BY_FIELDS, join_rule
 from tests.unit.articles.builders import article_after, attempt, candidate, match, merged, source
 
 WEAK = "Weekly notes"
@@ -18,7 +18,7 @@ def article() -> ArticleDocument:
 
 
 def test_every_rule_says_what_was_in_common() -> None:
-    assert set(FIELDS) == set(get_args(JoinRule))
+    assert set(JOINED_BY_FIELDS) == set(get_args(JoinRule))
 
 
 @pytest.mark.parametrize(

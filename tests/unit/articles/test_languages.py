@@ -1,6 +1,6 @@
 """The clear texts of a feed document tell the language of the others."""
 
-from services.articles.languages import in_languages
+from services.articles.identity import in_languages
 from tests.unit.articles.builders import candidate
 
 GERMAN = [

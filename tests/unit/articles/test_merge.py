@@ -13,7 +13,6 @@ from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.articles.merge import (
     MOST_TAGS,
-    Further,
     Merged,
     analysed_alike,
     change_of,
@@ -522,17 +521,17 @@ def test_a_further_source_is_compared_with_its_own_attribution() -> None:
     own = attribution_of([first])
     same = match(candidate(of=of, article_id="c-1"), article["source_id"])
     later = attempt(of, NOW + timedelta(hours=1))
-    unchanged = merge(article, first, [same], later, Further(own), 2)
+    unchanged = merge(article, first, [same], later, own, 2)
     assert (unchanged.article, unchanged.observation, unchanged.is_new_to_source) == (None, None, False)
-    reprioritized = merge(article, first, [same], attempt(source("c", 7), later.at), Further(own), 2)
+    reprioritized = merge(article, first, [same], attempt(source("c", 7), later.at), own, 2)
     assert observed(reprioritized) == {**first, "source_priority": 7, "updated_at": later.time}
     edit = match(candidate(of=of, article_id="c-1", summary_html="Edited"), article["source_id"])
-    edited = merge(article, first, [edit], later, Further(own), 2)
+    edited = merge(article, first, [edit], later, own, 2)
     assert observed(edited)["text"] == "Edited"
     kept = ("added_by_attempt", "created_article", "article_timestamp", "created_at")
     assert {name: observed(edited).get(name) for name in kept} == {name: first.get(name) for name in kept}
     tomorrow = attempt(of, NOW + timedelta(days=1))
-    again = observed(merge(article, first, [edit], tomorrow, Further(own), 2))
+    again = observed(merge(article, first, [edit], tomorrow, own, 2))
     assert (again["id"], "added_by_attempt" in again, "article_timestamp" in again) == ("obs:c:20260222", False, False)
 
 
@@ -545,24 +544,9 @@ def test_a_stored_further_source_that_the_article_does_not_show_is_shown() -> No
     article["source_attribution"]["a"]["source_priority"] = article["source_attribution"]["b"]["source_priority"] = 9
     of = source("c", 5)
     same = match(candidate(of=of, article_id="c-1"), article["source_id"])
-    shown = merge(article, first, [same], attempt(of, LATER), Further(attribution_of([first])), 2)
+    shown = merge(article, first, [same], attempt(of, LATER), attribution_of([first]), 2)
     assert shown.article is not None
     assert (shown.article["canonical"]["source"], shown.observation) == ("c", None)
-
-
-def test_a_reading_that_gets_worse_gives_way_to_any_other_source() -> None:
-    article = joined_by("a", "b").article
-    assert article is not None
-    article["has_further_sources"] = True
-    others = {"z": {**article["source_attribution"]["a"], "source_priority": 6}}
-    worse = source("b", 9)
-    each = match(candidate(of=worse, article_id="b-1"), article["source_id"])
-    article["source_attribution"]["a"]["source_priority"] = 8
-    one = merge(article, None, [each], attempt(worse, LATER), Further(None, others), 2)  # type: ignore[arg-type]
-    assert one.article is not None
-    assert (one.article["canonical"]["source"], one.text_in) == ("z", "obs:z:20260221")
-    again = merge(one.article, None, [each], attempt(worse, LATER), Further(None, others), 2)  # type: ignore[arg-type]
-    assert (again.article, again.observation) == (None, None)
 
 
 def in_language(each: Candidate, language: str) -> Candidate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.articles.portions import PER_POLL, PORTION, SECONDS_PER_POLL, portions
+from services.articles.entries import PER_POLL, PORTION, SECONDS_PER_POLL, portions
 
 
 def test_the_limits() -> None:

@@ -14,7 +14,6 @@ import pytest
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.quarantine import BatchReason, QuarantineItem, quarantine_id
 from models.raw_item import RawItem
-from models.states import ReviewStatus
 from services.articles.quarantine import (
     FLOOD,
     PART_BYTES,
@@ -109,20 +108,6 @@ async def test_of_two_reviewers_at_once_one_decides(review: Quarantine, store: S
     assert (stored.reviewed_by, stored.decision) in list[Any](zip("ABC", DECISIONS, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("status", "decision"), [("CLEARED_RETRY_APPROVED", "new_articles"), ("CLEARED_TERMINAL", "drop")]
-)
-async def test_an_item_that_an_earlier_version_reviewed_keeps_its_meaning(
-    review: Quarantine, store: SqliteStore, status: ReviewStatus, decision: str
-) -> None:
-    old: Any = {"manual_review_status": status, "reviewed_at": NOW, "ttl_timestamp": 4_000_000_000}
-    item_id = await quarantined_batch(store, **old)
-    assert (await review.get(item_id)).decided == decision
-    assert (await review.review(item_id, decision, "Ann", "again")).item.reviewed_by is None
-    with pytest.raises(Conflict, match=f"was reviewed already: {decision}"):
-        await review.review(item_id, "same_articles_new_ids", "Ann", "again")
-
-
 @pytest.mark.parametrize("decision", [None, "PENDING", "x", ["x"], {"a": 1}])
 async def test_an_unknown_decision_is_refused(review: Quarantine, store: SqliteStore, decision: Any) -> None:
     item_id = await quarantined_batch(store)
@@ -153,7 +138,7 @@ async def test_a_full_text_is_reviewed_and_may_come_back(review: Quarantine, sto
     approved = await review.review(item_id, "CLEARED_RETRY_APPROVED", "Ann", "a new profile")
     assert (approved.batch, approved.item.manual_review_status) == (None, "CLEARED_RETRY_APPROVED")
     again = approved.item.reopened(NOW)
-    assert (again.decided, again.reviewed_by, again.ttl_timestamp) == (None, None, None)
+    assert (again.decision, again.reviewed_by, again.ttl_timestamp) == (None, None, None)
 
 
 @pytest.mark.parametrize("item_id", ["", "nobody", "x" * 3000, "a/b"])
@@ -193,20 +178,12 @@ def test_an_entry_is_the_same_after_it_was_stored() -> None:
         language="de",
     )
     assert item_of(json.loads(json.dumps(json_of(full)))) == full
-    assert json_of(full)["mended"] == ["id_repeated"], "a stored field keeps its name"
     bare = RawItem(None, "https://x.example/1", "A headline", None, "missing")
     assert item_of(json_of(bare)) == bare
 
 
 def test_the_text_of_a_date_is_stored_on_one_line_of_200_characters() -> None:
     assert json_of(entry(date_text="a \n b" + "x" * 300))["date_text"] == "a b" + "x" * 195
-
-
-def test_an_entry_that_was_stored_before_newer_fields_is_read() -> None:
-    older = {
-        name: value for name, value in json_of(entry()).items() if name not in ("mended", "url_shared", "language")
-    }
-    assert item_of(older) == entry()
 
 
 def test_a_part_is_filled_up_to_a_million_and_a_half_bytes() -> None:

@@ -21,7 +21,7 @@ from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
-from services.mentions.kept_references import KeptReferences
+from services.mentions.references import keep_references
 from services.ports import Clock, Document, LastWrite, Store
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
@@ -67,12 +67,12 @@ class Figures:
         coverage = Coverage(store)
         entries = Entries(store, recount, generations, coverage, clock)
         history = History(store, recount, coverage, clock)
-        daily_closes, references = DailyCloses(store, coverage, clock), KeptReferences(store)
+        daily_closes = DailyCloses(store, coverage, clock)
 
-        async def keep_references(tool_id: str, day: date, _: Sequence[Document]) -> None:
-            await references.keep(tool_id, [day], clock())
+        async def keep(tool_id: str, day: date, mentions: Sequence[Document]) -> None:
+            await keep_references(store, tool_id, day, mentions, clock())
 
-        daily_closes.hooks.append(keep_references)
+        daily_closes.hooks.append(keep)
         cached = (store, catalog, entries, generations, counters, completeness, announcer, clock)
         reader = Reader(*cached, analyzer, memory_seconds, last_write)
         return cls(

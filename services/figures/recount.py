@@ -37,7 +37,6 @@ from services.figures.tool_breadth import ToolBreadth
 from services.figures.windows import Windows
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
-from services.mentions.kept_references import KeptReferences
 from services.ports import Document, Operation, Query, Store, Where, pages, query_all
 from services.store.containers import CATALOG, MENTIONS
 
@@ -73,7 +72,6 @@ class Recounted:
 class Recount:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._references = KeptReferences(store)
 
     async def recount_tool(self, tool_id: str, now: datetime) -> bool:
         """Whether the tool had dirty hours. Raises ValueError if a document of the tool cannot be counted."""
@@ -175,7 +173,6 @@ class Recount:
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
         edges, failed = edges_of(window_end(recounted.now)), recounted.failed
-        await self._keep_references(some, recounted)
         await self._count(some, recounted)
         applied: list[ToolCounts] = []
         for counts in some:
@@ -196,15 +193,6 @@ class Recount:
             except UNREADABLE as error:
                 failed[counts.tool_id] = error
         return await self._write([write for write in writes if write is not None])
-
-    async def _keep_references(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
-        """Of old days, whose mentions have changed. After that, the dirty hours may be deleted."""
-        for counts in some:
-            try:
-                days = {hour_start(each["hour"]).date() for each in counts.dirty_hours}
-                await self._references.keep(counts.tool_id, days, recounted.now)
-            except UNREADABLE as error:
-                recounted.failed[counts.tool_id] = error
 
     async def _read_tables(self, some: Sequence[ToolCounts]) -> None:
         wanted = [(counts, hour) for counts in some for hour in counts.needed_tables]

@@ -1,17 +1,21 @@
-"""Which references a tool has by its mentions, and which of them are kept of a day. Pure.
-
-While a mention exists it decides: it is the reference, or says that there is none any more. What is kept of a day
-counts for articles whose mention has expired.
+"""Which references a tool has by its mentions, and those that are kept of a day, so that they outlive mentions and
+articles. The daily close keeps them, once for each day. While a mention exists, it decides (tool_references.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from models.mention import SentimentScore
-from models.reference import Reference
+from models.reference import Reference, ReferenceDay
+from services.logs import log_event
+from services.ports import Document, Store, listed_documents
+from services.store.containers import CATALOG
+
+log = logging.getLogger("toolpulse.references")
 
 KEPT_AFTER = timedelta(days=30)
 """The references of days that began so long ago are kept. Days are frozen two days later, and mentions live for 45."""
@@ -36,16 +40,6 @@ def reference_of(mention: SentimentScore) -> Reference:
     )
 
 
-def kept_after(before: Iterable[Reference], mentions: Iterable[SentimentScore]) -> list[Reference]:
-    """The references of a day, latest first. `mentions` are those of the day that exist, also removed ones."""
-    found = {each.source_id: each for each in before}
-    for mention in mentions:
-        found.pop(mention.source_id, None)
-        if mention.counts:
-            found[mention.source_id] = reference_of(mention)
-    return sorted(found.values(), key=lambda each: (each.published_at, each.source_id), reverse=True)
-
-
 @dataclass(frozen=True, slots=True)
 class Fitting:
     references: tuple[Reference, ...]
@@ -60,3 +54,25 @@ def fitting(references: Sequence[Reference], most_bytes: int = MOST_BYTES) -> Fi
         if size > most_bytes:
             return Fitting(tuple(references[:number]), len(references) - number)
     return Fitting(tuple(references), 0)
+
+
+async def keep_references(store: Store, tool_id: str, day: date, mentions: Sequence[Document], now: datetime) -> None:
+    """Keeps the references of a day that is old enough; `mentions` are those of the tool on that day. Those that cannot
+    be read are logged and left out."""
+    if not is_kept(day, now):
+        return
+    read = listed_documents(mentions, SentimentScore.from_document, "source_id").items
+    latest_first = sorted(read, key=lambda each: (each.published_at, each.source_id), reverse=True)
+    fit = fitting([reference_of(each) for each in latest_first])
+    if fit.left_out:
+        fields = {"tool_id": tool_id, "day": day.isoformat(), "left_out": fit.left_out}
+        log_event(log, logging.WARNING, "references_not_kept", **fields)
+    kept = ReferenceDay(
+        created_at=now,
+        updated_at=now,
+        tool_id=tool_id,
+        day=day.isoformat(),
+        references=fit.references,
+        not_kept=fit.left_out,
+    )
+    await store.upsert(CATALOG.name, kept.to_document())

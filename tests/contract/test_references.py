@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 
 from models.reference import ReferenceDay
-from services.mentions.kept_references import KeptReferences
+from services.mentions.references import keep_references
 from services.mentions.tool_references import Asked, ToolReferences
 from services.ports import Query, Store, Where, query_all
 from services.store.containers import CATALOG, MENTIONS
@@ -18,9 +16,7 @@ from tests.functional.figures.world import a_mention, a_tool
 DAY = timedelta(days=1)
 
 
-async def test_references_are_kept_by_several_workers_and_paged_over_mentions_and_kept_days(
-    store: Store, another: Callable[[], Store], clock: SettableClock
-) -> None:
+async def test_references_are_kept_and_paged_over_mentions_and_kept_days(store: Store, clock: SettableClock) -> None:
     now = clock.now
     tool = a_tool(0, now)
     await store.create(CATALOG.name, tool.to_document())
@@ -31,9 +27,9 @@ async def test_references_are_kept_by_several_workers_and_paged_over_mentions_an
             made = a_mention(tool.tool_id, f"article-{days}-{number}", at, created_at=now, updated_at=now)
             await store.create(MENTIONS.name, made.to_document())
             written.append(made)
-    days_of = {each.published_at.date() for each in written}
-    workers = [KeptReferences(each) for each in (store, another(), another())]
-    await asyncio.gather(*(worker.keep(tool.tool_id, days_of, now) for worker in workers))
+    for day in {each.published_at.date() for each in written}:
+        said = [each.to_document() for each in written if each.published_at.date() == day]
+        await keep_references(store, tool.tool_id, day, said, now)
     where = (Where("id", "ge", "REFS:"), Where("id", "lt", "REFS;"))
     found = await query_all(store, CATALOG.name, Query(where, partition=tool.tool_id))
     kept = [one.source_id for each in found for one in ReferenceDay.from_document(each).references]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, InvalidInput, Unavailable
+from models.errors import InvalidInput
 from models.reference import ReferenceDay
 from models.tool import Tool
 from services.figures.figures import Figures
 from services.mentions import references, tool_references
-from services.mentions.kept_references import KeptReferences
+from services.mentions.references import keep_references
 from services.mentions.tool_references import Asked, ToolReferences
-from services.ports import Operation, Query, Store
+from services.ports import Query, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.work.announcing import Announcer
 from tests.builders import MemoryQueues
-from tests.documents import reference
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.world import a_mention
 from tests.functional.mentions.world import World
@@ -80,6 +77,13 @@ async def kept(world: World, tool: Tool) -> dict[str, list[str]]:
     return {each.day: [one.source_id for one in each.references] for each in days}
 
 
+async def keep(world: World, tool: Tool, day: date) -> None:
+    """As the daily close does."""
+    found = (await world.store.query(MENTIONS.name, Query(partition=tool.tool_id, limit=1000))).items
+    mentions = [each for each in found if each["published_at"].startswith(day.isoformat())]
+    await keep_references(world.store, tool.tool_id, day, mentions, world.watch.now)
+
+
 async def test_references_outlive_articles_and_mentions(world: World) -> None:
     tool = await world.tool("Quorvia")
     names = [await world.article(number, "Quorvia is good") for number in (1, 2, 3)]
@@ -108,9 +112,8 @@ async def test_live_and_kept_references_are_listed_once_and_paged_exactly(world:
             name, at = f"article-{days:02}-{number}", start - days * DAY - timedelta(hours=number // 2)
             await said(world, tool, name, at, created_at=max(at, start - 44 * DAY))
             expected.append((at, name))
-    days_kept = [(start - days * DAY).date() for days in (80, 50, 40, 35, 33, 31, 30)]
-    keeper = KeptReferences(world.store)
-    await keeper.keep(tool.tool_id, [each + shift * DAY for each in days_kept for shift in (-1, 0)], start)
+    for day in sorted({at.date() for at, _ in expected}):
+        await keep(world, tool, day)
     newest_first = [name for _, name in sorted(expected, reverse=True)]
     for limit in (1, 2, 3, 7, 30, 31, 100):
         assert await ids(world, tool, limit=limit) == newest_first, limit
@@ -151,49 +154,16 @@ async def test_a_cursor_of_another_list_is_refused(world: World) -> None:
             await reader.page(tool, asked, 1, given)
 
 
-async def test_a_verdict_removes_a_reference_also_from_a_kept_day_and_its_undoing_brings_it_back(world: World) -> None:
-    tool = await world.tool("Quorvia")
-    old = world.watch.now - 33 * DAY
-    names = [await world.article(number, "Quorvia is good", timestamp=old) for number in (1, 2)]
-    await world.delivered(names)
-    await recounted(world, tool)
-    assert await kept(world, tool) == {old.date().isoformat(): sorted(names, reverse=True)}
-    one, other = sorted(names)
-    await world.worker.correct(tool, one, "not_this_tool")
-    assert await ids(world, tool) == [other], "before the recount"
-    await recounted(world, tool)
-    assert await ids(world, tool) == [other]
-    assert await kept(world, tool) == {old.date().isoformat(): [other]}
-    await world.worker.undo(tool, one)
-    assert await ids(world, tool) == [other, one]
-    await recounted(world, tool)
-    world.watch.advance(hours=24 * 50)
-    assert await ids(world, tool) == [other, one]
-    assert [each["role"] for each in await listed(world, tool)].count("DISCOVERY") == 1
-
-
-async def test_a_removed_reference_does_not_return_when_its_mention_expires(world: World) -> None:
-    tool = await world.tool("Quorvia")
-    old = world.watch.now - 33 * DAY
-    names = [await world.article(number, "Quorvia is good", timestamp=old) for number in (1, 2, 3)]
-    await world.delivered(names)
-    await recounted(world, tool)
-    await world.worker.correct(tool, names[0], "not_this_tool")
-    await world.worker.delete(names[1])
-    await world.delivered([names[1]])
-    assert await ids(world, tool) == [names[2]]
-    await recounted(world, tool)
-    world.watch.advance(hours=24 * 60)
-    assert await ids(world, tool) == [names[2]]
-
-
 async def test_a_merged_tool_gives_its_references(world: World) -> None:
     old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     long_ago, then = world.watch.now - 400 * DAY, world.watch.now - 33 * DAY
-    keeper = KeptReferences(world.store)
-    for tool, name in ((old, "ancient-old"), (new, "ancient-new"), (old, "ancient-both"), (new, "ancient-both")):
-        one = reference(source_id=name, published_at=long_ago)
-        await keeper.keep(tool.tool_id, [long_ago.date()], world.watch.now, [one])
+    for tool, whose in ((old, "old"), (new, "new")):
+        names = (f"ancient-{whose}", "ancient-both")
+        for name in names:
+            await said(world, tool, name, long_ago, created_at=world.watch.now)
+        await keep(world, tool, long_ago.date())
+        for name in names:
+            await world.store.delete(MENTIONS.name, tool.tool_id, name)
     theirs = await world.article(1, "Hexwharf is good", timestamp=then)
     both = await world.article(2, "Hexwharf is bad", "Pebblegrid is bad", timestamp=then)
     own = await world.article(3, "Pebblegrid is good", timestamp=then)
@@ -211,7 +181,7 @@ async def test_a_merged_tool_gives_its_references(world: World) -> None:
     assert set(itertools.chain(*(await kept(world, old)).values())) == {"ancient-old", "ancient-both"}
 
 
-@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+@pytest.mark.parametrize("when", ["before", "after"])
 async def test_after_a_crash_at_any_operation_each_reference_is_kept_once(world: World, when: Any) -> None:
     for k in itertools.count(1):
         tool = await world.tool(f"Quorvia{k}")
@@ -232,69 +202,6 @@ async def test_after_a_crash_at_any_operation_each_reference_is_kept_once(world:
             return
 
 
-class Meanwhile:
-    """A store that does something before its first write of references."""
-
-    def __init__(self, store: Store, work: Any) -> None:
-        self._store = store
-        self._work = work
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def batch_many(self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]) -> Any:
-        work, self._work = self._work, None
-        if work is not None:
-            await work()
-        return await self._store.batch_many(container, batches)
-
-
-@pytest.mark.parametrize("is_kept_before", [False, True])
-async def test_a_worker_that_read_an_older_mention_does_not_keep_what_was_removed(
-    world: World, *, is_kept_before: bool
-) -> None:
-    tool = await world.tool("Quorvia")
-    old = world.watch.now - 33 * DAY
-    (day, name), now = (old.date(), await world.article(1, "Quorvia is good", timestamp=old)), world.watch.now
-    await world.delivered([name])
-    if is_kept_before:
-        await recounted(world, tool)
-
-    async def removed() -> None:
-        await world.worker.correct(tool, name, "not_this_tool")
-        await recounted(world, tool)
-
-    slow: Any = Meanwhile(world.store, removed)
-    await KeptReferences(slow).keep(tool.tool_id, [day], now)
-    world.watch.advance(hours=24 * 60)
-    assert await ids(world, tool) == []
-
-
-async def test_many_workers_keep_the_same_days(world: World) -> None:
-    tool = await world.tool("Quorvia")
-    days = [(world.watch.now - number * DAY).date() for number in range(31, 75)]
-    for number, day in enumerate(days):
-        at = world.watch.now - (31 + number) * DAY
-        await said(world, tool, f"article-{day}", at, created_at=world.watch.now)
-    keeper = KeptReferences(world.store)
-    await asyncio.gather(*(keeper.keep(tool.tool_id, days, world.watch.now) for _ in range(4)))
-    assert await kept(world, tool) == {day.isoformat(): [f"article-{day}"] for day in days}
-    await keeper.keep(tool.tool_id, [world.watch.now.date()], world.watch.now)
-    assert len(await kept(world, tool)) == len(days), "a day that is not old is left alone"
-
-
-async def test_days_that_keep_changing_are_given_up(world: World) -> None:
-    tool = await world.tool("Quorvia")
-
-    class Contended(Meanwhile):
-        async def batch_many(self, container: str, batches: Any) -> list[Exception]:
-            return [ChangedMeanwhile("always") for _ in batches]
-
-    store: Any = Contended(world.store, None)
-    with pytest.raises(Unavailable, match="2025-02-01"):
-        await KeptReferences(store).keep(tool.tool_id, [date(2025, 2, 1)], world.watch.now)
-
-
 async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_page_says_how_many_are_missing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,26 +211,21 @@ async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_pag
         await said(world, tool, f"article-{number}", at, created_at=world.watch.now)
     size = len(references.reference_of(a_mention(tool.tool_id, "article-0", at)).model_dump_json()) + 1
     monkeypatch.setattr(references.fitting, "__defaults__", (3 * size,))
-    keeper = KeptReferences(world.store)
-    await keeper.keep(tool.tool_id, [at.date()], world.watch.now)
+    await keep(world, tool, at.date())
     world.watch.advance(hours=24 * 60)
-    await keeper.keep(tool.tool_id, [at.date()], world.watch.now)
     page = await reader_of(world).page(tool, Asked(), 50, None)
     assert [each["source_id"] for each in page.items] == ["article-4", "article-3", "article-2"]
     assert page.not_kept == {at.date().isoformat(): 2}
 
 
-async def test_documents_that_cannot_be_read_hide_nothing_else_and_are_not_overwritten(world: World) -> None:
+async def test_documents_that_cannot_be_read_hide_nothing_else(world: World) -> None:
     tool = await world.tool("Quorvia")
     old, older = world.watch.now - 33 * DAY, world.watch.now - 35 * DAY
     for at in (old, older):
         await said(world, tool, f"article-{at.date()}", at, created_at=world.watch.now)
+    await keep(world, tool, older.date())
     broken = {"id": ReferenceDay.id_of(old.date().isoformat()), "pk": tool.tool_id, "entity_type": "ReferenceDay"}
     await world.store.upsert(CATALOG.name, broken)
-    await KeptReferences(world.store).keep(tool.tool_id, [old.date(), older.date()], world.watch.now)
-    document = await world.store.read(CATALOG.name, tool.tool_id, broken["id"])
-    assert document is not None
-    assert {name: document[name] for name in broken} == broken
     mention = await world.store.read(MENTIONS.name, tool.tool_id, f"article-{older.date()}")
     assert mention is not None
     await world.store.upsert(MENTIONS.name, {**mention, "analyzer": 7})

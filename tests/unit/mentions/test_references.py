@@ -11,7 +11,7 @@ from models.errors import InvalidInput
 from models.reference import Reference, reference_id
 from models.resources.tools import ReferenceResource
 from models.tool import ReferenceRole
-from services.mentions.references import KEPT_AFTER, fitting, is_kept, kept_after, reference_of
+from services.mentions.references import KEPT_AFTER, fitting, is_kept, reference_of
 from services.mentions.tool_references import Asked
 from tests.documents import ARTICLE_ID, NOW, OTHER_TOOL_ID, TOOL_ID, mention, reference, tool
 
@@ -55,29 +55,6 @@ def test_the_tool_knows_which_article_is_its_first(
     first: str | None, stored: ReferenceRole, served: ReferenceRole
 ) -> None:
     assert reference(role=stored).role_for(tool(discovery_reference=first)) == served
-
-
-class TestKeptAfter:
-    def test_a_mention_decides_and_what_was_kept_stays_where_there_is_none(self) -> None:
-        before = [reference(source_id=name, title="kept") for name in ("expired", "edited", "removed")]
-        said = [
-            mention(source_id="edited", headline="edited"),
-            mention(source_id="new", headline="new"),
-            mention(source_id="removed", removed_at=NOW),
-            mention(source_id="gone", removed_at=NOW),
-        ]
-        found = {each.source_id: each.title for each in kept_after(before, said)}
-        assert found == {"expired": "kept", "edited": "edited", "new": "new"}
-
-    def test_the_latest_are_first_and_of_one_time_the_highest_id(self) -> None:
-        early = NOW - timedelta(hours=1)
-        before = [reference(source_id="b"), reference(source_id="a", published_at=early), reference(source_id="c")]
-        assert [each.source_id for each in kept_after(before, [])] == ["c", "b", "a"]
-
-    def test_it_is_idempotent(self) -> None:
-        said = [mention(source_id="one"), mention(source_id="two", removed_at=NOW)]
-        once = kept_after([reference(source_id="two"), reference(source_id="three")], said)
-        assert kept_after(once, said) == once
 
 
 class TestFitting:

@@ -5,7 +5,7 @@
     python3 scripts/dev.py test [pytest args]  set up once, then run all tests; --fast: those that take half a minute
     python3 scripts/dev.py soak [pytest args]  the long runs of kills, races, faults, memory and made-up input
     python3 scripts/dev.py check               ruff, mypy (strict), the trained tables, then all tests
-    python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
+    python3 scripts/dev.py mutate MODULE ...   mutation tests of modules that only decide
     python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
     python3 scripts/dev.py vendor              fetch the libraries of the dashboard from npm; --check compares them
@@ -265,7 +265,7 @@ def check(arguments: list[str]) -> None:
 
 
 def mutate(arguments: list[str]) -> None:
-    become([str(set_up(development=True)), "-m", "scripts.mutation.session", *arguments])
+    become([str(set_up(development=True)), "-m", "scripts.mutate", *arguments])
 
 
 def infra() -> None:
@@ -329,7 +329,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     commands.add_parser("test", help="run all tests; --fast: those of half a minute", add_help=False)
     commands.add_parser("soak", help="run the long tests of kills, races, faults and memory", add_help=False)
     commands.add_parser("check", help="ruff, mypy, tables, all tests; other arguments go to pytest", add_help=False)
-    commands.add_parser("mutate", help="run mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
+    commands.add_parser("mutate", help="run mutation tests of modules", add_help=False)
     commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
     commands.add_parser("vendor", help="fetch the libraries of the dashboard from npm: [--check]", add_help=False)

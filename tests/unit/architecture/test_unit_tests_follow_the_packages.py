@@ -4,7 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 UNIT = ROOT / "tests" / "unit"
-OTHERS = {"architecture", "benchmarks", "demo", "docs", "local_host", "models", "mutation", "toolpulse", "triggers"}
+OTHERS = {"architecture", "benchmarks", "demo", "docs", "local_host", "models", "toolpulse", "triggers"}
 
 
 def folders(path: Path) -> set[str]:

@@ -41,10 +41,7 @@ class Analysis:
         def is_wanted(document: Document) -> bool:
             if ANALYSIS_STAGE.due_at(document) is None or document.get("deleted_at") is not None:
                 return False
-            # Another instance's clock, which may be ahead, wrote when an article became due. Only failures set the time
-            # ahead of that.
-            has_failed = bool(document.get("analysis_attempts"))
-            if alone or not has_failed:
+            if alone:
                 return True
             if not ANALYSIS_STAGE.is_due(document, now):
                 return False

@@ -76,9 +76,16 @@ class Stage:
         return None if value is None else parse_time(value)
 
     def is_due(self, document: Document | None, now: datetime) -> bool:
-        """A time further ahead than the stage sets it was set by a wrong clock, and has come."""
+        """Whether the time has come. One further ahead than the stage sets it was set by a wrong clock, and has come.
+
+        Of a stage with tries, only failures set the time ahead. So an item without failures is due whatever its time:
+        the clock of the worker that wrote it may be a little ahead of this one's.
+        """
         due_at = None if document is None else self.due_at(document)
-        return due_at is not None and is_over(due_at, now, self.furthest)
+        if document is None or due_at is None:
+            return False
+        has_failed = self.tries is None or bool(document.get(self.tries.count))
+        return not has_failed or is_over(due_at, now, self.furthest)
 
     def has_killed(self, document: Document) -> bool:
         """Whether the last worker that worked on this item alone has died."""

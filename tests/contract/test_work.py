@@ -89,9 +89,11 @@ class World:
 
         return Handler(TOYS, paint, store, self.announcer(), self.clock, **options)
 
-    async def add(self, *keys: str, due_in: timedelta = timedelta(0)) -> None:
+    async def add(self, *keys: str, due_in: timedelta = timedelta(0), tries: int = 0) -> None:
         at = format_time(self.clock() + due_in)
-        toys = [{"id": f"toy:{key}", "day": DAY, "toy": key, "painted": 0, TOYS.due: at} for key in keys]
+        toys = [
+            {"id": f"toy:{key}", "day": DAY, "toy": key, "painted": 0, "tries": tries, TOYS.due: at} for key in keys
+        ]
         await self.store.create_many(STORIES.name, toys)
 
     async def toy(self, key: str) -> Document:
@@ -190,7 +192,7 @@ async def test_an_item_of_a_clock_that_was_ahead_is_due(world: World) -> None:
 
 
 async def test_an_item_that_is_not_due_yet_is_left(world: World) -> None:
-    await world.add("a", due_in=LONGEST_WAIT)
+    await world.add("a", due_in=LONGEST_WAIT, tries=1)
     assert await world.sweep(ahead=True) == 0
     await world.worker().handle(["a"], 3)
     assert await world.painted("a") == [0]

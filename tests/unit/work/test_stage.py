@@ -33,7 +33,11 @@ STAGE = Stage(
     ],
 )
 def test_an_item_is_due_from_its_time_on_and_if_a_clock_was_ahead(due: object, is_due: bool) -> None:
-    assert STAGE.is_due({} if due is None else {"due": format_time(due)}, NOW) is is_due  # type: ignore[arg-type]
+    assert STAGE.is_due({} if due is None else {"due": format_time(due), "tries": 1}, NOW) is is_due  # type: ignore[arg-type]
+
+
+def test_an_item_without_failures_is_due_though_the_clock_of_its_writer_is_a_little_ahead() -> None:
+    assert STAGE.is_due({"due": format_time(NOW + SECOND)}, NOW)
 
 
 def test_a_document_that_is_gone_is_not_due() -> None:

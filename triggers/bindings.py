@@ -48,7 +48,6 @@ def endpoint(
     method: str,
     route: str,
     *parameters: Parameter[typing.Any],
-    summary: str,
     answers: typing.Sequence[Answer],
     about: str = "",
     tag: str | None = None,
@@ -59,7 +58,8 @@ def endpoint(
     """An HTTP function under `v1/`: what it declares is checked before the handler is called, and is in the contract.
 
     It accepts the query parameters among `parameters` and no others, and a body of the media types of `body`. All
-    methods but GET are management unless `is_management` is given.
+    methods but GET are management unless `is_management` is given. The first line of the handler's docstring is the
+    summary of the endpoint, the others are its description, after `about`.
     """
     managed = method != "GET" if is_management is None else is_management
     accepts = body.media_types if isinstance(body, File) else JSON
@@ -77,12 +77,14 @@ def endpoint(
             return await handler(services, req, *args, **kwargs)
 
         name = handler.__name__
+        summary, _, further = (inspect.getdoc(handler) or "").partition("\n\n")
+        described = " ".join(f"{about} {further}".split())
         taken = (*parameters_of(route), *parameters)
         group = tag or route.partition("/")[0].capitalize()
         DECLARED.append(
             Declared(
                 handler.__module__,
-                *(name, method, route, group, summary, about, taken, body, answers, problems),
+                *(name, method, route, group, summary.removesuffix("."), described, taken, body, answers, problems),
                 is_management=managed,
                 handler=checked,
             )

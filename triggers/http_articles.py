@@ -79,18 +79,12 @@ EXPORT_CURSOR = text(
 HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 
 
-@endpoint(
-    articles_http,
-    "GET",
-    "articles",
-    *FILTERS,
-    VIEW,
-    *PAGE,
-    summary="List articles, newest first",
-    about="Filters can be combined. A page with the filter `text` or `source` may be shorter than `limit`.",
-    answers=[ok(a_list("Articles", ArticleResource))],
-)
+@endpoint(articles_http, "GET", "articles", *FILTERS, VIEW, *PAGE, answers=[ok(a_list("Articles", ArticleResource))])
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List articles, newest first.
+
+    Filters can be combined. A page with the filter `text` or `source` may be shorter than `limit`.
+    """
     given = given_of(req, FILTERS)
     if "tool" in given:
         given["tool"] = (await services.tools.get(given["tool"])).tool_id
@@ -98,16 +92,9 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     return resources_response(page, lambda each: ArticleResource.of(each, shown_name(each.publisher_id), view))
 
 
-@endpoint(
-    articles_http,
-    "GET",
-    "articles/{article_id}",
-    LAYER,
-    VIEW,
-    summary="Get an article with its mentions",
-    answers=[ok(ArticleResource)],
-)
+@endpoint(articles_http, "GET", "articles/{article_id}", LAYER, VIEW, answers=[ok(ArticleResource)])
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get an article with its mentions."""
     layer, view = LAYER.of(req), VIEW.of(req)
     article = await services.articles.get(req.route_params["article_id"])
     mentions = await mentions_of_article(services.store, services.tools, article)
@@ -126,24 +113,20 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     articles_http,
     "DELETE",
     "articles/{article_id}",
-    summary="Delete an article",
-    about="A tombstone keeps it from coming back while its sources still publish it.",
     answers=[no_content_after("The article, its mentions and its figures are gone.")],
 )
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Delete an article.
+
+    A tombstone keeps it from coming back while its sources still publish it.
+    """
     await services.workflows.article_changes.delete(req.route_params["article_id"])
     return no_content()
 
 
-@endpoint(
-    articles_http,
-    "GET",
-    "articles/{article_id}/document",
-    VIEW,
-    summary="Get the state of an article's full text",
-    answers=[ok(DocumentResource)],
-)
+@endpoint(articles_http, "GET", "articles/{article_id}/document", VIEW, answers=[ok(DocumentResource)])
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get the state of an article's full text."""
     found = await services.fetching.documents.documents.get(req.route_params["article_id"])
     return json_response(found.resource(VIEW.of(req)).shown())
 
@@ -153,12 +136,12 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
     "POST",
     "articles/{article_id}/document",
     VIEW,
-    summary="Acquire the full text of an article",
     body=Nothing,
     answers=[Answer(202, "Accepted: the page is fetched soon.", DocumentResource)],
     problems={409: "The document is in quarantine: review it first."},
 )
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Acquire the full text of an article."""
     sent(req, Nothing)
     document = await services.fetching.documents.documents.acquire(req.route_params["article_id"])
     return json_response(DocumentResource.of(document, VIEW.of(req)).shown(), 202)
@@ -172,9 +155,6 @@ async def acquire_document(services: Container, req: func.HttpRequest) -> func.H
     FORM,
     EXPORT_LIMIT,
     EXPORT_CURSOR,
-    summary="Export a layer, page by page",
-    about="Every record is brought at least once, and again after each change. Removals are records with the id, "
-    "`removed` and `removed_at`.",
     answers=[
         ok(
             None,
@@ -191,7 +171,11 @@ async def acquire_document(services: Container, req: func.HttpRequest) -> func.H
     ],
 )
 async def export_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """One page of a layer as NDJSON or CSV."""
+    """Export a layer, page by page.
+
+    Every record is brought at least once, and again after each change. Removals are records with the id, `removed`
+    and `removed_at`.
+    """
     layer, form = EXPORT_LAYER.of(req), FORM.of(req)
     limit, cursor = EXPORT_LIMIT.of(req), EXPORT_CURSOR.of(req)
     page = await services.operations.export.page(layer, limit, cursor)
@@ -213,11 +197,11 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     HELD,
     VIEW,
     *PAGE,
-    summary="List the items in quarantine, newest first",
     answers=[ok(a_list("QuarantineItems", QuarantineResource))],
     is_management=True,
 )
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the items in quarantine, newest first."""
     page, view = await services.quarantine.page(HELD.of(req), *page_of(req)), VIEW.of(req)
     return resources_response(page, lambda item: QuarantineResource.of(item, view))
 
@@ -226,13 +210,15 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
     articles_http,
     "GET",
     "quarantine/{quarantine_id}/preview",
-    summary="Show what each decision about a batch would do",
-    about="Nothing is written.",
     answers=[ok(QuarantinePreview)],
     problems={400: "The item is a full text, which has no preview.", 409: "The batch was reviewed."},
     is_management=True,
 )
 async def preview_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Show what each decision about a batch would do.
+
+    Nothing is written.
+    """
     found = await services.workflows.quarantine_previews.of(req.route_params["quarantine_id"])
     return json_response(found.shown())
 
@@ -242,13 +228,15 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
     "POST",
     "quarantine/{quarantine_id}/review",
     VIEW,
-    summary="Record a decision about an item, once",
-    about="The same decision of the same person again is accepted.",
     body=Review,
     answers=[ok(QuarantineResource)],
     problems={409: "Another decision, or another person's, was recorded before."},
 )
 async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Record a decision about an item, once.
+
+    The same decision of the same person again is accepted.
+    """
     body = sent(req, Review)
     reviewed = await services.quarantine.review(
         req.route_params["quarantine_id"], body.decision, body.author, body.reason

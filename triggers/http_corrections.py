@@ -30,13 +30,15 @@ TAG = "Corrections"
     STATE,
     VIEW,
     *PAGE,
-    summary="List the corrections of a tool",
-    about="By id. The first page has the measured precision of the tool, and that of all tools together.",
     tag=TAG,
     answers=[ok(a_list("Corrections", CorrectionResource, MeasuredPrecision))],
     is_management=True,
 )
 async def list_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the corrections of a tool.
+
+    By id. The first page has the measured precision of the tool, and that of all tools together.
+    """
     state = STATE.of(req)
     (limit, cursor), view = page_of(req), VIEW.of(req)
     tool = await services.tools.get(req.route_params["tool"])
@@ -56,7 +58,6 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     "POST",
     "tools/{tool}/corrections",
     VIEW,
-    summary="Correct a mention, mute a source or exclude a phrase",
     tag=TAG,
     body=NewCorrectionBody,
     answers=[
@@ -71,6 +72,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     },
 )
 async def make_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Correct a mention, mute a source or exclude a phrase."""
     wanted = sent(req, NewCorrectionBody).wanted()
     made = await services.workflows.correction_changes.make(req.route_params["tool"], wanted)
     return await _response(services, req, *made, status=201)
@@ -81,12 +83,12 @@ async def make_correction(services: Container, req: func.HttpRequest) -> func.Ht
     "GET",
     "tools/{tool}/corrections/{correction_id}",
     VIEW,
-    summary="Get a correction of a tool",
     tag=TAG,
     answers=[ok(CorrectionResource)],
     is_management=True,
 )
 async def get_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a correction of a tool."""
     tool = await services.tools.get(req.route_params["tool"])
     correction = await services.mentions.corrections.get(tool.tool_id, req.route_params["correction_id"])
     (shown,) = await services.mentions.corrections.shown(tool, [correction])
@@ -98,8 +100,6 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     "POST",
     "tools/{tool}/corrections/{correction_id}/undo",
     VIEW,
-    summary="Undo a correction of a tool",
-    about="Undoing again changes nothing.",
     tag=TAG,
     body=SignedBody,
     answers=[
@@ -109,6 +109,10 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     problems={409: "The tool is not `ACTIVE`, or the article cannot be analysed."},
 )
 async def undo_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Undo a correction of a tool.
+
+    Undoing again changes nothing.
+    """
     by = signed(sent(req, SignedBody))
     undone = await services.workflows.correction_changes.undo(
         req.route_params["tool"], req.route_params["correction_id"], by
@@ -122,7 +126,6 @@ async def undo_correction(services: Container, req: func.HttpRequest) -> func.Ht
     "export/corrections",
     LABELS_LIMIT,
     CURSOR,
-    summary="Export what people said of mentions, as labelled data",
     tag=TAG,
     answers=[
         ok(
@@ -140,7 +143,7 @@ async def undo_correction(services: Container, req: func.HttpRequest) -> func.Ht
     is_management=True,
 )
 async def export_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """One page of labelled data as NDJSON."""
+    """Export what people said of mentions, as labelled data."""
     return lines_response(await services.mentions.corrections.labels(LABELS_LIMIT.of(req), CURSOR.of(req)))
 
 

@@ -83,21 +83,13 @@ def _feed_response(req: func.HttpRequest, feed: Feed, status: int = 200, **added
     return json_response(FeedResource.of(feed, VIEW.of(req)).with_added(**added).shown(), status)
 
 
-@endpoint(
-    feeds_http,
-    "GET",
-    "feeds",
-    *FILTERS,
-    SORT,
-    REVERSE,
-    VIEW,
-    *PAGE,
-    summary="List feeds",
-    about="A feed is listed if it meets all filters that are given. Orders by `id` and `name` do not change while "
-    "feeds are fetched.",
-    answers=[ok(a_list("Feeds", FeedResource))],
-)
+@endpoint(feeds_http, "GET", "feeds", *FILTERS, SORT, REVERSE, VIEW, *PAGE, answers=[ok(a_list("Feeds", FeedResource))])
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List feeds.
+
+    A feed is listed if it meets all filters that are given. Orders by `id` and `name` do not change while feeds are
+    fetched.
+    """
     given: dict[str, Any] = given_of(req, FILTERS)
     if (enabled := ENABLED.of(req)) is not None:
         given["enabled"] = enabled
@@ -111,7 +103,6 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     "POST",
     "feeds",
     VIEW,
-    summary="Add a feed",
     body=NewFeed,
     answers=[
         created(FeedResource, "The feed is added, and due at once."),
@@ -124,35 +115,26 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     problems={409: "Another feed has this id."},
 )
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add a feed."""
     fields = services.feeds.presets.resolved(json_object(req))
     added = await services.feeds.registry.add(new_feed(fields, services.clock()))
     feed = FeedResource.of(added.feed, VIEW.of(req))
     return json_response(feed.shown(), 201 if added.is_new else 200, {"Location": feed.links["self"]})
 
 
-@endpoint(
-    feeds_http,
-    "POST",
-    "feeds/preview",
-    summary="Look at a URL before it is added as a feed",
-    about="One poll, of which nothing is stored. A URL without a feed is an answer too. It needs the management key, "
-    "since it fetches a URL that the request names.",
-    body=FeedPreviewRequest,
-    answers=[ok(FeedPreview, "What was found.")],
-)
+@endpoint(feeds_http, "POST", "feeds/preview", body=FeedPreviewRequest, answers=[ok(FeedPreview, "What was found.")])
 async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Look at a URL before it is added as a feed.
+
+    One poll, of which nothing is stored. A URL without a feed is an answer too. It needs the management key, since
+    it fetches a URL that the request names.
+    """
     return json_response((await services.fetching.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
 
 
-@endpoint(
-    feeds_http,
-    "GET",
-    "presets",
-    summary="List the presets, which turn a tool into a feed",
-    tag="Feeds",
-    answers=[ok(a_list("Presets", Preset))],
-)
+@endpoint(feeds_http, "GET", "presets", tag="Feeds", answers=[ok(a_list("Presets", Preset))])
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the presets, which turn a tool into a feed."""
     return list_response([dataclasses.asdict(each) for each in services.feeds.presets.every], None)
 
 
@@ -161,13 +143,15 @@ async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpR
     feeds_http,
     "GET",
     "feeds/export",
-    summary="Export all feeds as OPML",
-    about="With their tags as folders, without news APIs.",
     answers=[
         ok(None, "OPML 2.0.", media_types=("text/x-opml",), headers={"Content-Disposition": Header("A file name.")})
     ],
 )
 async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Export all feeds as OPML.
+
+    With their tags as folders, without news APIs.
+    """
     feeds = [feed for feed in await services.feeds.registry.every() if feed.kind == "feed"]
     attachment = {"Content-Disposition": 'attachment; filename="feeds.opml"'}
     return text_response(write_opml(feeds, services.clock()), "text/x-opml", attachment)
@@ -177,12 +161,14 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
     feeds_http,
     "POST",
     "feeds/import",
-    summary="Add the feeds of an OPML document",
-    about="Folders and the attribute `category` become tags.",
     body=File("An OPML document, or a form with it in the field `file`.", (*OPML, FORM), "opml", OPML_EXAMPLE),
     answers=[ok(FeedImport)],
 )
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add the feeds of an OPML document.
+
+    Folders and the attribute `category` become tags.
+    """
     report = await import_opml(services.feeds.registry, uploaded(req), services.clock())
     return json_response(
         {
@@ -198,15 +184,13 @@ def _named(feed: Feed) -> dict[str, str]:
 
 
 @endpoint(
-    feeds_http,
-    "POST",
-    "feeds/bulk",
-    summary="Do one action with many feeds",
-    about="A request that failed half way can be sent again.",
-    body=BulkActionBody,
-    answers=[ok(a_list("BulkResults", BulkResult, BulkFacts))],
+    feeds_http, "POST", "feeds/bulk", body=BulkActionBody, answers=[ok(a_list("BulkResults", BulkResult, BulkFacts))]
 )
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Do one action with many feeds.
+
+    A request that failed half way can be sent again.
+    """
     body = sent(req, BulkActionBody)
     wanted = body.wanted()
     report = await services.feeds.bulk_actions.run(wanted, body.limit or MOST_FEEDS, body.cursor)
@@ -215,8 +199,9 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 
-@endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, summary="Get a feed", answers=[ok(FeedResource)])
+@endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, answers=[ok(FeedResource)])
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a feed."""
     return _feed_response(req, await services.feeds.registry.get(req.route_params["feed_id"]))
 
 
@@ -225,13 +210,15 @@ async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     "PATCH",
     "feeds/{feed_id}",
     VIEW,
-    summary="Change a feed",
-    about="With another `source_priority`, `run_id` is the run that applies it to stored articles.",
     body=FeedChange,
     answers=[ok(FeedResource)],
     problems={409: "Another feed has this URL."},
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Change a feed.
+
+    With another `source_priority`, `run_id` is the run that applies it to stored articles.
+    """
     feed_id, asked = req.route_params["feed_id"], sent_change(req, FeedChange)
     fields = asked.fields
     if asked.is_resource:
@@ -247,11 +234,11 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     feeds_http,
     "DELETE",
     "feeds/{feed_id}",
-    summary="Delete a feed",
     answers=[no_content_after("The feed is gone. Its articles stay.")],
     problems={409: "The feed is that of a news API: disable it instead."},
 )
 async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Delete a feed."""
     await services.feeds.registry.remove(req.route_params["feed_id"])
     return no_content()
 
@@ -263,12 +250,14 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     *ATTEMPT_FILTERS,
     VIEW,
     *PAGE,
-    summary="List the attempts at a feed, newest first",
-    about="Those of the last 14 days. The attempts of one run are on one page, so a page may have fewer or more than "
-    "`limit`.",
     answers=[ok(a_list("Attempts", AttemptResource))],
 )
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the attempts at a feed, newest first.
+
+    Those of the last 14 days. The attempts of one run are on one page, so a page may have fewer or more than
+    `limit`.
+    """
     feed = await services.feeds.registry.get(req.route_params["feed_id"])
     by = attempt_filter(given_of(req, ATTEMPT_FILTERS))
     page, view = await services.runs.history(feed.feed_id, *page_of(req), by), VIEW.of(req)
@@ -279,12 +268,12 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
     feeds_http,
     "POST",
     "feeds/{feed_id}/fetch",
-    summary="Fetch a feed now",
     body=Nothing,
     answers=[accepted_as_run(RunStarted, "Accepted; if another run is about to fetch the feed, that run.")],
     problems={409: "The feed is disabled."},
 )
 async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Fetch a feed now."""
     sent(req, Nothing)
     feed = await services.feeds.registry.get(req.route_params["feed_id"])
     batch = await services.feeds.claims.claim(feed.feed_id, services.clock())

@@ -30,15 +30,17 @@ TAG = "Grouping"
     "POST",
     "articles/{article_id}/split",
     VIEW,
-    summary="Make a source of an article an article of its own",
-    about="With all sources that have its link. Further sources with the same headline and day are articles of their "
-    "own too.",
     tag=TAG,
     body=ArticleSplit,
     answers=[MADE],
     problems={409: "It is the only source of the article, or all have its link."},
 )
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Make a source of an article an article of its own.
+
+    With all sources that have its link. Further sources with the same headline and day are articles of their own
+    too.
+    """
     body = sent(req, ArticleSplit)
     source, by = body.source, signed(body)
     return _made(req, await services.workflows.split_changes.split(req.route_params["article_id"], source, by))
@@ -49,13 +51,13 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
     "POST",
     "stories/{event_id}/split",
     VIEW,
-    summary="Let articles leave a story together",
     tag=TAG,
     body=StorySplit,
     answers=[MADE],
     problems={409: "The articles are all of the story."},
 )
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Let articles leave a story together."""
     body = sent(req, StorySplit)
     leaving, by = body.articles, signed(body)
     return _made(req, await services.workflows.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
@@ -66,13 +68,13 @@ async def split_story(services: Container, req: func.HttpRequest) -> func.HttpRe
     "POST",
     "stories/{event_id}/join",
     VIEW,
-    summary="Say that two stories are one",
     tag=TAG,
     body=StoryPair,
     answers=[MADE],
     problems={409: "Both are one story."},
 )
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say that two stories are one."""
     body = sent(req, StoryPair)
     other, by = body.story, signed(body)
     changes = services.workflows.grouping_changes
@@ -84,13 +86,13 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     "POST",
     "stories/{event_id}/keep-apart",
     VIEW,
-    summary="Say that two stories are not one",
     tag=TAG,
     body=StoryPair,
     answers=[MADE],
     problems={409: "Both are one story."},
 )
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say that two stories are not one."""
     body = sent(req, StoryPair)
     other, by = body.story, signed(body)
     changes = services.workflows.grouping_changes
@@ -104,13 +106,15 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     STATE,
     VIEW,
     *PAGE,
-    summary="List the corrections of articles and stories",
-    about="Those of the latest days first.",
     tag=TAG,
     answers=[ok(a_list("GroupingCorrections", GroupingCorrectionResource))],
     is_management=True,
 )
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the corrections of articles and stories.
+
+    Those of the latest days first.
+    """
     page, view = await services.stories.corrections.page(STATE.of(req), *page_of(req)), VIEW.of(req)
     return resources_response(page, lambda each: GroupingCorrectionResource.of(each, view))
 
@@ -120,12 +124,12 @@ async def list_grouping_corrections(services: Container, req: func.HttpRequest) 
     "GET",
     "corrections/{correction_id}",
     VIEW,
-    summary="Get a correction of articles or stories",
     tag=TAG,
     answers=[ok(GroupingCorrectionResource)],
     is_management=True,
 )
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a correction of articles or stories."""
     found = await services.stories.corrections.get(req.route_params["correction_id"])
     return json_response(GroupingCorrectionResource.of(found, VIEW.of(req)).shown())
 
@@ -135,14 +139,16 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
     "POST",
     "corrections/{correction_id}/undo",
     VIEW,
-    summary="Undo a correction of articles or stories",
-    about="What would be without it comes back. Undoing again changes nothing.",
     tag=TAG,
     body=SignedBody,
     answers=[ok(GroupingCorrectionResource, "Undone.")],
     problems={409: "One of the two articles was deleted."},
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Undo a correction of articles or stories.
+
+    What would be without it comes back. Undoing again changes nothing.
+    """
     by = signed(sent(req, SignedBody))
     made = await services.stories.corrections.get(req.route_params["correction_id"])
     workflows = services.workflows
@@ -151,29 +157,18 @@ async def undo_grouping_correction(services: Container, req: func.HttpRequest) -
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 
 
-@endpoint(
-    grouping_http,
-    "GET",
-    "articles/{article_id}/ledger",
-    summary="Say why an article is put together as it is",
-    tag=TAG,
-    answers=[ok(LedgerEntry)],
-)
+@endpoint(grouping_http, "GET", "articles/{article_id}/ledger", tag=TAG, answers=[ok(LedgerEntry)])
 async def get_article_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say why an article is put together as it is."""
     article = await services.articles.get(req.route_params["article_id"])
     return json_response(await services.stories.ledger.of_article(article))
 
 
 @endpoint(
-    grouping_http,
-    "GET",
-    "stories/{event_id}/ledger",
-    *PAGE,
-    summary="Say why each article is in a story, by publication",
-    tag=TAG,
-    answers=[ok(a_list("Ledger", LedgerEntry))],
+    grouping_http, "GET", "stories/{event_id}/ledger", *PAGE, tag=TAG, answers=[ok(a_list("Ledger", LedgerEntry))]
 )
 async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say why each article is in a story, by publication."""
     event_id = req.route_params["event_id"]
     limit, cursor = page_of(req)
     page = await services.stories.ledger.of_story(event_id, limit, cursor)

@@ -50,12 +50,14 @@ TAG = "History"
     "tools/{tool}/history",
     *SPAN,
     LAYER,
-    summary="Get the history of a tool",
-    about="One point for each day or hour, oldest first. The span is in whole UTC steps.",
     tag=TAG,
     answers=[ok(a_list("History", Point, HistoryFacts))],
 )
 async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get the history of a tool.
+
+    One point for each day or hour, oldest first. The span is in whole UTC steps.
+    """
     layer, span = LAYER.of(req), _span(services, req)
     tool = await services.tools.get(req.route_params["tool"])
     completeness = await services.figures.completeness.of_all()
@@ -69,16 +71,10 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
 
 
 @endpoint(
-    history_http,
-    "GET",
-    "history",
-    TOOLS,
-    *SPAN,
-    summary="Compare the histories of several tools",
-    tag=TAG,
-    answers=[ok(a_list("Histories", HistoryOfTool, SpanFacts))],
+    history_http, "GET", "history", TOOLS, *SPAN, tag=TAG, answers=[ok(a_list("Histories", HistoryOfTool, SpanFacts))]
 )
 async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Compare the histories of several tools."""
     texts = tool_texts(TOOLS.of(req) or "")
     span = _span(services, req, len(texts))
     tools = {tool.tool_id: tool for tool in await asyncio.gather(*(_tool(services, text) for text in texts))}
@@ -98,16 +94,9 @@ async def list_histories(services: Container, req: func.HttpRequest) -> func.Htt
     return list_response(items, None, **_shown_span(span), **completeness.shown())
 
 
-@endpoint(
-    history_http,
-    "GET",
-    "tools/{tool}/history/{day}",
-    summary="Get the close of a day beside its present figures",
-    tag=TAG,
-    answers=[ok(ClosedDay)],
-)
+@endpoint(history_http, "GET", "tools/{tool}/history/{day}", tag=TAG, answers=[ok(ClosedDay)])
 async def get_tool_history_day(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """A merged tool that is named by its id keeps the days that were closed before its merge."""
+    """Get the close of a day beside its present figures."""
     day = _day(services, req.route_params["day"])
     tool = await services.tools.unmerged(req.route_params["tool"])
     stored, point = await services.figures.history.day(tool.tool_id, day)

@@ -37,34 +37,17 @@ UNTIL = time("until", "Published before.", "2026-02-22T20:00:00Z")
 TAG = "Sentiment"
 
 
-@endpoint(
-    insights_http,
-    "GET",
-    "sentiment/trends",
-    PERIOD,
-    *PAGE,
-    summary="List the trends of all active tools",
-    tag=TAG,
-    answers=[ok(a_list("Trends", Trend))],
-)
+@endpoint(insights_http, "GET", "sentiment/trends", PERIOD, *PAGE, tag=TAG, answers=[ok(a_list("Trends", Trend))])
 async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the trends of all active tools."""
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.trends.of_tools(page.items, PERIOD.of(req), services.clock())
     return list_response(rows.items, page.next, (*page.unreadable, *rows.unreadable))
 
 
-@endpoint(
-    insights_http,
-    "GET",
-    "tools/{tool}/movement",
-    FROM,
-    TO,
-    SHIFT,
-    summary="Say what a figure is made of, and what moved it",
-    tag=TAG,
-    answers=[ok(Movement)],
-)
+@endpoint(insights_http, "GET", "tools/{tool}/movement", FROM, TO, SHIFT, tag=TAG, answers=[ok(Movement)])
 async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say what a figure is made of, and what moved it."""
     start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
     asked = Asked.of(start, end, SHIFT.of(req), services.clock())
     tool = await services.tools.get(req.route_params["tool"])
@@ -82,11 +65,11 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
     SENTIMENT,
     VIEW,
     *PAGE,
-    summary="List the mentions of a tool, latest first",
     tag=TAG,
     answers=[ok(a_list("Mentions", MentionResource))],
 )
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the mentions of a tool, latest first."""
     times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
     tool = await services.tools.get(req.route_params["tool"])
     (limit, cursor), view = page_of(req), VIEW.of(req)
@@ -94,16 +77,9 @@ async def list_mentions(services: Container, req: func.HttpRequest) -> func.Http
     return resources_response(page, lambda mention: MentionResource.of(mention, view))
 
 
-@endpoint(
-    insights_http,
-    "GET",
-    "tools/{tool}/mentions/{article_id}",
-    VIEW,
-    summary="Get a mention, passage by passage",
-    tag=TAG,
-    answers=[ok(MentionByPassages)],
-)
+@endpoint(insights_http, "GET", "tools/{tool}/mentions/{article_id}", VIEW, tag=TAG, answers=[ok(MentionByPassages)])
 async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a mention, passage by passage."""
     tool = await services.tools.get(req.route_params["tool"])
     article = await services.articles.get(req.route_params["article_id"])
     found = await services.mentions.passages.of(tool.tool_id, article.source_id)

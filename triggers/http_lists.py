@@ -27,12 +27,12 @@ _ABOUT = "What the list does not name stays as it is, as does what a refused ent
     lists_http,
     "POST",
     "feeds/apply",
-    summary="Add and change feeds to match a YAML list",
     about=_ABOUT,
     body=File("A YAML document with the list `feeds`, as `config/feeds.yaml` has it.", YAML, "yaml-of-feeds", _FEEDS),
     answers=[ok(FeedsApplied)],
 )
 async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add and change feeds to match a YAML list."""
     runs: list[JobRun] = []
 
     async def change(feed_id: str, fields: Mapping[str, Any]) -> Feed:
@@ -53,12 +53,12 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
     lists_http,
     "POST",
     "tools/apply",
-    summary="Add and change tools to match a YAML list",
     about=_ABOUT,
     body=File("A YAML document with the list `tools`, as `config/tools.yaml` has it.", YAML, "yaml-of-tools", _TOOLS),
     answers=[ok(ToolsApplied)],
 )
 async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add and change tools to match a YAML list."""
     report = await tool_lists.apply_yaml(services.tools, req.get_body())
     runs = [await services.workflows.tool_changes.backfill(report.searched_for)] if report.searched_for else []
     for run in runs:

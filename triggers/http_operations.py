@@ -95,16 +95,12 @@ operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPE
 )
 
 
-@endpoint(
-    operations_http,
-    "GET",
-    "",
-    summary="List the collections",
-    about="Every endpoint that can be read without an id or a parameter.",
-    tag="Operations",
-    answers=[ok(CollectionsResource)],
-)
+@endpoint(operations_http, "GET", "", tag="Operations", answers=[ok(CollectionsResource)])
 async def list_collections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the collections.
+
+    Every endpoint that can be read without an id or a parameter.
+    """
     return json_response(CollectionsResource(version=VERSION, links=collections()).shown())
 
 
@@ -124,43 +120,28 @@ def collections() -> dict[str, str]:
     operations_http,
     "GET",
     "metrics",
-    summary="Get metrics for Prometheus",
     tag="Operations",
     answers=[ok(None, "Metrics, in the text format of Prometheus.", media_types=("text/plain",))],
     problems={404: "`METRICS_ENABLED` is false."},
 )
 async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get metrics for Prometheus."""
     if not services.settings.metrics_enabled:
         raise NotFound("metrics: METRICS_ENABLED is false")
     return text_response(await services.operations.metrics.text(), MEDIA_TYPE)
 
 
-@endpoint(
-    operations_http,
-    "GET",
-    "runs",
-    *RUN_FILTERS,
-    QUIET,
-    VIEW,
-    *PAGE,
-    summary="List runs, newest first",
-    answers=[ok(a_list("Runs", RunResource))],
-)
+@endpoint(operations_http, "GET", "runs", *RUN_FILTERS, QUIET, VIEW, *PAGE, answers=[ok(a_list("Runs", RunResource))])
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List runs, newest first."""
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
     page, view = await services.runs.page(*page_of(req), by), VIEW.of(req)
     return resources_response(page, lambda run: RunResource.of(run, view))
 
 
-@endpoint(
-    operations_http,
-    "GET",
-    "runs/{run_id}",
-    VIEW,
-    summary="Get a run with its attempts",
-    answers=[ok(RunResource)],
-)
+@endpoint(operations_http, "GET", "runs/{run_id}", VIEW, answers=[ok(RunResource)])
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a run with its attempts."""
     run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)
     attempts = await services.runs.listed_attempts(run.run_id)
     tried = [AttemptResource.of(attempt, view) for attempt in attempts.items]
@@ -177,37 +158,25 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     HOST_SORT,
     REVERSE,
     *PAGE,
-    summary="List the hosts that feeds are fetched from",
     answers=[ok(a_list("Hosts", HostResource))],
 )
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the hosts that feeds are fetched from."""
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
     page = await services.feeds.host_listing.page(*page_of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
     return list_response(shown_all(page.items), page.next)
 
 
-@endpoint(
-    operations_http,
-    "GET",
-    "hosts/{host}",
-    summary="Get a host with the number of its feeds, and its failures",
-    answers=[ok(HostResource)],
-)
+@endpoint(operations_http, "GET", "hosts/{host}", answers=[ok(HostResource)])
 async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a host with the number of its feeds, and its failures."""
     found = await services.feeds.host_listing.get(req.route_params["host"])
     return json_response(found.shown())
 
 
-@endpoint(
-    operations_http,
-    "GET",
-    "queues",
-    summary="List the queues with their poison messages",
-    tag="Operations",
-    answers=[ok(a_list("Queues", Queue))],
-    is_management=True,
-)
+@endpoint(operations_http, "GET", "queues", tag="Operations", answers=[ok(a_list("Queues", Queue))], is_management=True)
 async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the queues with their poison messages."""
     items = []
     for depth in await services.queues.depths(QUEUES):
         samples = await services.queues.peek_poison(depth.name, SAMPLES) if depth.poison else []
@@ -217,17 +186,12 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
     return list_response(items, None)
 
 
-@endpoint(
-    operations_http,
-    "POST",
-    "queues/{name}/redrive",
-    summary="Send poison messages back to their queue",
-    about="A redrive of `analyze-articles` also sends articles with the status `error`.",
-    tag="Operations",
-    body=Redrive,
-    answers=[ok(Redriven)],
-)
+@endpoint(operations_http, "POST", "queues/{name}/redrive", tag="Operations", body=Redrive, answers=[ok(Redriven)])
 async def redrive_queue(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Send poison messages back to their queue.
+
+    A redrive of `analyze-articles` also sends articles with the status `error`.
+    """
     name = req.route_params["name"]
     if name not in QUEUES:
         raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")

@@ -50,7 +50,6 @@ CACHED = {
     *WINDOW,
     IF_NONE_MATCH,
     VIEW,
-    summary="Get the sentiment about a tool",
     tag=TAG,
     answers=[
         ok(AggregateResource, "The aggregate of the window.", headers=CACHED),
@@ -58,6 +57,7 @@ CACHED = {
     ],
 )
 async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get the sentiment about a tool."""
     return _aggregate_response(services, req, await _read(services, req))
 
 
@@ -69,11 +69,11 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     SENTIMENT,
     VIEW,
     *PAGE,
-    summary="List the mentions behind an aggregate, latest first",
     tag=TAG,
     answers=[ok(a_list("Evidence", MentionResource, EvidenceFacts))],
 )
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the mentions behind an aggregate, latest first."""
     said = SENTIMENT.of(req)
     served = await _read(services, req)
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
@@ -90,11 +90,11 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     *WINDOW,
     VIEW,
     *PAGE,
-    summary="List the sentiment about all active tools",
     tag=TAG,
     answers=[ok(a_list("Aggregates", AggregateResource))],
 )
 async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the sentiment about all active tools."""
     period = _period(req)
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.reader.read_all(page.items, period)
@@ -108,40 +108,29 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     sentiment_http,
     "DELETE",
     "tools/{tool}/cache",
-    summary="Delete the cached aggregates of a tool",
     tag="Cache",
     answers=[no_content_after("No instance serves an entry from before the call.")],
 )
 async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Delete the cached aggregates of a tool."""
     tool = await services.tools.get(req.route_params["tool"])
     await services.figures.generations.raise_(tool.tool_id)
     await services.figures.generations.known_everywhere()
     return no_content()
 
 
-@endpoint(
-    sentiment_http,
-    "POST",
-    "cache/refresh",
-    summary="Refresh the aggregates of all active tools",
-    body=Nothing,
-    answers=[accepted_as_run(RunStarted)],
-)
+@endpoint(sentiment_http, "POST", "cache/refresh", body=Nothing, answers=[accepted_as_run(RunStarted)])
 async def refresh_cache(services: Container, req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
+    """Refresh the aggregates of all active tools."""
     sent(req, Nothing)
     begun = await services.figures.refresh.begin(context.invocation_id)
     await services.run_starts.send(begun.run_id, REFRESH_TOOLS, begun.messages)
     return accepted(begun.run_id)
 
 
-@endpoint(
-    sentiment_http,
-    "GET",
-    "cache/health",
-    summary="Say how the cache is doing",
-    answers=[ok(CacheHealth)],
-)
+@endpoint(sentiment_http, "GET", "cache/health", answers=[ok(CacheHealth)])
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say how the cache is doing."""
     return json_response(await services.operations.cache_health.report())
 
 

@@ -61,30 +61,15 @@ TIMES = (
 )
 
 
-@endpoint(
-    stories_http,
-    "GET",
-    "stories",
-    TOOL,
-    *FILTERS,
-    VIEW,
-    *PAGE,
-    summary="List stories of two articles or more, latest first",
-    answers=[ok(a_list("Stories", StoryResource))],
-)
+@endpoint(stories_http, "GET", "stories", TOOL, *FILTERS, VIEW, *PAGE, answers=[ok(a_list("Stories", StoryResource))])
 async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List stories of two articles or more, latest first."""
     return await _page(services, req, TOOL.of(req))
 
 
-@endpoint(
-    stories_http,
-    "GET",
-    "stories/{event_id}",
-    VIEW,
-    summary="Get a story with its articles, publishers and tools",
-    answers=[ok(StoryResource)],
-)
+@endpoint(stories_http, "GET", "stories/{event_id}", VIEW, answers=[ok(StoryResource)])
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a story with its articles, publishers and tools."""
     return json_response(await services.stories.reader.get(req.route_params["event_id"], VIEW.of(req)))
 
 
@@ -95,11 +80,11 @@ async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResp
     *FILTERS,
     VIEW,
     *PAGE,
-    summary="List the stories with an article that mentions a tool",
     tag="Stories",
     answers=[ok(a_list("Stories", StoryResource))],
 )
 async def list_tool_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the stories with an article that mentions a tool."""
     return await _page(services, req, req.route_params["tool"])
 
 
@@ -121,11 +106,11 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     *TIMES,
     VIEW,
     *PAGE,
-    summary="List the signals of all tools, latest first",
     tag="Signals",
     answers=[ok(a_list("Signals", SignalResource))],
 )
 async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the signals of all tools, latest first."""
     return await _signals(services, req, None)
 
 
@@ -138,11 +123,11 @@ async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpR
     *TIMES,
     VIEW,
     *PAGE,
-    summary="List the signals of a tool, latest first",
     tag="Signals",
     answers=[ok(a_list("Signals", SignalResource))],
 )
 async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the signals of a tool, latest first."""
     tool = await services.tools.get(req.route_params["tool"])
     return await _signals(services, req, tool.tool_id)
 

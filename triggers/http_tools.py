@@ -61,17 +61,9 @@ async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
     return tool_change(asked.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
 
 
-@endpoint(
-    tools_http,
-    "GET",
-    "tools",
-    STATUS,
-    VIEW,
-    *PAGE,
-    summary="List tools by name",
-    answers=[ok(a_list("Tools", ToolResource))],
-)
+@endpoint(tools_http, "GET", "tools", STATUS, VIEW, *PAGE, answers=[ok(a_list("Tools", ToolResource))])
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List tools by name."""
     status = STATUS.of(req)
     wanted = (status,) if status is not None else ("ACTIVE", "DEPRECATED")
     page, view = await services.tools.page(*page_of(req), wanted), VIEW.of(req)
@@ -83,20 +75,21 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     "POST",
     "tools",
     VIEW,
-    summary="Add a tool",
     body=NewTool,
     answers=[created(ToolResource, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
     problems={409: "A name belongs to another tool."},
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add a tool."""
     tool, run = await services.workflows.tool_changes.add(new_tool(json_object(req)))
     await services.run_starts.start_after_change(run)
     shown = _shown(req, tool, run_id=run.run_id)
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
 
-@endpoint(tools_http, "GET", "tools/{tool}", VIEW, summary="Get a tool", answers=[ok(ToolResource)])
+@endpoint(tools_http, "GET", "tools/{tool}", VIEW, answers=[ok(ToolResource)])
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a tool."""
     tool = await services.tools.get(req.route_params["tool"])
     analyzers = await services.figures.history.analyzers(tool.tool_id)
     offered = is_reanalysis_offered(analyzers, services.figures.analyzer())
@@ -108,7 +101,6 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     "PATCH",
     "tools/{tool}",
     VIEW,
-    summary="Change a tool",
     body=ToolChange,
     answers=[
         ok(ToolResource, "Changed."),
@@ -117,6 +109,7 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     problems={409: TAKEN},
 )
 async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Change a tool."""
     change = await _change(services, req)
     tool, run = await services.workflows.tool_changes.change(req.route_params["tool"], change)
     if run is None:
@@ -129,7 +122,6 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     tools_http,
     "POST",
     "tools/{tool}/merge",
-    summary="Merge a tool into another one",
     body=ToolMergeRequest,
     about=UNDOING_A_MERGE,
     answers=[accepted_as_run(MergeStarted)],
@@ -138,6 +130,7 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     },
 )
 async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Merge a tool into another one."""
     body = sent(req, ToolMergeRequest)
     by = Signed(body.author, body.reason) if body.author is not None else None
     run = await services.workflows.tool_changes.merge(req.route_params["tool"], body.into, by)
@@ -151,12 +144,14 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     "tools/{tool}/merges",
     VIEW,
     *PAGE,
-    summary="List the merges of a tool",
-    about="That of the tool itself first, then those into it, by the id of the merged tool.",
     answers=[ok(a_list("ToolMerges", MergeResource))],
     is_management=True,
 )
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the merges of a tool.
+
+    That of the tool itself first, then those into it, by the id of the merged tool.
+    """
     page, view = await services.tools.merges(req.route_params["tool"], *page_of(req)), VIEW.of(req)
     return resources_response(page, lambda merge: MergeResource.of(merge, view))
 
@@ -165,12 +160,12 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
     tools_http,
     "POST",
     "tools/{tool}/reanalyze",
-    summary="Score all mentions of a tool again, or compare analyzers",
     body=Reanalysis,
     answers=[accepted_as_run(RunStarted)],
     problems={409: "The tool is not `ACTIVE`, or a merge of it is under way."},
 )
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Score all mentions of a tool again, or compare analyzers."""
     analyzer = sent(req, Reanalysis).compared_with(services.analyzers)
     if analyzer is None:
         run = await services.workflows.tool_changes.reanalyze(req.route_params["tool"])
@@ -180,17 +175,12 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     return accepted(run.run_id)
 
 
-@endpoint(
-    tools_http,
-    "POST",
-    "tools/{tool}/preview",
-    summary="Show which articles a change of a tool would add or remove",
-    about="Nothing is changed.",
-    body=ToolChange,
-    answers=[ok(ToolPreview)],
-    problems={409: TAKEN},
-)
+@endpoint(tools_http, "POST", "tools/{tool}/preview", body=ToolChange, answers=[ok(ToolPreview)], problems={409: TAKEN})
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Show which articles a change of a tool would add or remove.
+
+    Nothing is changed.
+    """
     change = await _change(services, req)
     tool = await services.tools.get(req.route_params["tool"])
     found = await services.workflows.tool_previews.of(tool, change)
@@ -204,11 +194,13 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     SENTIMENT,
     VIEW,
     *PAGE,
-    summary="List the articles that mention a tool, newest first",
-    about="Mentions outlive articles, so a page may be shorter than `limit`.",
     answers=[ok(a_list("Articles", ArticleResource))],
 )
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the articles that mention a tool, newest first.
+
+    Mentions outlive articles, so a page may be shorter than `limit`.
+    """
     tool = await services.tools.get(req.route_params["tool"])
     page = await tool_articles(services.store, tool.tool_id, *page_of(req), SENTIMENT.of(req), VIEW.of(req))
     return list_response(page.items, page.next, page.unreadable)
@@ -221,11 +213,13 @@ async def list_tool_articles(services: Container, req: func.HttpRequest) -> func
     ROLE,
     *TIMES,
     *PAGE,
-    summary="List the references of a tool, latest first",
-    about="All articles with a mention of the tool, also those that have expired.",
     answers=[ok(a_list("References", ReferenceResource, ReferencesFacts))],
 )
 async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the references of a tool, latest first.
+
+    All articles with a mention of the tool, also those that have expired.
+    """
     tool = await services.tools.get(req.route_params["tool"])
     page = await services.references.page(tool, Asked.of(req.params), *page_of(req))
     return list_response(page.items, page.next, page.unreadable, not_kept=page.not_kept)

@@ -61,7 +61,7 @@ def declared(blueprint: func.Blueprint) -> tuple[typing.Any, list[dict[str, typi
 def test_an_endpoint_is_a_route(method: str, is_management: bool | None, level: str) -> None:
     blueprint = func.Blueprint()
 
-    @endpoint(blueprint, method, "things/{tool}", is_management=is_management, summary="A thing", answers=[ok(None)])
+    @endpoint(blueprint, method, "things/{tool}", is_management=is_management, answers=[ok(None)])
     async def change_thing(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         raise AssertionError("never called")
 

@@ -108,7 +108,7 @@ async def test_functions_run_under_the_deadline_of_their_trigger() -> None:
     async def work(services: Container, message: func.QueueMessage) -> None:
         see()
 
-    @endpoint(blueprint, "GET", "things", summary="Things", answers=[ok(None)])
+    @endpoint(blueprint, "GET", "things", answers=[ok(None)])
     async def things(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         see()
         return func.HttpResponse()

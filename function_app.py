@@ -3,13 +3,10 @@
 import azure.functions as func
 
 from triggers.http_articles import articles_http
-from triggers.http_contract import contract_http
 from triggers.http_corrections import corrections_http
 from triggers.http_feeds import feeds_http
 from triggers.http_grouping import grouping_http
 from triggers.http_history import history_http
-from triggers.http_insights import insights_http
-from triggers.http_lists import lists_http
 from triggers.http_mcp import mcp_http
 from triggers.http_operations import operations_http
 from triggers.http_page import page_http
@@ -22,13 +19,10 @@ from triggers.timers import timers
 app = func.FunctionApp()
 for blueprint in (
     articles_http,
-    contract_http,
     corrections_http,
     feeds_http,
     history_http,
     grouping_http,
-    insights_http,
-    lists_http,
     mcp_http,
     operations_http,
     page_http,

@@ -22,11 +22,9 @@ from services import container, deadline
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
-from triggers.compression import compressed
 from triggers.declared import DECLARED, Answer, Declared, File
-from triggers.http_codec import JSON, with_problem_responses, wrong_media_type
-from triggers.parameters import Parameter, check_query
-from triggers.paths import parameters_of
+from triggers.http_codec import JSON, compressed, with_problem_responses, wrong_media_type
+from triggers.parameters import Parameter, check_query, parameters_of
 from triggers.tracing import traced
 
 R = typing.TypeVar("R")

@@ -21,11 +21,11 @@ from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
-from triggers.http_codec import json_lines, json_response, left_out, no_content, text_response
-from triggers.http_resources import VIEW, resources_response, sent
+from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
 from triggers.parameters import (
     MAX_LIMIT,
     PAGE,
+    VIEW,
     given_of,
     maybe_one_of,
     one_of,

@@ -6,14 +6,17 @@ a correlation id, under which the log has the traceback. Services know nothing o
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import gzip
 import json
 import logging
 import math
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, ParamSpec
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 import azure.functions as func
@@ -30,14 +33,22 @@ from models.errors import (
     UnreadableDocument,
     WrongSettings,
 )
+from models.request import Request
+from models.resources.base import Resource
+from models.run import JobRun
 from services.logs import log_unreadable
 from services.ports import Listed
 
 P = ParamSpec("P")
+Item = TypeVar("Item")
+Sent = TypeVar("Sent", bound=Request)
 Handler = Callable[P, Awaitable[func.HttpResponse]]
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_URL_CHARACTERS = 8 * 1024
+WORTH_BYTES = 1400
+"""What fits into one packet anyway is left as it is."""
+LEVEL = 5
 
 log = logging.getLogger("toolpulse.http")
 
@@ -228,3 +239,78 @@ def json_object(req: func.HttpRequest) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput("body", f"a JSON object, not {type(value).__name__}")
     return value
+
+
+def compressed(handler: Callable[P, Awaitable[func.HttpResponse]]) -> Callable[P, Awaitable[func.HttpResponse]]:
+    """A response with an ETag stays as it is: the tag names these bytes."""
+
+    @functools.wraps(handler)
+    async def response(*args: P.args, **kwargs: P.kwargs) -> func.HttpResponse:
+        req: Any = kwargs.get("req") or args[0]
+        plain = await handler(*args, **kwargs)
+        body = plain.get_body()
+        if len(body) < WORTH_BYTES or "ETag" in plain.headers or "Content-Encoding" in plain.headers:
+            return plain
+        headers = {**plain.headers, "Vary": "Accept-Encoding"}
+        if accepts_gzip(req.headers.get("Accept-Encoding", "")):
+            body, headers["Content-Encoding"] = gzip.compress(body, LEVEL, mtime=0), "gzip"
+        return func.HttpResponse(
+            body, status_code=plain.status_code, headers=headers, mimetype=plain.mimetype, charset=plain.charset
+        )
+
+    return response
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether `Accept-Encoding` names gzip, and not with the weight 0."""
+    for each in header.lower().split(","):
+        name, _, weight = each.replace(" ", "").partition(";")
+        if name in ("gzip", "*"):
+            return weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def resources_response(page: Listed[Item], of: Callable[[Item], Resource], **more: Any) -> func.HttpResponse:
+    """A page of what is stored as a list of resources, each made by `of`."""
+    return list_response([of(item).shown() for item in page.items], page.next, page.unreadable, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class SentChange:
+    """The fields of a body that changes a resource. `is_resource`: the body is a resource that was sent back, since it
+    has fields that cannot be changed."""
+
+    fields: Mapping[str, Any]
+    is_resource: bool
+
+    def differing_from(self, present: Resource) -> dict[str, Any]:
+        """The fields of a resource that was sent back which have another value than the present one. What was not
+        touched is not checked and does nothing, as a field that is given alone may do: the same `url` again, say."""
+        shown = present.shown()
+        return {name: value for name, value in self.fields.items() if name not in shown or value != shown[name]}
+
+
+def sent(req: func.HttpRequest, body: type[Sent]) -> Sent:
+    """The body of the request. An empty body is an empty object. Raises InvalidInput."""
+    return body.checked(json_object(req))
+
+
+def sent_change(req: func.HttpRequest, change: type[Request]) -> SentChange:
+    """The fields to change. Those that a resource has and that cannot be changed are left out. Raises InvalidInput for
+    a field that it does not have, and for a body with nothing that can be changed."""
+    body = json_object(req)
+    can = f"what can be changed: {', '.join(change.model_fields)}"
+    others = change.CHANGES.model_fields if change.CHANGES else {}
+    for name in body:
+        if name not in change.model_fields and name not in others:
+            raise InvalidInput(name, f"no such field; {can}")
+    fields = {name: value for name, value in body.items() if name in change.model_fields}
+    if body and not fields:
+        raise InvalidInput(", ".join(body), f"cannot be changed; {can}")
+    return SentChange(fields, len(fields) < len(body))
+
+
+def applied(named: Mapping[str, Any], refused: Sequence[Any], runs: Sequence[JobRun]) -> func.HttpResponse:
+    """What came of a list: its entries by what happened to them, and the runs that follow."""
+    told = [dataclasses.asdict(each) for each in refused]
+    return json_response({**named, "refused": told, "runs": [run.run_id for run in runs]})

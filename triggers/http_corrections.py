@@ -12,9 +12,8 @@ from services.container import Container
 from services.mentions.correction_form import STATES, NewCorrectionBody, signed
 from triggers.bindings import endpoint
 from triggers.declared import Header, a_list, accepted_as_run, created, ok
-from triggers.http_codec import accepted, json_response, lines_response
-from triggers.http_resources import VIEW, resources_response, sent
-from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, maybe_one_of, page_of, whole
+from triggers.http_codec import accepted, json_response, lines_response, resources_response, sent
+from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, VIEW, maybe_one_of, page_of, whole
 
 corrections_http = func.Blueprint()
 

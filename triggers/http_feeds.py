@@ -1,6 +1,7 @@
 """Feeds over HTTP: the registry, OPML import and export, a feed's history, and fetching one feed now."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import azure.functions as func
@@ -9,11 +10,13 @@ from models.feed import Feed
 from models.request import Nothing
 from models.resources.feed_preview import FeedPreview
 from models.resources.feeds import FeedResource
-from models.resources.lists import BulkFacts, BulkResult, FeedImport, Preset, RunStarted
+from models.resources.lists import BulkFacts, BulkResult, FeedImport, FeedsApplied, Preset, RunStarted
 from models.resources.runs import AttemptResource
+from models.run import JobRun
 from models.states import AttemptStatus
 from models.verdict import VERDICTS
 from services.container import Container
+from services.feeds import lists as feed_lists
 from services.feeds.bulk import MOST_FEEDS, BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.listing import SORTS, Sorting, feed_filter
@@ -26,17 +29,22 @@ from triggers.declared import File, Header, a_list, accepted_as_run, created, no
 from triggers.http_codec import (
     FORM,
     OPML,
+    YAML,
     accepted,
+    applied,
     json_object,
     json_response,
     list_response,
     no_content,
+    resources_response,
+    sent,
+    sent_change,
     text_response,
     uploaded,
 )
-from triggers.http_resources import VIEW, resources_response, sent, sent_change
 from triggers.parameters import (
     PAGE,
+    VIEW,
     flag,
     given_of,
     maybe_flag,
@@ -48,6 +56,8 @@ from triggers.parameters import (
 )
 
 feeds_http = func.Blueprint()
+
+YAML_EXAMPLE = "feeds:\n- {url: 'https://example.com/listed.xml', source_name: Listed}\n"
 
 ENABLED = maybe_flag("enabled", "Feeds that are fetched, or feeds that are not.")
 FILTERS = (
@@ -281,3 +291,33 @@ async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpRes
     if batch.feeds:
         await services.run_starts.send(batch.run_id, INGEST_FEEDS, [batch.to_message()])
     return accepted(batch.run_id)
+
+
+@endpoint(
+    feeds_http,
+    "POST",
+    "feeds/apply",
+    body=File(
+        "A YAML document with the list `feeds`, as `config/feeds.yaml` has it.", YAML, "yaml-of-feeds", YAML_EXAMPLE
+    ),
+    answers=[ok(FeedsApplied)],
+)
+async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add and change feeds to match a YAML list.
+
+    What the list does not name stays as it is, as does what a refused entry names. `runs` do what follows.
+    """
+    runs: list[JobRun] = []
+
+    async def change(feed_id: str, fields: Mapping[str, Any]) -> Feed:
+        feed, run = await services.workflows.feed_changes.change(feed_id, fields)
+        runs.extend([run] if run is not None else [])
+        return feed
+
+    report = await feed_lists.apply_yaml(
+        services.feeds.registry, req.get_body(), services.clock(), change, services.feeds.presets
+    )
+    for run in runs:
+        await services.run_starts.start_after_change(run)
+    named = {name: [_named(each) for each in getattr(report, name)] for name in ("added", "changed", "known")}
+    return applied(named, report.refused, runs)

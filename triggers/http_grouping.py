@@ -14,9 +14,8 @@ from services.stories.correction_form import ArticleSplit, StoryPair, StorySplit
 from services.stories.corrections import STATES
 from triggers.bindings import endpoint
 from triggers.declared import a_list, created, ok
-from triggers.http_codec import json_response, list_response
-from triggers.http_resources import VIEW, resources_response, sent
-from triggers.parameters import PAGE, maybe_one_of, page_of
+from triggers.http_codec import json_response, list_response, resources_response, sent
+from triggers.parameters import PAGE, VIEW, maybe_one_of, page_of
 
 grouping_http = func.Blueprint()
 

@@ -17,8 +17,7 @@ import azure.functions as func
 
 from services.container import Container
 from triggers.bindings import READ, with_container
-from triggers.http_codec import json_response, with_problem_responses
-from triggers.jsonrpc import refusal
+from triggers.http_codec import with_problem_responses
 from triggers.tracing import traced
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ mcp_http = func.Blueprint()
 async def mcp(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     if req.method != "POST":
         return func.HttpResponse(status_code=405, headers={"Allow": "POST"})
-    if (refused := refusal(req.get_body())) is not None:
-        return json_response(refused, 400)
     from triggers.mcp_tools import server_of
 
     return await _handed_over(server_of(services), req)

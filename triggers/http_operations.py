@@ -26,13 +26,15 @@ from triggers.http_codec import (
     json_response,
     left_out,
     list_response,
+    resources_response,
+    sent,
     text_response,
     with_problem_responses,
 )
-from triggers.http_contract import CONTRACT, DASHBOARD, DOCS, MCP
-from triggers.http_resources import VIEW, resources_response, sent
+from triggers.http_page import CONTRACT, DASHBOARD, DOCS, MCP
 from triggers.parameters import (
     PAGE,
+    VIEW,
     flag,
     given_of,
     maybe_flag,

@@ -1,18 +1,25 @@
-"""The dashboard: a page and its files. They hold no data and need no key: the page asks the API with the reader's key.
+"""Pages over HTTP: the dashboard with its files, the contract and its documentation, and where the app's own address
+leads. They hold no data and need no key: the dashboard asks the API with the reader's key.
 
-Every path that is no asset gets the page, which shows the view that the path names.
+Every path of the dashboard that is no asset gets its page, which shows the view that the path names.
 """
 
+import functools
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import azure.functions as func
 
-from triggers.compression import accepts_gzip
+from triggers.bindings import OPEN, READ
+from triggers.contract import contract
+from triggers.declared import of_app
+from triggers.http_codec import accepts_gzip
 from triggers.page_files import PageFile, PageFiles, shipped_files
 
 page_http = func.Blueprint()
 
+DASHBOARD, DOCS, CONTRACT, MCP = "/api/dashboard", "/api/docs", "/api/openapi.json", "/api/mcp"
 ASSETS = "assets/"
 SECURITY = {
     "Content-Security-Policy": "; ".join(
@@ -44,6 +51,7 @@ TOOL_VIEW = tuple(
 """What the view of a tool needs besides the modules that the page names for every view."""
 KEPT_FOR_GOOD = "public, max-age=31536000, immutable"
 ASKED_AGAIN = "no-cache"
+REFERENCE = "reference/index.html"
 
 
 @page_http.route(route="dashboard/{*path}", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
@@ -86,3 +94,41 @@ def file_response(
     if accepts_gzip(req.headers.get("Accept-Encoding", "")):
         content, headers["Content-Encoding"] = file.zipped, "gzip"
     return func.HttpResponse(content, headers=headers, mimetype=file.media_type, charset="utf-8")
+
+
+@functools.cache
+def contract_file() -> PageFile:
+    """Made at the first request for it, then kept: what is declared does not change while the app runs."""
+    document = contract(of_app(), reads_are_open=READ is OPEN)
+    return PageFile.of(json.dumps(document, ensure_ascii=False).encode(), "application/json")
+
+
+@page_http.route(route="openapi.json", methods=["GET", "HEAD"], auth_level=OPEN)
+async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
+    return file_response(req, contract_file(), ASKED_AGAIN)
+
+
+@page_http.route(route="docs/{*path}", methods=["GET", "HEAD"], auth_level=OPEN)
+async def get_docs(req: func.HttpRequest) -> func.HttpResponse:
+    """Its files refer to each other by their paths below triggers/page."""
+    path = (req.route_params.get("path") or "").strip("/")
+    found = shipped_files().assets.get(path or REFERENCE)
+    if found is None:
+        return func.HttpResponse("There is no such file.\n", status_code=404, headers={"Cache-Control": "no-store"})
+    return file_response(req, found, ASKED_AGAIN)
+
+
+# `/api` itself: the host has no route without a part, and this part is always absent. The name comes late in the order
+# in which the host tries functions, so that no other path could ever end here.
+@page_http.route(route="{nothing:maxlength(0)?}", methods=["GET", "HEAD"], auth_level=OPEN)
+async def start(req: func.HttpRequest) -> func.HttpResponse:
+    """Leads a browser to the dashboard and a program to the contract."""
+    target = DASHBOARD if is_browser(req.headers.get("Accept", "")) else CONTRACT
+    headers = {"Location": target, "Cache-Control": "no-store", "Vary": "Accept"}
+    return func.HttpResponse(status_code=302, headers=headers)
+
+
+def is_browser(accept: str) -> bool:
+    """Whether `Accept` names HTML, as that of a browser that opens a page does."""
+    kinds = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
+    return "text/html" in kinds

@@ -1,4 +1,4 @@
-"""Sentiment over HTTP: aggregates from the cache, the mentions behind them, their history, and the cache itself."""
+"""Sentiment over HTTP: aggregates and trends, the mentions behind them, what moved them, and the cache itself."""
 
 import re
 
@@ -12,15 +12,30 @@ from models.resources.figures import EvidenceFacts
 from models.resources.health import CacheHealth
 from models.resources.lists import RunStarted
 from models.resources.mentions import MentionResource
+from models.resources.movement import MentionByPassages, Movement, Trend
 from services.articles.listing import SAID
 from services.container import Container
+from services.figures.movement_reader import Asked
 from services.figures.reader import Served, resource_of
+from services.figures.trends import STEPS
+from services.mentions.listing import mentions_between
+from services.runs.listing import asked_time
 from services.topology import REFRESH_TOOLS
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
-from triggers.http_codec import accepted, json_response, list_response, no_content
-from triggers.http_resources import VIEW, resources_response, sent
-from triggers.parameters import PAGE, header, maybe_of_numbers, maybe_one_of, page_of
+from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
+from triggers.parameters import (
+    PAGE,
+    VIEW,
+    given_of,
+    header,
+    maybe_of_numbers,
+    maybe_one_of,
+    maybe_whole,
+    one_of,
+    page_of,
+    time,
+)
 
 sentiment_http = func.Blueprint()
 
@@ -31,6 +46,21 @@ SENTIMENT = maybe_one_of(
     "sentiment", SAID, "Mentions that say so. A page may then be shorter than `limit`.", "positive"
 )
 IF_NONE_MATCH = header("If-None-Match", "The `ETag` of the answer that the caller has.", {"type": "string"})
+MOST_SHIFT_HOURS = 1000
+TREND_PERIOD = one_of(
+    "period",
+    tuple(STEPS),
+    "How long the trends are: no `HOUR_1`, since a trend is drawn in steps of an hour and more.",
+    "HOUR_24",
+    why="a trend is drawn in steps of an hour and more",
+)
+FROM = time("from", "Where the time begins, within the last 43 days.", is_required=True)
+TO = time("to", "Where it ends.", is_required=True)
+SHIFT = maybe_whole(
+    "shift_hours", 1, MOST_SHIFT_HOURS, "By how many hours the other time is earlier. Absent: it ends at `from`.", 24
+)
+SINCE = time("since", "Published then or later.", "2026-02-21T20:00:00Z")
+UNTIL = time("until", "Published before.", "2026-02-22T20:00:00Z")
 TAG = "Sentiment"
 CACHED = {
     "Cache-Control": Header("HTTP caches may keep the body, and must revalidate it."),
@@ -159,3 +189,55 @@ def _aggregate_response(services: Container, req: func.HttpRequest, served: Serv
     if known is not None and (known.strip() == "*" or aggregate.etag in _TAG.findall(known)):
         return func.HttpResponse(status_code=304, headers=headers)
     return func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
+
+
+@endpoint(
+    sentiment_http, "GET", "sentiment/trends", TREND_PERIOD, *PAGE, tag=TAG, answers=[ok(a_list("Trends", Trend))]
+)
+async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the trends of all active tools."""
+    page = await services.tools.page(*page_of(req), ("ACTIVE",))
+    rows = await services.figures.trends.of_tools(page.items, TREND_PERIOD.of(req), services.clock())
+    return list_response(rows.items, page.next, (*page.unreadable, *rows.unreadable))
+
+
+@endpoint(sentiment_http, "GET", "tools/{tool}/movement", FROM, TO, SHIFT, tag=TAG, answers=[ok(Movement)])
+async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Say what a figure is made of, and what moved it."""
+    start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
+    asked = Asked.of(start, end, SHIFT.of(req), services.clock())
+    tool = await services.tools.get(req.route_params["tool"])
+    movement = await services.figures.movements.of(tool.tool_id, asked)
+    completeness = await services.figures.completeness.of_all()
+    return json_response({"tool_id": tool.tool_id, "tool": tool.primary_name, **movement, **completeness.shown()})
+
+
+@endpoint(
+    sentiment_http,
+    "GET",
+    "tools/{tool}/mentions",
+    SINCE,
+    UNTIL,
+    SENTIMENT,
+    VIEW,
+    *PAGE,
+    tag=TAG,
+    answers=[ok(a_list("Mentions", MentionResource))],
+)
+async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the mentions of a tool, latest first."""
+    times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
+    tool = await services.tools.get(req.route_params["tool"])
+    (limit, cursor), view = page_of(req), VIEW.of(req)
+    page = await mentions_between(services.store, tool.tool_id, times, limit, cursor, SENTIMENT.of(req))
+    return resources_response(page, lambda mention: MentionResource.of(mention, view))
+
+
+@endpoint(sentiment_http, "GET", "tools/{tool}/mentions/{article_id}", VIEW, tag=TAG, answers=[ok(MentionByPassages)])
+async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Get a mention, passage by passage."""
+    tool = await services.tools.get(req.route_params["tool"])
+    article = await services.articles.get(req.route_params["article_id"])
+    found = await services.mentions.passages.of(tool.tool_id, article.source_id)
+    mention = MentionResource.of(found["mention"], VIEW.of(req))
+    return json_response({**found, "mention": mention.shown(), "tool": tool.primary_name})

@@ -12,8 +12,7 @@ from services.stories.listing import FEWEST_ARTICLES, MOST_ARTICLES, STATES, sto
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, list_response
-from triggers.http_resources import VIEW
-from triggers.parameters import PAGE, given_of, maybe_one_of, one_of, page_of, text, time, whole
+from triggers.parameters import PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 stories_http = func.Blueprint()
 

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import azure.functions as func
 
 from models.resources.articles import ArticleResource
-from models.resources.lists import MergeStarted, RunStarted
+from models.resources.lists import MergeStarted, RunStarted, ToolsApplied
 from models.resources.tools import MergeResource, ReferenceResource, ReferencesFacts, ToolPreview, ToolResource
 from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
@@ -15,6 +15,7 @@ from services.mentions.analyzers.choice import Reanalysis
 from services.mentions.correction_form import Signed
 from services.mentions.tool_articles import tool_articles
 from services.mentions.tool_references import Asked
+from services.tools import lists as tool_lists
 from services.tools.form import (
     NewTool,
     ToolChange,
@@ -24,12 +25,23 @@ from services.tools.form import (
     tool_change,
 )
 from triggers.bindings import endpoint
-from triggers.declared import a_list, accepted_as_run, created, ok
-from triggers.http_codec import accepted, json_object, json_response, list_response
-from triggers.http_resources import VIEW, resources_response, sent, sent_change
-from triggers.parameters import PAGE, maybe_one_of, page_of, time
+from triggers.declared import File, a_list, accepted_as_run, created, ok
+from triggers.http_codec import (
+    YAML,
+    accepted,
+    applied,
+    json_object,
+    json_response,
+    list_response,
+    resources_response,
+    sent,
+    sent_change,
+)
+from triggers.parameters import PAGE, VIEW, maybe_one_of, page_of, time
 
 tools_http = func.Blueprint()
+
+YAML_EXAMPLE = "tools:\n- {name: Listed tool, aliases: [Listed]}\n"
 
 STATUS = maybe_one_of(
     "status", ("ACTIVE", "DEPRECATED", "MERGED"), "Tools with this status. Absent: all that are not merged.", "ACTIVE"
@@ -223,3 +235,32 @@ async def list_tool_references(services: Container, req: func.HttpRequest) -> fu
     tool = await services.tools.get(req.route_params["tool"])
     page = await services.references.page(tool, Asked.of(req.params), *page_of(req))
     return list_response(page.items, page.next, page.unreadable, not_kept=page.not_kept)
+
+
+@endpoint(
+    tools_http,
+    "POST",
+    "tools/apply",
+    body=File(
+        "A YAML document with the list `tools`, as `config/tools.yaml` has it.", YAML, "yaml-of-tools", YAML_EXAMPLE
+    ),
+    answers=[ok(ToolsApplied)],
+)
+async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Add and change tools to match a YAML list.
+
+    What the list does not name stays as it is, as does what a refused entry names. `runs` do what follows.
+    """
+    report = await tool_lists.apply_yaml(services.tools, req.get_body())
+    runs = [await services.workflows.tool_changes.backfill(report.searched_for)] if report.searched_for else []
+    for run in runs:
+        await services.run_starts.start_after_change(run)
+    named = {
+        name: [await _tool(services, each) for each in getattr(report, name)] for name in ("added", "changed", "known")
+    }
+    return applied(named, report.refused, runs)
+
+
+async def _tool(services: Container, tool_id: str) -> dict[str, str]:
+    tool = await services.tools.get(tool_id)
+    return {"tool_id": tool.tool_id, "name": tool.primary_name}

@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl, urlsplit
 import azure.functions as func
 
 from models.errors import InvalidInput
+from models.resources.base import VIEWS
+from models.story import STORY_ID
 from models.values import parse_time
 
 T = TypeVar("T")
@@ -227,3 +229,34 @@ def check_query(req: func.HttpRequest, declared: Sequence[Parameter[Any]]) -> No
     for parameter in declared:
         if parameter.place != "path":
             parameter.of(req)
+
+
+PARTS: dict[str, Parameter[str | None]] = {
+    each.name: each
+    for each in (
+        in_path("tool", "The id, the name or an alias of a tool. A name with a slash needs the id.", "Python"),
+        in_path("feed_id", "The id of a feed.", "python-insider"),
+        in_path("article_id", "The id of an article, its `source_id`.", "dedup:0f8fad5bd9cb469fa16570867728950e"),
+        in_path(
+            "event_id",
+            "The id of a story, as articles have it.",
+            "story:20260221:1d56e8afa3f147b09d0c5f2b8f1a6e11",
+            pattern=STORY_ID,
+        ),
+        in_path("correction_id", "The id of a correction.", "20260221-1"),
+        in_path("quarantine_id", "The id of an item in quarantine.", "batch-1"),
+        in_path("run_id", "The id of a run.", "run-1"),
+        in_path("host", "The name of a host, with its port if that is not the usual one.", "example.com"),
+        in_path("name", "The name of a queue.", "analyze-articles"),
+        in_path("day", "A UTC day.", "2026-02-21", format="date"),
+    )
+}
+
+
+def parameters_of(route: str) -> tuple[Parameter[str | None], ...]:
+    """The parameters in a path, in their order."""
+    return tuple(PARTS[name] for name in re.findall(r"\{(\w+)\}", route))
+
+
+VIEW = one_of("view", VIEWS, "`full`: with the fields that the app needs for its own work.", VIEWS[0])
+"""Every endpoint whose answer has resources takes it."""

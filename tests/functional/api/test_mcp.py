@@ -140,7 +140,6 @@ async def test_a_stream_a_session_and_a_caller_without_key_are_refused(host: Run
         async with web.post("/api/mcp", data=b"{", headers={"Content-Type": "application/json"}) as response:
             assert (response.status, (await response.json())["error"]["code"]) == (400, -32700)
         async with web.post("/api/mcp", json={**ping, "method": 3}) as response:
-            error = {"code": -32600, "message": "method: must be a text, such as tools/list"}
-            assert (response.status, await response.json()) == (400, {"jsonrpc": "2.0", "id": 1, "error": error})
+            assert (response.status, (await response.json())["error"]["code"]) == (400, -32602)
         async with web.post("/api/mcp", json={**ping, "method": "tools/call", "params": {"name": 3}}) as response:
-            assert (await response.json())["error"]["message"] == "params.name: must be a text: the name of a tool"
+            assert (await response.json())["error"]["code"] == -32602

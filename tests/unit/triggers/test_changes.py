@@ -11,7 +11,7 @@ from models.request import Request
 from services.feeds.form import FeedChange
 from services.tools.form import ToolChange
 from tests import resources
-from triggers.http_resources import SentChange, sent_change
+from triggers.http_codec import SentChange, sent_change
 
 CHANGES = [pytest.param(FeedChange, "Feed", id="feed"), pytest.param(ToolChange, "Tool", id="tool")]
 

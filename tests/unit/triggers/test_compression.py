@@ -5,7 +5,7 @@ import gzip
 import azure.functions as func
 import pytest
 
-from triggers.compression import WORTH_BYTES, compressed
+from triggers.http_codec import WORTH_BYTES, compressed
 
 LONG = b"a" * WORTH_BYTES
 

@@ -19,9 +19,8 @@ from models.resources.tools import ToolResource
 from models.values import Value
 from triggers.contract import PROBLEMS, TAGS, contract
 from triggers.declared import Answer, Declared, ListOf, a_list, of_app, ok
-from triggers.http_contract import contract_file, get_docs, get_openapi, is_browser, start
-from triggers.http_resources import VIEW
-from triggers.parameters import PAGE
+from triggers.http_page import contract_file, get_docs, get_openapi, is_browser, start
+from triggers.parameters import PAGE, VIEW
 
 NOT_OF_THE_API = {
     *("dashboard/{*path}", "docs/{*path}", "openapi.json", "{nothing:maxlength(0)?}"),

@@ -13,7 +13,7 @@ import pytest
 
 from scripts import package, vendor
 from tests.hosting import ROOT
-from triggers.compression import accepts_gzip
+from triggers.http_codec import accepts_gzip
 from triggers.http_page import (
     ASKED_AGAIN,
     KEPT_FOR_GOOD,

@@ -22,11 +22,11 @@ from triggers.parameters import (
     maybe_whole,
     one_of,
     page_of,
+    parameters_of,
     text,
     time,
     whole_number,
 )
-from triggers.paths import parameters_of
 
 
 def request(query: str = "", /, **params: str) -> func.HttpRequest:

@@ -29,7 +29,6 @@ from services.articles.backlog import BacklogReader
 from services.articles.reading import Articles
 from services.container.operations import STAGES
 from services.documents.discovery import Discovery
-from services.documents.quarantining import DocumentQuarantine
 from services.documents.removal import Removal
 from services.documents.reviews import DocumentReviews
 from services.feeds.budget import Budget
@@ -225,8 +224,7 @@ async def _ingestion(bench: Bench) -> None:
     removal = Removal(bench.store, MemoryArchive())
     deletion = Deletion(Articles(bench.store, bench.clock), bench.writer, bench.figures.generations, grouping, removal)
     discovery = Discovery(bench.store, Announcer(worker.queues), bench.clock)
-    quarantine = DocumentQuarantine(bench.store, bench.clock)
-    reviews = DocumentReviews(bench.store, worker.engine, discovery, quarantine, bench.clock)
+    reviews = DocumentReviews(bench.store, discovery, bench.clock)
     upkeep = Upkeep(
         worker.queues,
         bench.store,
@@ -239,7 +237,7 @@ async def _ingestion(bench: Bench) -> None:
         BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
-        reviews.work,
+        reviews.follow_all,
     )
     await upkeep.run()  # the first run creates the price of a fetch
     with bench.step("clean_up: nothing is overdue"):

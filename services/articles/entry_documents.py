@@ -19,6 +19,11 @@ from services.articles.identity import Candidate, Source
 from services.parse.text import one_line
 
 LONGEST_DATE = 200
+OF_FIRST_OBSERVATION = frozenset(
+    ("created_at", "ttl_timestamp", "added_by_attempt", "created_article", "joined_by", "article_timestamp")
+)
+"""What the first observation of a source keeps when a later one of the same day takes its place."""
+_OF_FIRST_CRAWL = ("crawl_timestamp", "published_at", "added_by_run", "joined_by")
 ARTICLE_SECONDS = int(ARTICLE_KEPT.total_seconds())
 ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
@@ -124,17 +129,10 @@ def entry_observation(
         document["published_flag"] = candidate.flag
         if raw_value := one_line(item.date_text[:LONGEST_DATE]):
             document["raw_value"] = raw_value
-    if earlier is not None and earlier["id"] == document["id"]:
-        document["created_at"], document["ttl_timestamp"] = earlier["created_at"], earlier["ttl_timestamp"]
-        if "added_by_attempt" in earlier:
-            document["added_by_attempt"] = earlier["added_by_attempt"]
-        if "created_article" in earlier:
-            document["created_article"] = earlier["created_article"]
-        if "joined_by" in earlier:
-            document["joined_by"] = earlier["joined_by"]
-        if "article_timestamp" in earlier:
-            document["article_timestamp"] = earlier["article_timestamp"]
-    return document
+    if earlier is None or earlier["id"] != document["id"]:
+        return document
+    kept = {name: value for name, value in earlier.items() if name in OF_FIRST_OBSERVATION}
+    return {**document, **kept}  # type: ignore[typeddict-item]
 
 
 def entry_attribution(
@@ -167,11 +165,5 @@ def entry_attribution(
         if joined_by is not None:
             attribution["joined_by"] = joined_by
         return attribution
-    attribution["crawl_timestamp"] = earlier["crawl_timestamp"]
-    if earlier.get("published_at"):
-        attribution["published_at"] = earlier["published_at"]
-    if "added_by_run" in earlier:
-        attribution["added_by_run"] = earlier["added_by_run"]
-    if "joined_by" in earlier:
-        attribution["joined_by"] = earlier["joined_by"]
-    return attribution
+    kept = {name: value for name, value in earlier.items() if name in _OF_FIRST_CRAWL and value}
+    return {**attribution, **kept}  # type: ignore[typeddict-item]

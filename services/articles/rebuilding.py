@@ -14,13 +14,12 @@ from models.article import Article, ArticleDocument, AttributionDocument, source
 from models.observation import ObservationDocument
 from models.values import parse_time, unix_seconds
 from services.articles.attributions import attribution_of, chosen_source, reading
-from services.articles.entry_documents import ARTICLE_SECONDS
+from services.articles.entry_documents import ARTICLE_SECONDS, OF_FIRST_OBSERVATION
 from services.articles.identity import dedup_key
 from services.articles.merge import MOST_TAGS
 from services.articles.tombstones import tombstone
 from services.parse.urls import link_of
 
-_OF_FIRST = ("created_at", "ttl_timestamp", "added_by_attempt", "created_article", "joined_by")
 _KEPT = ("source_priority", "joined_by")
 """What the article itself knows better of a source than the observations: a priority that was changed since, and that
 a person made the source an article of its own."""
@@ -155,7 +154,7 @@ def _with_those(there: Observations, coming: Observations, to: str) -> list[Obse
     for each in coming:
         known = found.get(each["id"], each)
         latest = known if known["scraped_at"] > each["scraped_at"] else each
-        kept = {name: value for name, value in each.items() if name in _OF_FIRST}
+        kept = {name: value for name, value in each.items() if name in OF_FIRST_OBSERVATION}
         found[each["id"]] = {**latest, **kept}  # type: ignore[typeddict-item]
     return [found[name] for name in sorted(found)]
 

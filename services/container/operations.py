@@ -42,7 +42,7 @@ class OperationPart:
             return await of.workflows.driver.overdue(now, oldest_waiting)
 
         async def follow_reviews() -> None:
-            await of.fetching.documents.reviews.work()
+            await of.fetching.documents.clean_up()
 
         return Upkeep(
             of.queues,

@@ -22,7 +22,7 @@ from typing import Any
 
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject
-from models.errors import ChangedMeanwhile, Conflict, Damaged, NotFound, Unavailable
+from models.errors import ChangedMeanwhile, Damaged, NotFound, Unavailable
 from models.locator import DocumentAlias, document_key
 from models.run import Attempt
 from models.states import AcquisitionStatus, ValidationStatus
@@ -32,18 +32,18 @@ from services.documents import life_cycle
 from services.documents.judging import Text, Unknown, Wanted
 from services.documents.judging import Unavailable as Withheld
 from services.documents.page_fetch import Failed, Fetched, PageFetch
-from services.documents.quarantining import DocumentQuarantine
 from services.documents.removal import Removal, remove_alias
+from services.documents.reviews import DocumentReviews
 from services.logs import log_event
-from services.ports import Archive, Clock, Operation, Replace, Store, Upsert, readable
+from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert, readable
 from services.runs import rules
 from services.runs.engine import RunEngine
+from services.store.change import change, until_unchanged
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS
 
 log = logging.getLogger("toolpulse.documents")
 
 NORMALIZED_TYPE = "text/plain; charset=utf-8"
-_TRIES = 10
 ARCHIVE_UNAVAILABLE = "ARCHIVE_UNAVAILABLE"
 
 
@@ -75,11 +75,13 @@ class _Try:
 
 @dataclass(frozen=True, slots=True)
 class Acquisition:
+    """Tries to acquire one document after the other, each by the steps above."""
+
     store: Store
     archive: Archive
     engine: RunEngine
     pages: PageFetch
-    quarantine: DocumentQuarantine
+    reviews: DocumentReviews
     removal: Removal
     announce: Announce
     clock: Clock
@@ -205,7 +207,7 @@ class Acquisition:
         if isinstance(verdict, Unknown):
             context = {"reason": verdict.why, "fingerprint": verdict.fingerprint, "document": verdict.extracted}
             file = await self._file(one, json.dumps(context).encode(), "QUARANTINE_CONTEXT", "application/json")
-            after = await self.quarantine.add(one.document, one.article, verdict, self.clock())
+            after = await self.reviews.add(one.document, one.article, verdict, self.clock())
             return await self._end(one, after, [file])
         text = await self._file(one, verdict.text.encode(), "NORMALIZED", NORMALIZED_TYPE)
         is_new = await self._named_by_article(one.document, text, verdict)
@@ -223,23 +225,24 @@ class Acquisition:
             revision=document.revision or "",
             extraction_profile_id=text.extracted["extraction_profile_id"],
         )
-        for _ in range(_TRIES):
-            article = await self._article(document.source_id)
-            if article is None:
+        is_new = False
+
+        def named(found: Document | None) -> Document | None:
+            nonlocal is_new
+            article = Article.from_document(found) if found is not None else None
+            if article is None or article.deleted_at is not None:
                 raise _Overtaken
-            if article.full_text == wanted or article.canonical.revision != wanted.revision:
-                return False
+            is_new = article.full_text != wanted and article.canonical.revision == wanted.revision
+            if not is_new:
+                return None
             now = self.clock()
             changes: dict[str, Any] = {"full_text": wanted, "analysis_due_since": article.analysis_due_since or now}
             if article.status == "error":
                 changes |= {"status": "pending", "analysis_attempts": 0}
-            try:
-                after = article.changed(now, **changes).to_document()
-                await self.store.replace(ARTICLES.name, after, article.stored_etag or "")
-            except ChangedMeanwhile:
-                continue
-            return True
-        raise Unavailable(f"article {document.source_id} keeps changing", retry_after=1.0)
+            return article.changed(now, **changes).to_document()
+
+        await change(self.store, ARTICLES.name, document.source_id, Article.ID, named)
+        return is_new
 
     async def _end(self, one: _Try, after: DocumentProduct, files: Sequence[FileObject] = ()) -> Attempt:
         """Records the attempt, and ends the try."""
@@ -295,20 +298,19 @@ class Acquisition:
             source_id=document.source_id,
             data_product_id=document.data_product_id,
         )
-        key, known = document_key(document.locator_identity), None
-        for _ in range(_TRIES):
-            try:
-                if known is None:
-                    await self.store.create(LOCATORS.name, alias.to_document())
-                else:
-                    await self.store.replace(LOCATORS.name, alias.to_document(), known["_etag"])
-                return None
-            except (Conflict, ChangedMeanwhile):
-                known = await self.store.read(LOCATORS.name, key, key)
-            holder = await self._other_holder(document, document.locators[0].value)
-            if holder is not None:
-                return holder
-        raise Unavailable(f"the alias of {document.source_id} keeps changing", retry_after=1.0)
+        key = document_key(document.locator_identity)
+
+        async def once() -> str | None:
+            known = await self.store.read(LOCATORS.name, key, key)
+            if known is not None:
+                if (holder := await self._other_holder(document, document.locators[0].value)) is not None:
+                    return holder
+                await self.store.replace(LOCATORS.name, alias.to_document(), known["_etag"])
+            elif not all(await self.store.create_many(LOCATORS.name, [alias.to_document()])):
+                raise ChangedMeanwhile(f"the alias {key} was made meanwhile")
+            return None
+
+        return await until_unchanged(once, f"the alias of {document.source_id}")
 
     async def _other_holder(self, document: DocumentProduct, url: str | None) -> str | None:
         """Another article whose document has the page at this address, and still exists."""

@@ -115,7 +115,7 @@ class World:
 
     async def clean_up(self) -> int:
         """What `clean_up` does, and how many documents are announced again."""
-        await self.services.reviews.work()
+        await self.services.clean_up()
         return await Sweeper(self.store, self.queues, forgetful(self.queues), self.watch).sweep(DOCUMENTS_STAGE)
 
     async def acquire(self, *asked: Asked) -> DocumentProduct:

@@ -74,120 +74,58 @@ def _possible(tally: Tally) -> Tally:
 
 CheckedTally = Annotated[Tally, AfterValidator(_possible)]
 
-
-Numbers = list[int]
-"""A Tally as it is stored: `[positive, negative, neutral, polarity_millionths]`, then `unscored` if it is not 0."""
-
-Table = dict[str, Numbers]
-"""Numbers by hour (`yyyymmddhh`) or by minute (`mm`). Hours and minutes without mentions are absent."""
-
-MinutesOfAnalyzers = dict[str, list[int]]
-"""By analyzer, the first and the last minute of an hour with a mention that it judged."""
-
 HOURS = 24
-ZEROS: Numbers = [0, 0, 0, 0]
-_SCORED = len(ZEROS)
-_ALL = _SCORED + 1
-_NOT_A_DAY = "a day must be a text of its sums and 24 hours, each of four or each of five numbers"
+WIDTH = len(Tally())
+"""The numbers of an hour."""
+_NOT_A_DAY = f"a day must be a text of its sums and {HOURS} hours, each of {WIDTH} numbers"
 
 
-def total(numbers: Iterable[Sequence[int]]) -> Tally:
-    """The sums; zeros if there are no numbers."""
-    positive = negative = neutral = polarity = unscored = 0
-    for each in numbers:  # for a few rows, a fifth of the time of summing the columns of a zip
-        positive += each[0]
-        negative += each[1]
-        neutral += each[2]
-        polarity += each[3]
-        if len(each) > _SCORED:
-            unscored += each[4]
-    return Tally(positive, negative, neutral, polarity, unscored)
-
-
-def numbers_of(tally: Sequence[int]) -> Numbers:
-    """The numbers as they are stored."""
-    return list(tally) if len(tally) > _SCORED and tally[_SCORED] else list(tally[:_SCORED])
-
-
-def _joined(hours: Iterable[Sequence[int]]) -> Numbers:
-    """The numbers of hours in one list: five for each if one of them has unscored mentions, else four."""
-    rows = list(hours)
-    width = max(len(numbers_of(row)) for row in rows)
-    return [number for row in rows for number in Tally(*row)[:width]]
-
-
-def _width(day: Sequence[int]) -> int:
-    return len(day) // HOURS
-
-
-def _sum(day: Sequence[int], since: int, until: int) -> Numbers:
+def _sum(day: Sequence[int], since: int, until: int) -> list[int]:
     """The sum of the hours of a day from `since` up to, but without, `until`."""
-    width = _width(day)
-    first, last = since * width, until * width
-    return [sum(day[first + column : last : width]) for column in range(width)]
-
-
-def _checked(numbers: int) -> int:
-    """How many numbers an hour has in a stored day of so many. Raises ValueError if it is not a day."""
-    width, left = divmod(numbers, 1 + HOURS)
-    if left or not _SCORED <= width <= _SCORED + 1:
-        raise ValueError(_NOT_A_DAY)
-    return width
+    return [sum(day[since * WIDTH + column : until * WIDTH : WIDTH]) for column in range(WIDTH)]
 
 
 def day_text(day: Sequence[int]) -> str:
-    """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order. If one
-    of its hours has unscored mentions, all have five numbers, else all have four.
+    """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order.
 
-    So a month is summed without parsing its hours, and an unchanged day is written as it was read. With lists of
-    numbers instead of texts, reading and writing the timeline took most of the time of a recount.
+    So a month is summed without parsing its hours, and an unchanged day is written as it was read.
     """
     return ",".join(map(str, (*_sum(day, 0, HOURS), *day)))
 
 
-@lru_cache(maxsize=32_768)
-def day_sums(text: str) -> Sequence[int]:
-    """The sums of a stored day. Raises ValueError for a text of another length: its first numbers are not sums.
-
-    Kept for a month of 1,000 tools, in some 20 MB: past days seldom change, and each refresh of an hour needs them.
-    """
-    width = _checked(text.count(",") + 1)
-    return tuple(int(each) for each in text.split(",", width)[:width])
+def day_sums(text: str) -> Tally:
+    """The sums of a stored day. Raises ValueError for a text of another length: its first numbers are not sums."""
+    if text.count(",") + 1 != (1 + HOURS) * WIDTH:
+        raise ValueError(_NOT_A_DAY)
+    return Tally(*(int(each) for each in text.split(",", WIDTH)[:WIDTH]))
 
 
-def day_numbers(text: str) -> Numbers:
+def day_numbers(text: str) -> list[int]:
     """The numbers of a stored day's 24 hours, in one list. Raises ValueError if `day_text` never returns the text."""
-    numbers: Numbers = orjson.loads(f"[{text}]")
-    return numbers[_checked(len(numbers)) :]
-
-
-def day_hours(day: Sequence[int]) -> list[Numbers]:
-    """The numbers of each hour of a day."""
-    width = _width(day)
-    return [numbers_of(day[at : at + width]) for at in range(0, len(day), width)]
+    numbers: list[int] = orjson.loads(f"[{text}]")
+    if len(numbers) != (1 + HOURS) * WIDTH:
+        raise ValueError(_NOT_A_DAY)
+    return numbers[WIDTH:]
 
 
 def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
-    """Hours as a timeline stores them: a text for each day with mentions."""
-    days: dict[str, list[Numbers]] = {}
+    """Hours (`yyyymmddhh`) as a timeline stores them: a text for each day with mentions."""
+    days: dict[str, list[int]] = {}
     for hour in sorted(hours):
-        days.setdefault(hour[:8], [ZEROS] * HOURS)[int(hour[8:])] = numbers_of(hours[hour])
-    return {day: day_text(_joined(rows)) for day, rows in days.items()}
+        day, at = days.setdefault(hour[:8], [0] * HOURS * WIDTH), int(hour[8:]) * WIDTH
+        day[at : at + WIDTH] = Tally(*hours[hour])
+    return {name: day_text(day) for name, day in days.items()}
 
 
-def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
-    """The hours with mentions. Raises ValueError if `stored` is not the `hours` of a timeline.
-
-    Earlier versions stored timelines hour by hour. Such a timeline is read too, and stored by day at its next change.
-    """
-    hours: dict[str, Numbers] = {}
-    for key, value in stored.items():
-        if len(key) != len("yyyymmdd"):
-            hours[key] = value
-            continue
-        for hour, numbers in enumerate(day_hours(day_numbers(value))):
-            if any(numbers):
-                hours[f"{key}{hour:02}"] = numbers
+def by_hour(stored: Mapping[str, Any]) -> dict[str, Tally]:
+    """The hours with mentions. Raises ValueError if `stored` is not the `hours` of a timeline."""
+    hours: dict[str, Tally] = {}
+    for day, text in stored.items():
+        numbers = day_numbers(text)
+        for hour in range(HOURS):
+            tally = Tally(*numbers[hour * WIDTH : (hour + 1) * WIDTH])
+            if any(tally):
+                hours[f"{day}{hour:02}"] = tally
     return hours
 
 
@@ -205,45 +143,37 @@ class TimelineHours:
     hours is needed."""
 
     def __init__(
-        self, stored: Mapping[str, Any], analyzers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+        self, stored: Mapping[str, str], analyzers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
     ) -> None:
-        # Earlier versions stored timelines hour by hour.
-        is_by_day = all(isinstance(each, str) for each in stored.values())
-        self._texts = dict(stored) if is_by_day else by_day(stored)
-        self._parsed: dict[str, Numbers] = {}
+        self._texts = dict(stored)
+        self._parsed: dict[str, list[int]] = {}
         self._changed: set[str] = set()
         self._analyzers: HoursOfAnalyzers = {name: dict(days) for name, days in analyzers.items()}
 
-    def numbers(self, hour: str) -> Numbers:
+    def numbers(self, hour: str) -> Tally:
         """Zeros for an hour without mentions. Raises ValueError if the stored day cannot be parsed."""
-        day = self._day(hour[:8])
-        width = _width(day)
-        at = int(hour[8:]) * width
-        return numbers_of(day[at : at + width])
+        at = int(hour[8:]) * WIDTH
+        return Tally(*self._day(hour[:8])[at : at + WIDTH])
 
     def put(self, hour: str, numbers: Sequence[int], analyzers: Collection[str] = ()) -> None:
-        day, number, stored = hour[:8], int(hour[8:]), numbers_of(numbers)
-        before, width, bit = self._day(day), len(stored), 1 << number
-        if width == _width(before):
-            before[number * width : (number + 1) * width] = stored
-        else:
-            rows = day_hours(before)
-            rows[number] = stored
-            self._parsed[day] = _joined(rows)
+        day, number = hour[:8], int(hour[8:])
+        bit = 1 << number
+        self._day(day)[number * WIDTH : (number + 1) * WIDTH] = numbers
         self._changed.add(day)
         for name in {*self._analyzers, *analyzers}:
             days = self._analyzers.setdefault(name, {})
             days[day] = days.get(day, 0) | bit if name in analyzers else days.get(day, 0) & ~bit
 
-    def total(self, after: str, before: str) -> Tally:
-        """The sum of the hours after `after` and before `before`."""
-        first, last = after[:8], before[:8]
-        since, until = int(after[8:]) + 1, int(before[8:])
-        if first == last:
-            return total([_sum(self._day(first), since, until)])
-        days = [day_sums(text) for day, text in self._texts.items() if first < day < last and day not in self._changed]
-        days += [_sum(self._parsed[day], 0, HOURS) for day in self._changed if first < day < last]
-        return total([_sum(self._day(first), since, HOURS), _sum(self._day(last), 0, until), *days])
+    def total(self, first: str, end: str) -> Tally:
+        """The sum of the hours from `first` up to, but without, `end`."""
+        sums = Tally()
+        for day in {*self._texts, *self._parsed}:
+            if first[:8] <= day <= end[:8]:
+                since = int(first[8:]) if day == first[:8] else 0
+                until = int(end[8:]) if day == end[:8] else HOURS
+                whole = since == 0 and until == HOURS
+                sums = sums.plus(self.of_day(day) if whole else Tally(*_sum(self._day(day), since, until)))
+        return sums
 
     def preceded_by(self, days: Mapping[str, str], until: str) -> TimelineHours:
         """With these stored days up to the day `until` instead of its own; without analyzers."""
@@ -251,50 +181,28 @@ class TimelineHours:
         return TimelineHours({day: text for day, text in days.items() if day <= until} | own)
 
     def steps(self, start: datetime, hours: int, number: int) -> list[Tally]:
-        """The sums of `number` steps of so many hours, from the hour `start` on: as `total` for each, but days without
-        mentions cost nothing."""
-        found = [[0] * _ALL for _ in range(number)]
+        """The sums of `number` steps of so many hours, from the hour `start` on. Days without mentions cost nothing."""
+        found = [[0] * WIDTH for _ in range(number)]
         for at, day in enumerate(_day_names(start.date(), 1 + (start.hour + hours * number - 1) // HOURS)):
             if day not in self._texts and day not in self._parsed:
                 continue
-            numbers = self._day(day)
-            width, before = _width(numbers), HOURS * at - start.hour
-            for place, each in enumerate(numbers):
+            before = HOURS * at - start.hour
+            for place, each in enumerate(self._day(day)):
                 if each:
-                    step = (before + place // width) // hours
+                    step = (before + place // WIDTH) // hours
                     if 0 <= step < number:
-                        found[step][place % width] += each
+                        found[step][place % WIDTH] += each
         return [Tally(*each) for each in found]
 
     def of_day(self, day: str) -> Tally:
         """The sum of the day's hours. Raises ValueError if the stored day cannot be parsed."""
         if day in self._texts and day not in self._changed:
-            return Tally(*day_sums(self._texts[day]))
+            return day_sums(self._texts[day])
         return Tally(*_sum(self._day(day), 0, HOURS))
-
-    def analyzers(self, after: str, before: str) -> set[str]:
-        """The analyzers that judged mentions of the hours after `after` and before `before`."""
-        first, last = after[:8], before[:8]
-        behind, until = -1 << (int(after[8:]) + 1), (1 << int(before[8:])) - 1
-        if first == last:
-            return {name for name, days in self._analyzers.items() if days.get(first, 0) & behind & until}
-        found = set()
-        for name, days in self._analyzers.items():
-            if days.get(first, 0) & behind or days.get(last, 0) & until:
-                found.add(name)
-                continue
-            for day, bits in days.items():
-                if bits and first < day < last:
-                    found.add(name)
-                    break
-        return found
 
     def analyzers_of_hour(self, hour: str) -> set[str]:
         bit = 1 << int(hour[8:])
         return {name for name, days in self._analyzers.items() if days.get(hour[:8], 0) & bit}
-
-    def analyzers_of_day(self, day: str) -> tuple[str, ...]:
-        return tuple(sorted(name for name, days in self._analyzers.items() if days.get(day)))
 
     def stored_analyzers(self, oldest: str) -> HoursOfAnalyzers:
         """The `analyzers` of the timeline's document, from the day of the hour `oldest` on."""
@@ -310,7 +218,13 @@ class TimelineHours:
         kept = {day: text for day, text in self._texts.items() if day not in self._changed} | changed
         return {day: kept[day] for day in sorted(kept) if day >= oldest[:8]}
 
-    def _day(self, day: str) -> Numbers:
+    def _day(self, day: str) -> list[int]:
         if day not in self._parsed:
-            self._parsed[day] = day_numbers(self._texts[day]) if day in self._texts else ZEROS * HOURS
+            self._parsed[day] = day_numbers(self._texts[day]) if day in self._texts else [0] * HOURS * WIDTH
         return self._parsed[day]
+
+
+def total(tallies: Iterable[Sequence[int]]) -> Tally:
+    """The sums; zeros if there are no tallies."""
+    columns = zip(*tallies, strict=True)
+    return Tally(*map(sum, columns))

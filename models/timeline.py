@@ -1,6 +1,6 @@
-"""The stored counts of a tool's mentions: by hour (Timeline), by minute (HourTable), for its windows (WindowTables).
+"""The stored counts of a tool's mentions: by hour (Timeline), by minute (DayCounts), for its windows (WindowTables).
 
-Also the hours that must be recounted (DirtyHour). The numbers are those of models/tally.py.
+Also the hours that must be recounted (DirtyHour).
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 from uuid import NAMESPACE_URL, uuid5
 
+import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from models.cache import Period
 from models.stored import StoredDocument, StoredFields
-from models.tally import CheckedTally, HoursOfAnalyzers, MinutesOfAnalyzers, Numbers, Table, Tally, by_day, by_hour
+from models.tally import CheckedTally, HoursOfAnalyzers, Tally, by_day, by_hour
 from models.values import Count, Flag, Hour, IdPart, Text, Time, UnixSeconds, Value, format_time, hour_key, lives
-
-Minute = Annotated[str, Field(pattern="^[0-5][0-9]$")]
 
 
 def timeline_product_id(tool_id: str) -> str:
@@ -24,13 +23,18 @@ def timeline_product_id(tool_id: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"toolpulse:timeline:{tool_id}"))
 
 
-MOST_ROWS = 3_500
-"""In one hour. The five hours in which windows begin or end fit into one document."""
+MOST_ROWS_OF_HOUR = 2_500
+"""The five hours in which windows begin or end fit into one document."""
+MOST_ROWS_OF_DAY = 10_000
+"""A day fits into one document, and into one batch with the windows."""
 
-HourRows = dict[str, dict[str, list[list[Any]]]]
-"""The `rows` of an HourTable as they are stored."""
+Minute = Annotated[int, Field(strict=True, ge=0, le=59)]
 
-StoredRow = tuple[Count, str, Count, int, Count]
+HourRows = dict[str, dict[str, dict[str, list[list[Any]]]]]
+"""The rows of one hour as they are stored: by analyzer, publisher and source."""
+
+_Row = tuple[Minute, str, Count, Count, Count, Count, int, Count]
+_Rows = dict[Text, dict[str, dict[str, tuple[_Row, ...]]]]
 
 
 class _OfTool(StoredDocument):
@@ -44,7 +48,12 @@ class _OfTool(StoredDocument):
 
 
 def _unpacked(hours: Any) -> Any:
-    return by_hour(hours) if isinstance(hours, dict) else hours
+    is_stored = isinstance(hours, dict) and all(isinstance(each, str) for each in hours.values())
+    return by_hour(hours) if is_stored else hours
+
+
+def _loaded(hours: Any) -> Any:
+    return orjson.loads(hours) if isinstance(hours, str) else hours
 
 
 def _with_mentions(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
@@ -70,8 +79,7 @@ class Timeline(_OfTool):
     """A tool's mentions by hour: one document, updated in place. The specification's PHOTOMETRY_TABLE.
 
     `hours` has the hours with mentions only. `analyzers` has, by analyzer and day, the hours with mentions that it
-    judged: as bits, the lowest for hour 0. Timelines that an earlier version stored lack it, until the next refresh.
-    `ingestion_count` is how often the tool was recounted.
+    judged: as bits, the lowest for hour 0. `ingestion_count` is how often the tool was recounted.
     """
 
     ID: ClassVar[str] = "TIMELINE"
@@ -82,7 +90,7 @@ class Timeline(_OfTool):
     hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked), AfterValidator(_with_mentions)] = Field(
         default_factory=dict
     )
-    analyzers: dict[Text, dict[str, Count]] | None = None
+    analyzers: dict[Text, dict[str, Count]] = Field(default_factory=dict)
     last_ingestion_at: Time | None = None
     last_ingestion_source: Text | None = None
     ingestion_count: Count = 0
@@ -95,47 +103,103 @@ class Timeline(_OfTool):
         return {**super().to_document(), "hours": by_day(self.hours)}
 
 
-class HourDocument(StoredFields, total=False):
-    """An HourTable as it is stored."""
+class CountDocument(TypedDict):
+    """StoredCount as it is stored."""
+
+    numbers: list[int]
+    analyzers: list[str]
+    is_broad: bool
+    stories: dict[str, list[int]]
+    ungrouped: list[int]
+    publishers: dict[str, int]
+    sources: dict[str, int]
+
+
+class StoredCount(Value):
+    """The mentions of some time together.
+
+    `numbers` are those of a Tally. `stories` has by key the number of the scored mentions and the sum of their
+    polarities, `ungrouped` the same of those without a story and the sum of the squares, `publishers` and `sources` the
+    number. `is_broad` is false if a crowded hour is among them: these four are then not known.
+    """
+
+    numbers: CheckedTally
+    analyzers: tuple[Text, ...]
+    is_broad: Flag
+    stories: dict[Text, tuple[Count, int]]
+    ungrouped: tuple[Count, int, Count]
+    publishers: dict[str, Count]
+    sources: dict[str, Count]
+
+
+class DayDocument(StoredFields, total=False):
+    """A DayCounts as it is stored."""
 
     pk: str
     tool_id: str
-    hour: str
-    minutes: Table
-    analyzers: MinutesOfAnalyzers
-    rows: HourRows
-    crowded: bool
+    day: str
+    whole: CountDocument
+    hours: str
 
 
-class HourTable(_OfTool):
-    """A tool's mentions of one hour by minute, for windows that begin or end within this hour.
+class DayCounts(_OfTool):
+    """A tool's mentions of one UTC day, as all other counts are summed from them.
 
-    `analyzers` has the first and the last minute with a mention that each analyzer judged. A window has either the
-    first minutes of an hour or its last ones, so these two tell whether it counts such a mention.
-    `rows` has the scored mentions by publisher, then by source: for each minute and story, the number of mentions, the
-    sum of their polarities in ten-thousandths, and the sum of the squares of these. The story is a key
-    (services/figures/breadth.py), empty for a mention without a story. An hour with more than MOST_ROWS rows is
-    `crowded`, and has none.
+    `hours` has the rows of each hour with mentions: by analyzer, publisher and source, then a row for each minute and
+    story: the minute, the story, the positive, negative, neutral and unscored mentions, the sum of their polarities in
+    ten-thousandths, and the sum of the squares of these. The story is a key (services/figures/breadth.py), empty for
+    mentions without a story. Publisher, source and story are empty in the rows of a crowded hour, which has more than
+    MOST_ROWS_OF_HOUR, or is the largest of a day with more than MOST_ROWS_OF_DAY. `whole` sums them all.
+    `hours` is stored as a JSON text, so that a month is read without parsing its rows.
     """
 
-    entity_type: Literal["HourTable"] = "HourTable"
-    ttl_timestamp: UnixSeconds | None = lives(days=32)
-    hour: Hour
-    minutes: dict[Minute, CheckedTally] = Field(default_factory=dict)
-    analyzers: dict[Text, tuple[Count, Count]] = Field(default_factory=dict)
-    rows: dict[Text, dict[Text, tuple[StoredRow, ...]]] = Field(default_factory=dict)
-    crowded: Flag = False
+    entity_type: Literal["DayCounts"] = "DayCounts"
+    ttl_timestamp: UnixSeconds | None = lives(days=33)
+    day: Annotated[str, Field(pattern=r"^\d{8}$")]
+    whole: StoredCount
+    hours: Annotated[dict[Hour, _Rows], BeforeValidator(_loaded)]
+
+    @staticmethod
+    def id_of(day: str) -> str:
+        return f"COUNTS:{day}"
 
     @property
     def id(self) -> str:
-        return f"HOUR:{self.hour}"
+        return self.id_of(self.day)
 
-    def total(self) -> Tally:
-        """The sum of the minutes: the timeline has the same for this hour."""
-        whole = Tally()
-        for tally in self.minutes.values():
-            whole = whole.plus(tally)
-        return whole
+    def to_document(self) -> dict[str, Any]:
+        document = super().to_document()
+        return {**document, "hours": orjson.dumps(document["hours"], option=orjson.OPT_SORT_KEYS).decode()}
+
+
+class WholeDocument(TypedDict):
+    """WholeHours as it is stored."""
+
+    numbers: list[int]
+    analyzers: list[str]
+    is_broad: bool
+    sums: dict[str, str]
+    stories: dict[str, list[int]]
+    publishers: dict[str, int]
+    sources: dict[str, int]
+
+
+class WholeHours(Value):
+    """The counts of the whole hours of one window.
+
+    `numbers` are those of a Tally. `sums` are over the stories, by name (services/figures/breadth.py): as texts, since
+    they are larger than the whole numbers that a store keeps. `stories` has the mentions and the summed polarity of
+    those stories that also occur in an hour in which a window begins or ends. `is_broad` is false if an hour is
+    crowded: its stories, publishers and sources are not known.
+    """
+
+    numbers: CheckedTally
+    analyzers: tuple[Text, ...]
+    is_broad: Flag
+    sums: dict[Text, Text]
+    stories: dict[Text, tuple[Count, int]]
+    publishers: dict[str, Count]
+    sources: dict[str, Count]
 
 
 class WindowsDocument(StoredFields, total=False):
@@ -147,86 +211,16 @@ class WindowsDocument(StoredFields, total=False):
     made_at: str
     searched_since: str
     recounts: int
-    hours: dict[Period, Numbers]
-    minutes: dict[str, Table]
-    analyzers: dict[str, JudgedDocument]
-    breadth: BreadthDocument
+    whole: dict[Period, WholeDocument]
+    edges: dict[str, HourRows]
     unfinished: bool
 
 
-class NamesDocument(TypedDict):
-    """Names as they are stored."""
-
-    table: str
-    edges: dict[str, list[int]]
-    others: list[list[Any]]
-
-
-class BreadthDocument(TypedDict):
-    """WindowBreadth as it is stored."""
-
-    sums: list[str]
-    publishers: NamesDocument
-    sources: NamesDocument
-    stories: dict[str, list[list[int]]]
-    rows: dict[str, HourRows]
-    crowded: list[str]
-
-
-class Names(Value):
-    """The mentions by publisher, or by source, in the whole hours of HOUR_24, DAY_7 and DAY_30. HOUR_1 has none.
-
-    `table` is a JSON text of the three numbers of each name, so that it is parsed only when counts change. `edges` has
-    those of the names that occur in the hours that a window begins or ends in. `others` has, for each of the three
-    periods, how many other names have mentions, and the first by name of those with the most, with their number.
-    """
-
-    table: Text = "{}"
-    edges: dict[Text, tuple[Count, Count, Count]] = Field(default_factory=dict)
-    others: tuple[tuple[Count, str, Count], ...] = ()
-
-
-class WindowBreadth(Value):
-    """What tells the stories, publishers and sources in a tool's windows apart.
-
-    `sums` are the sums over stories in the whole hours of HOUR_24, DAY_7 and DAY_30 (services/figures/breadth.py), as
-    texts: they are larger than the whole numbers that a store keeps.
-    `rows` are those of the hours that a window begins or ends in; `stories` has by key the mentions and the summed
-    polarity of their stories in the whole hours of the three periods, if there are any. `crowded` are the hours of
-    DAY_30 without rows.
-    """
-
-    sums: tuple[Text, ...] = ()
-    publishers: Names = Names()
-    sources: Names = Names()
-    stories: dict[Text, tuple[tuple[Count, int], ...]] = Field(default_factory=dict)
-    rows: dict[Hour, dict[Text, dict[Text, tuple[StoredRow, ...]]]] = Field(default_factory=dict)
-    crowded: tuple[Hour, ...] = ()
-
-
-class JudgedDocument(TypedDict):
-    """Judged as it is stored."""
-
-    hours: list[Period]
-    minutes: dict[str, list[int]]
-
-
-class Judged(Value):
-    """Where an analyzer judged mentions: the periods with such a mention in their whole hours, and in the hours that a
-    window begins or ends in, the first and the last minute with one."""
-
-    hours: tuple[Period, ...] = ()
-    minutes: dict[Hour, tuple[Count, Count]] = Field(default_factory=dict)
-
-
 class WindowTables(_OfTool):
-    """The parts of a tool's counts from which its four windows are summed, while these windows end within `hour`.
+    """The parts of a tool's counts from which its windows are summed, while these windows end within `hour`.
 
-    `hours` has for each period the sum of the whole hours in its window; `minutes` has the minutes of the hours that
-    a window begins or ends in. The document is computed anew from the timeline and the hour tables when `hour` is over.
-    `analyzers` has the same for each analyzer that judged some of these mentions. It is absent in a document that an
-    earlier version stored: the tool is then counted anew, which also counts old polarities as they are read now.
-    `breadth` is absent likewise. It fits the story tables and the hour tables of all hours that are not dirty.
+    `whole` has for each period the counts of the whole hours in its window; `edges` has the rows of the hours that a
+    window begins or ends in, as DayCounts has them. The document is made anew from the days when `hour` is over.
     `unfinished`: a batch that was to follow is missing, or has not come yet; the tool is counted anew. `made_at` is
     when the tool was created. It is absent if the tool is gone or merged: such a tool has no entries.
     `searched_since` is that of the tool.
@@ -243,50 +237,9 @@ class WindowTables(_OfTool):
     made_at: Time | None = None
     searched_since: Time | None = None
     recounts: Count = 0
-    hours: dict[Period, CheckedTally] = Field(default_factory=dict)
-    minutes: dict[Hour, dict[Minute, CheckedTally]] = Field(default_factory=dict)
-    analyzers: dict[Text, Judged] | None = None
-    breadth: WindowBreadth | None = None
+    whole: dict[Period, WholeHours] = Field(default_factory=dict)
+    edges: dict[Hour, _Rows] = Field(default_factory=dict)
     unfinished: Flag = False
-
-
-StoryHours = dict[str, dict[str, list[int]]]
-"""By story and hour, the number of mentions and the sum of their polarities."""
-
-
-class StoryTableDocument(StoredFields, total=False):
-    """A StoryTable as it is stored."""
-
-    pk: str
-    tool_id: str
-    bucket: int
-    stories: StoryHours
-
-
-class StoryTable(_OfTool):
-    """Some of a tool's stories, by key: the mentions of each, and the sum of their polarities, by hour.
-
-    A story's key decides its table, so that few tables change with a mention.
-    """
-
-    TABLES: ClassVar[int] = 32
-
-    entity_type: Literal["StoryTable"] = "StoryTable"
-    ttl_timestamp: UnixSeconds | None = lives(days=32)
-    bucket: Annotated[int, Field(strict=True, ge=0, lt=32)]
-    stories: dict[Text, dict[Hour, tuple[Count, int]]] = Field(default_factory=dict)
-
-    @staticmethod
-    def bucket_of(story: str) -> int:
-        return int(story[-2:], 16) % StoryTable.TABLES
-
-    @staticmethod
-    def id_of(bucket: int) -> str:
-        return f"STORIES:{bucket:02}"
-
-    @property
-    def id(self) -> str:
-        return self.id_of(self.bucket)
 
 
 class DirtyHourDocument(StoredFields, total=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -41,7 +42,7 @@ from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
 from models.story import RemovedStory, Story, StoryMember, event_id
 from models.tally import Tally, by_day
-from models.timeline import DirtyHour, HourTable, StoryTable, Timeline, WindowTables
+from models.timeline import DayCounts, DirtyHour, HourRows, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Tool, ToolName
 from models.tool_merge import ToolMerge
 from models.work import AnnouncedWork
@@ -399,30 +400,40 @@ def timeline(**changes: Any) -> Timeline:
     return _of(Timeline, fields, changes)
 
 
-def hour_table(**changes: Any) -> HourTable:
-    fields = {"tool_id": TOOL_ID, "hour": "2026022120", "minutes": {"07": Tally(1, 0, 0, 500_000), "59": Tally(1, 1)}}
-    fields["rows"] = {"reuters.com": {"reuters-world": [(7, "5f0c9d3e2b1a4877", 1, 5_000, 25_000_000)]}}
-    return _of(HourTable, fields, changes)
+_ROWS: HourRows = {
+    "embedded/1": {"reuters.com": {"reuters-world": [[7, "5f0c9d3e2b1a4877", 1, 0, 0, 0, 5_000, 25_000_000]]}}
+}
+
+
+_WHOLE = {
+    "numbers": Tally(1, 0, 0, 500_000),
+    "analyzers": ("embedded/1",),
+    "is_broad": True,
+    "stories": {"5f0c9d3e2b1a4877": (1, 5_000)},
+    "ungrouped": (0, 0, 0),
+    "publishers": {"reuters.com": 1},
+    "sources": {"reuters-world": 1},
+}
+
+
+def day_counts(**changes: Any) -> DayCounts:
+    return _of(
+        DayCounts,
+        {"tool_id": TOOL_ID, "day": "20260221", "whole": _WHOLE, "hours": json.dumps({"2026022120": _ROWS})},
+        changes,
+    )
 
 
 def window_tables(**changes: Any) -> WindowTables:
+    whole = {**_WHOLE, "sums": {"stories": "1", "mentions": "1"}}
     fields = {
         "tool_id": TOOL_ID,
         "hour": "2026022120",
         "made_at": NOW,
-        "hours": {"HOUR_1": Tally(), "HOUR_24": Tally(1)},
-        "minutes": {"2026022120": {"07": Tally(1, 0, 0, 500_000)}},
-        "breadth": {
-            "sums": ("1,0,1,0,1,0,0,0",),
-            "stories": {"5f0c9d3e2b1a4877": ((1, 5_000), (1, 5_000), (1, 5_000))},
-        },
+        "whole": {"HOUR_24": whole},
+        "edges": {"2026022120": _ROWS},
     }
     return _of(WindowTables, fields, changes)
-
-
-def story_table(**changes: Any) -> StoryTable:
-    fields = {"tool_id": TOOL_ID, "bucket": 23, "stories": {"5f0c9d3e2b1a4877": {"2026022120": (1, 5_000)}}}
-    return _of(StoryTable, fields, changes)
 
 
 def dirty_hour(**changes: Any) -> DirtyHour:
@@ -562,9 +573,8 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     catalog_version,
     reference_day,
     timeline,
-    hour_table,
+    day_counts,
     window_tables,
-    story_table,
     dirty_hour,
     history_day,
     frozen_hours,

@@ -14,14 +14,14 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 from benchmarks.quality.made_news import Newsroom
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION, window_end
 from models.operations import IngestionTotals
 from models.tally import TimelineHours, by_day
-from models.timeline import BreadthDocument
+from models.timeline import DayCounts
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
@@ -33,12 +33,10 @@ from services.documents.removal import Removal
 from services.documents.reviews import DocumentReviews
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
-from services.figures.count_documents import timeline_document
-from services.figures.counts import MentionCount
-from services.figures.edges import edges_of
+from services.figures.count_documents import of_tool, timeline_document
 from services.figures.figures import Figures
-from services.figures.window_breadth import empty_breadth
-from services.figures.windows import Windows
+from services.figures.tool_counts import MentionCount
+from services.figures.windows import Windows, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage
@@ -380,8 +378,7 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
     for hour, numbers in table.items():
         timeline.put(hour, numbers, [bench.writer.scored_by])
     first = min(table)
-    days, analyzers = timeline.stored(first), timeline.stored_analyzers(first)
-    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, days, analyzers, None, now))
+    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, timeline, first, None, now))
     said = [
         mention(
             tool_id=tool_id,
@@ -400,8 +397,10 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
     count = MentionCount()
     for each in said[1:]:
         count.add(each.to_document())
-    rows = {hour: of_hour.rows() or {} for hour, of_hour in count.rows.items()}
-    edges, breadth = edges_of(window_end(now)), {**empty_breadth(), "rows": rows}
-    windows = Windows.summed(edges, timeline, count.minutes, {}, now, 1, cast("BreadthDocument", breadth))
+    days = count.days()
+    for name, day in days.items():
+        own = {"id": DayCounts.id_of(name), "day": name, "whole": day.whole.to_document(), "hours": day.text}
+        await bench.store.upsert(CATALOG.name, of_tool(DayCounts, tool_id, now, own))
+    windows = Windows.summed(edges_of(window_end(now)), days, now, 1)
     await bench.store.upsert(CATALOG.name, windows.to_document(tool_id, now))
     await mark_dirty(bench.store, tool_id, [now], now)

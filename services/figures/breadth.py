@@ -1,7 +1,6 @@
 """How many stories, publishers and sources are behind some mentions, and what their average is worth. Pure.
 
-Only scored mentions count: those of `total_mentions`. They are counted as rows (`row_of`), which are added up for any
-time: `breadth_of` counts rows of mentions.
+Only scored mentions count: those of `total_mentions`. services/figures/counting.py adds them up for any time.
 
 Sums are of integers: polarities in ten-thousandths, as they have four decimals.
 """
@@ -33,22 +32,6 @@ ONE_PUBLISHER = 0.8
 """From this share on, the figures are those of one publisher."""
 
 
-class Row(NamedTuple):
-    """The scored mentions of one minute with the same story, publisher and source: their number, the sum of their
-    polarities, and the sum of the squares of their polarities.
-
-    `story` is empty for mentions without a story: each of them is a story of its own.
-    """
-
-    minute: int
-    story: str
-    publisher: str
-    source: str
-    mentions: int
-    polarity: int
-    squares: int
-
-
 def publisher_of(mention: Mapping[str, Any]) -> str:
     return counted_publisher(mention.get("publisher_id"), source_of(mention))
 
@@ -66,15 +49,6 @@ def story_key(event_id: str) -> str:
 def polarity_of(sentiment: Any, polarity: float) -> int:
     """In ten-thousandths."""
     return round(agreeing_polarity(sentiment, polarity) * TEN_THOUSANDTHS)
-
-
-def row_of(mention: Mapping[str, Any]) -> Row | None:
-    """The row of one stored mention; None if it was removed or could not be scored."""
-    if mention.get("removed_at") is not None or mention.get("polarity") is None:
-        return None
-    polarity = polarity_of(mention["sentiment"], mention["polarity"])
-    minute, story = int(mention["published_at"][14:16]), mention.get("event_id") or ""
-    return Row(minute, story, publisher_of(mention), source_of(mention), 1, polarity, polarity**2)
 
 
 class Sums(NamedTuple):
@@ -99,10 +73,22 @@ class Sums(NamedTuple):
 
 def of_story(mentions: int, polarity: int) -> Sums:
     """The sums of one story; of none if it has no mentions."""
-    if not mentions:
-        return Sums()
-    mean = polarity * MEAN_UNIT // mentions
-    return Sums(1, 0, mentions, polarity, mentions**2, mean, polarity**2, mentions * polarity)
+    return sums_of([(mentions, polarity)])
+
+
+def sums_of(stories: Iterable[Sequence[int]]) -> Sums:
+    """The sums of stories, each given as the number of its mentions and their summed polarity."""
+    number = mentions = polarity = squares = means = polarity_squares = products = 0
+    for each, summed in stories:
+        if each:
+            number += 1
+            mentions += each
+            polarity += summed
+            squares += each * each
+            means += summed * MEAN_UNIT // each
+            polarity_squares += summed * summed
+            products += each * summed
+    return Sums(number, 0, mentions, polarity, squares, means, polarity_squares, products)
 
 
 def of_ungrouped(mentions: int, polarity: int, squares: int) -> Sums:
@@ -150,25 +136,6 @@ def figures_at(sums: Sums, publishers: int, publisher: str, by_publisher: int, s
         effective_sample_size=round(sums.mentions**2 / sums.squares, 2),
         confidence_interval=confidence_interval(sums),
     )
-
-
-def breadth_of(rows: Iterable[Row]) -> Breadth:
-    """The breadth of mentions that are given as rows."""
-    sums, stories, publishers, sources = Sums(), dict[str, tuple[int, int]](), dict[str, int](), dict[str, int]()
-    for _, story, publisher, source, mentions, polarity, squares in rows:
-        publishers[publisher] = publishers.get(publisher, 0) + mentions
-        sources[source] = sources.get(source, 0) + mentions
-        if story:
-            before = stories.get(story, (0, 0))
-            stories[story] = before[0] + mentions, before[1] + polarity
-        else:
-            sums = sums.plus(of_ungrouped(mentions, polarity, squares))
-    return figures_of(sums.plus(*(of_story(*each) for each in stories.values())), publishers, sources)
-
-
-def breadth_of_mentions(mentions: Iterable[Mapping[str, Any]]) -> Breadth:
-    """The breadth of any stored mentions. Removed and unscored ones are not counted."""
-    return breadth_of(row for mention in mentions if (row := row_of(mention)) is not None)
 
 
 def largest(counts: Mapping[str, int]) -> tuple[str, int]:

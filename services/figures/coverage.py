@@ -8,18 +8,18 @@ fetches were made in a part of the time, those that were due in the rest of it a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-import orjson
+from typing import cast
 
 from models.cache import PERIODS, Period, Window
 from models.coverage import FetchDay
-from models.timeline import BreadthDocument, WindowTables
+from models.timeline import WindowsDocument, WindowTables
 from models.tool import Tool
 from models.values import parse_time
-from services.ports import Document, Query, Store, Where, pages
+from services.figures.windows import sources_of
+from services.ports import Document, Query, Store, Where, pages, readable
 from services.store.containers import CATALOG
 
 READ_AGAIN_AFTER = timedelta(minutes=1)
@@ -103,7 +103,8 @@ class Coverage:
             query = Query(where, partition=FetchDay.PARTITION, limit=_PAGE, may_be_stale=True)
             async for page in pages(self._store, CATALOG.name, query):
                 for document in page.items:
-                    self._fetches.add(document)
+                    if readable(document, FetchDay.from_document) is not None:
+                        self._fetches.add(document)
             self._read_at = now
         return self._fetches
 
@@ -117,7 +118,7 @@ class Coverage:
         read = await self._store.read_many(CATALOG.name, keys) if keys else []
         found: dict[str, ToolCoverage] = {}
         for tool_id, windows, tool in zip(tool_ids, read[::2], read[1::2], strict=True):
-            sources = sources_of((windows or {}).get("breadth"))
+            sources = sources_of(cast("WindowsDocument | None", windows))
             since = tool and (tool.get("searched_since") or tool["created_at"])
             searched = parse_time(since) if since else now
             found[tool_id] = ToolCoverage(fetches, fetches.relevant(sources, unknown), searched)
@@ -155,15 +156,6 @@ class Shares:
             relevant = self._fetches.relevant(sources, self._unknown)
             self._known[key] = self._fetches.share(key[2], window.end, relevant) if key[2] < window.end else None
         return self._known[key]
-
-
-def sources_of(breadth: BreadthDocument | None) -> frozenset[str]:
-    """The sources of the mentions in a tool's windows."""
-    if breadth is None:
-        return frozenset()
-    table: Mapping[str, list[int]] = orjson.loads(breadth["sources"]["table"])
-    in_edges = (source for rows in breadth["rows"].values() for by_source in rows.values() for source in by_source)
-    return frozenset((*table, *in_edges))
 
 
 def _number(moment: datetime) -> int:

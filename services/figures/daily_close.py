@@ -19,8 +19,8 @@ from models.history import DailyClose, DailyRound, FrozenHours, HistoryDay, Hist
 from models.tally import by_day
 from models.values import Day, format_time
 from services import deadline
+from services.figures.counting import Count, CountedMention
 from services.figures.coverage import Coverage
-from services.figures.period_counts import CountedMention, PeriodCount
 from services.figures.points import oldest_counted
 from services.figures.span import LIVE_DAYS, STEPS, day_start
 from services.logs import log_event
@@ -80,12 +80,12 @@ def after_round(progress: HistoryProgress, ended: DailyRound, now: datetime) -> 
 class CountedDay:
     """A tool's mentions of one day, together and by hour."""
 
-    count: PeriodCount = field(default_factory=PeriodCount)
-    hours: dict[str, PeriodCount] = field(default_factory=dict)
+    count: Count = field(default_factory=Count)
+    hours: dict[str, Count] = field(default_factory=dict)
 
     def add(self, mention: CountedMention, published_at: str) -> None:
         self.count.add(mention)
-        self.hours.setdefault(published_at[11:13], PeriodCount(details=None)).add(mention)
+        self.hours.setdefault(published_at[11:13], Count()).add(mention)
 
     def text(self, day: date) -> str | None:
         """The day as a timeline has it; None without mentions."""
@@ -101,7 +101,7 @@ def with_day(kept: FrozenHours, day: date, text: str, now: datetime) -> FrozenHo
 
 
 def _frozen_day(
-    tool_id: str, day: date, stored: Document | None, count: PeriodCount, coverage: Mapping[str, Any], now: datetime
+    tool_id: str, day: date, stored: Document | None, count: Count, coverage: Mapping[str, Any], now: datetime
 ) -> list[Operation] | None:
     """None if the day is frozen already. Nothing for a document that cannot be read, and was logged: a close is never
     overwritten."""

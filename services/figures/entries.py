@@ -26,7 +26,7 @@ from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.breadth import stored_fields
 from services.figures.count_documents import is_of_last_recount
-from services.figures.coverage import Coverage, Shares, sources_of
+from services.figures.coverage import Coverage, Shares
 from services.figures.recount import Recount, Recounted
 from services.figures.windows import Windows
 from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
@@ -205,9 +205,8 @@ def entry_documents(
     """Each is what SentimentCacheEntry would store: without fields that are null."""
     documents: EntryDocuments = {}
     written, window_ends = format_time(now), window_end(now)
-    since, sources = windows.searched_since or made_at, sources_of(windows.breadth)
+    since, sources = windows.searched_since or made_at, windows.sources()
     made_ts, since_ts = unix_seconds(made_at), unix_seconds(since)
-    analyzers, breadths = windows.analyzers_at(window_ends), windows.breadths_at(window_ends)
     common = {
         "tool_id": tool_id,
         "entity_type": "SentimentCacheEntry",
@@ -219,7 +218,7 @@ def entry_documents(
         "recounts": windows.recounts,
         "searched_since_ts": since_ts,
     }
-    for period, tally in windows.tallies(window_ends).items():
+    for period, (tally, analyzers, breadth) in windows.at(window_ends).items():
         positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
         start, end = shares.seconds[period]
         document = documents[period] = {
@@ -227,8 +226,8 @@ def entry_documents(
             "period": period,
             **common,
             **tally.figures(),
-            **stored_fields(tally, breadths[period]),
-            "analyzers": list(analyzers[period]),
+            **stored_fields(tally, breadth),
+            "analyzers": list(analyzers),
             "positive_percentage": positive,
             "negative_percentage": negative,
             "neutral_percentage": neutral,

@@ -14,13 +14,14 @@ from typing import Any, cast
 
 from models.history import HistoryDay, HistoryProgress
 from models.tally import TimelineHours
-from models.timeline import Timeline, TimelineDocument, WindowTables
+from models.timeline import Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.values import Day, format_time
 from services.figures.count_documents import hours_of
 from services.figures.coverage import Coverage, ToolCoverage
 from services.figures.points import Counted, Point, counted_days, days_between, oldest_counted, put_stored_day
 from services.figures.recount import Recount
 from services.figures.span import STEPS, Span, day_start, first_live_day
+from services.figures.windows import analyzers_of
 from services.ports import Clock, Document, Query, Store, Where, listed_documents, pages, query_all, readable
 from services.store.containers import CATALOG, MENTIONS
 
@@ -88,7 +89,7 @@ class History:
     async def analyzers(self, tool_id: str) -> list[str]:
         """The analyzers that judged mentions of the last 30 days, as of the tool's last recount."""
         windows = await self._store.read(CATALOG.name, tool_id, WindowTables.ID)
-        return sorted((windows or {}).get("analyzers") or ())
+        return analyzers_of(cast("WindowsDocument | None", windows))
 
     async def _hours_of_many(self, tool_id: str, since: datetime, span: Span, most: int) -> TimelineHours | None:
         """The hours of a tool with more than `most` mentions from `since` on; None for other tools."""

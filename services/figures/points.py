@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from models.history import HistoryDay, HistoryProgress
-from models.tally import Tally, TimelineHours
+from models.tally import TimelineHours
 from models.values import Day, format_time, hour_key
-from services.figures.period_counts import CountedMention, PeriodCount
+from services.figures.counting import Count, CountedMention
 from services.figures.span import STEPS, Span, Step, day_start, first_live_day
 from services.ports import Document
 
@@ -64,7 +64,7 @@ class WindowCount:
 
     start: datetime
     end: datetime
-    count: PeriodCount = field(default_factory=PeriodCount)
+    count: Count = field(default_factory=Count)
     times: tuple[str, str] = ("", "")
 
     def __post_init__(self) -> None:
@@ -74,12 +74,12 @@ class WindowCount:
         """Whether this time of a document is within it."""
         return self.times[0] <= time < self.times[1]
 
-    def merge(self, start: datetime, end: datetime, count: PeriodCount) -> None:
+    def merge(self, start: datetime, end: datetime, count: Count) -> None:
         """Adds the count of this time. If the window has only a part of it, nobody can know its figures."""
         if start >= self.end or end <= self.start:
             return
         is_within = self.start <= start and end <= self.end
-        self.count.merge(count if is_within or not (count.mentions or not count.is_known) else PeriodCount.unknown())
+        self.count.merge(count if is_within or not (count.mentions or not count.is_known) else Count.unknown())
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Counted:
         self.windows = [self.total]
         if self.change:
             self.windows += [self.change.previous, *([self.change.present] * (self.change.present is not self.total))]
-        self._points = {span.named(start): PeriodCount() for start in span.starts}
+        self._points = {span.named(start): Count() for start in span.starts}
         self._shown: dict[str, tuple[Mapping[str, Any], State]] = {}
 
     @property
@@ -162,14 +162,14 @@ class Counted:
         start, hour = since, STEPS["hour"]
         while start < self.span.until:
             key = hour_key(start)
-            count = PeriodCount.of_tally(Tally(*hours.numbers(key)), hours.analyzers_of_hour(key))
+            count = Count.of_tally(hours.numbers(key), hours.analyzers_of_hour(key))
             point = self._points.get(self.span.named(start if self.span.step == "hour" else day_start(start.date())))
             if point is not None:
                 point.merge(count)
             self._merge(start, min(start + hour, self.span.until), count)
             start += hour
 
-    def put_day(self, day: Day, count: PeriodCount, state: State, figures: Mapping[str, Any] | None = None) -> None:
+    def put_day(self, day: Day, count: Count, state: State, figures: Mapping[str, Any] | None = None) -> None:
         """A day that is not counted any more. `figures` are those that were stored."""
         if day in self._points:
             self._points[day] = count
@@ -177,7 +177,7 @@ class Counted:
         start = day_start(date.fromisoformat(day))
         self._merge(start, start + STEPS["day"], count)
 
-    def _merge(self, start: datetime, end: datetime, count: PeriodCount) -> None:
+    def _merge(self, start: datetime, end: datetime, count: Count) -> None:
         for window in self.windows:
             window.merge(start, end, count)
 
@@ -209,10 +209,10 @@ def counted_days(days: Iterable[Day], stored: Mapping[Day, HistoryDay], now: dat
 def put_stored_day(counted: Counted, day: Day, stored: HistoryDay | None, progress: HistoryProgress | None) -> None:
     """A day that is not counted from mentions."""
     if stored is not None and stored.frozen is not None:
-        counted.put_day(day, PeriodCount.frozen(stored.frozen), "frozen", stored.frozen.figures)
+        counted.put_day(day, Count.frozen(stored.frozen), "frozen", stored.frozen.figures)
     elif stored is not None and stored.closed is not None:
-        counted.put_day(day, PeriodCount.unknown(), "closed", stored.closed.figures)
+        counted.put_day(day, Count.unknown(), "closed", stored.closed.figures)
     elif progress is not None and (progress.frozen_since or "9") <= day <= (progress.frozen_until or ""):
-        counted.put_day(day, PeriodCount(), "frozen")
+        counted.put_day(day, Count(), "frozen")
     else:
-        counted.put_day(day, PeriodCount.unknown(), "unknown")
+        counted.put_day(day, Count.unknown(), "unknown")

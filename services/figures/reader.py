@@ -17,14 +17,13 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from models.cache import Period, SentimentCacheEntry, entry_id
-from models.errors import Unavailable
+from models.errors import Unavailable, UnreadableDocument
 from models.resources.aggregates import AggregateResource
 from models.resources.base import View
 from models.tool import Tool
 from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.counters import Counters, State
 from services.figures.entries import Entries, Generations, ToolEntries
-from services.figures.recount import UNREADABLE
 from services.logs import log_event
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable
@@ -228,7 +227,7 @@ class Reader:
         async def one(tool: Tool, document: Document | None, generation: Document | None) -> Found | None:
             try:
                 return await self._found(tool, period, now, document, generation)
-            except UNREADABLE:
+            except UnreadableDocument:
                 log.exception("tool_unreadable tool_id=%s", tool.tool_id)
                 return None
 

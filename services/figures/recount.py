@@ -1,8 +1,8 @@
 """Keeps the stored counts of tools equal to their mentions: recounts the dirty hours.
 
-A recount reads the dirty hours and the windows and counts the mentions of these hours. One batch then writes windows,
-timeline and hour tables and deletes the dirty hours. The batch fails if the stored windows are not the version that was
-read. Since every writer replaces the windows, no count overwrites a later one, and every hour that is not dirty has
+A recount reads the dirty hours and the stored counts and counts the mentions of these hours. One batch then writes
+windows, timeline and days and deletes the dirty hours. The batch fails if the stored windows are not the version that
+was read. Since every writer replaces the windows, no count overwrites a later one, and every hour that is not dirty has
 right counts.
 """
 
@@ -10,31 +10,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
 from typing import Any, cast
 
 from models.cache import window_end
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.timeline import (
+    DayCounts,
     DirtyHourDocument,
-    HourDocument,
-    StoryTable,
-    StoryTableDocument,
     Timeline,
-    TimelineDocument,
     WindowsDocument,
     WindowTables,
 )
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.counts import KEPT, CountsWrite, ToolCounts
-from services.figures.edges import Edges, edges_of
-from services.figures.tool_breadth import ToolBreadth
-from services.figures.windows import Windows
+from services.figures.count_documents import first_unreadable
+from services.figures.tool_counts import KEPT, CountsWrite, ToolCounts
+from services.figures.windows import Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
 from services.ports import Document, Operation, Query, Store, Where, pages, query_all
@@ -42,27 +39,24 @@ from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
 
-UNREADABLE = (ValueError, TypeError, LookupError)
-"""The errors of a stored document that cannot be read. They concern one tool, and must not stop the others."""
-
-LONGEST_STANDSTILL = timedelta(hours=24)
-"""After a longer one a tool is counted anew."""
-
 _TRIES = 20
 _PAGE = 1000
 _QUERIES_AT_ONCE = 16
-_HOURS_AT_ONCE = 500
+_READ_AT_ONCE = 1000
 _HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
 _NO_END = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
 class Recounted:
-    """The windows of each tool at `now`, and the error of each tool with a document that could not be read."""
+    """The windows of each tool at `now`, and the error of each tool with a document that could not be read.
+    `anew` are the tools whose stored counts cannot be read: all their mentions are counted."""
 
     now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)
-    failed: dict[str, Exception] = field(default_factory=dict)
+    failed: dict[str, UnreadableDocument] = field(default_factory=dict)
+    anew: set[str] = field(default_factory=set)
 
     def raise_failure(self) -> None:
         for error in self.failed.values():
@@ -74,7 +68,7 @@ class Recount:
         self._store = store
 
     async def recount_tool(self, tool_id: str, now: datetime) -> bool:
-        """Whether the tool had dirty hours. Raises ValueError if a document of the tool cannot be counted."""
+        """Whether the tool had dirty hours. Raises UnreadableDocument if a mention of the tool cannot be counted."""
         dirty_hours = await dirty_hours_of(self._store, tool_id)
         if dirty_hours:
             (await self.windows_of([tool_id], now, {tool_id: dirty_hours})).raise_failure()
@@ -101,7 +95,6 @@ class Recount:
             for some in portions(outdated):
                 if deadline.in_background() and deadline.is_near():
                     return recounted
-                await self._read_timelines(some)
                 left += await self._recount(some, recounted)
             if not left:
                 return recounted
@@ -112,12 +105,14 @@ class Recount:
     async def rebuild_tool(self, tool_id: str, now: datetime) -> None:
         """Counts the mentions of all hours of the tool, dirty or not, whatever counts are stored.
 
-        Raises ValueError if a document of the tool cannot be counted, ChangedMeanwhile if other recounts keep
+        Raises UnreadableDocument if a mention of the tool cannot be counted, ChangedMeanwhile if other recounts keep
         overtaking this one.
         """
         for _ in range(_TRIES):
-            recounted = Recounted(now)
-            overtaken = await self._recount([await self._all_hours(tool_id, now)], recounted)
+            recounted = Recounted(now, anew={tool_id})
+            dirty_hours = {tool_id: await dirty_hours_of(self._store, tool_id)}
+            outdated = await self._outdated([tool_id], dirty_hours, recounted)
+            overtaken = await self._recount(outdated, recounted)
             recounted.raise_failure()
             if not overtaken:
                 return
@@ -130,96 +125,77 @@ class Recount:
         and become part of `recounted`."""
         keys = [(tool_id, WindowTables.ID) for tool_id in tool_ids]
         stored = cast("list[WindowsDocument | None]", await self._store.read_many(CATALOG.name, keys))
-        oldest = hour_key(recounted.now - KEPT)
+        oldest, end = hour_key(recounted.now - KEPT), window_end(recounted.now)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
-            of_tool = dirty_hours.get(tool_id, ())
-            if document is None or not _can_continue(document, recounted.now):
-                outdated.append(await self._all_hours(tool_id, recounted.now))
-                continue
-            windows = None if of_tool else Windows.stored(document, edges_of(window_end(recounted.now)))
+            of_tool, windows = dirty_hours.get(tool_id, ()), None
+            anew = tool_id in recounted.anew
+            try:
+                with reading([cast("Document | None", document)]):
+                    anew = anew or document is None or not are_right(document, recounted.now)
+                    windows = None if anew or of_tool else Windows.stored(document, edges_of(end))
+                    if windows is not None:
+                        windows.at(end)  # now, so that damage is found where the document is read
+            except UnreadableDocument:
+                anew, windows = True, None
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
-                hours = sorted(each["hour"] for each in of_tool if each["hour"] >= oldest)
-                outdated.append(ToolCounts(tool_id, of_tool, document, hours))
+                outdated.append(ToolCounts(tool_id, of_tool, document, oldest, anew))
         return outdated
 
-    async def _all_hours(self, tool_id: str, now: datetime) -> ToolCounts:
-        dirty_hours = await dirty_hours_of(self._store, tool_id)
-        keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
-        windows, timeline, tool = await self._store.read_many(CATALOG.name, keys)
-        oldest = hour_key(now - KEPT)
-        found = await self._between(tool_id, f"HOUR:{oldest}", "HOUR;")
-        tables = {table["hour"]: table for table in cast("list[HourDocument]", found)}
-        stories = cast("list[StoryTableDocument]", await self._between(tool_id, "STORIES:", "STORIES;"))
-        hours = [each["hour"] for each in dirty_hours if each["hour"] >= oldest]
-        counts = ToolCounts(tool_id, dirty_hours, cast("WindowsDocument | None", windows), hours, tables)
-        counts.all_stories = stories
-        counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
-        return counts
+    async def _read_other_days(self, some: Sequence[ToolCounts], now: datetime) -> None:
+        """Of a tool that is counted anew, all days: another clock may have stored some that are still to come."""
+        days = {f"{now - back * _DAY:%Y%m%d}" for back in range(-1, KEPT.days + 1)}
+        left = {counts.tool_id: days - counts.days.keys() for counts in some if not counts.is_rebuild}
+        await self._read([each for each in some if not each.is_rebuild], left)
+        for counts in some:
+            if counts.is_rebuild:
+                where = (Where("id", "ge", DayCounts.id_of(min(days))), Where("id", "lt", "COUNTS;"))
+                query = Query(where, partition=counts.tool_id, limit=_PAGE)
+                counts.put_days(await query_all(self._store, CATALOG.name, query))
 
-    async def _between(self, tool_id: str, first: str, end: str) -> list[Document]:
-        """The documents of the tool with an id from `first` up to, but without, `end`."""
-        where = (Where("id", "ge", first), Where("id", "lt", end))
-        return await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
-
-    async def _read_timelines(self, some: Sequence[ToolCounts]) -> None:
-        keys = [(counts.tool_id, name) for counts in some for name in (Timeline.ID, Tool.ID)]
-        read = await self._store.read_many(CATALOG.name, keys)
-        for counts, timeline, tool in zip(some, read[::2], read[1::2], strict=True):
-            counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
+    async def _read(
+        self, some: Sequence[ToolCounts], days: Mapping[str, Collection[str]], others: Sequence[str] = ()
+    ) -> None:
+        """Reads these days of each tool, and its other documents with these ids."""
+        wanted = [
+            (counts, name)
+            for counts in some
+            for name in (*others, *(DayCounts.id_of(day) for day in sorted(days[counts.tool_id])))
+        ]
+        if wanted:
+            keys = [(counts.tool_id, name) for counts, name in wanted]
+            for (counts, name), document in zip(wanted, await self._store.read_many(CATALOG.name, keys), strict=True):
+                counts.put(name, document)
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
-        """Returns the ids of the tools whose counts another recount has written meanwhile."""
-        edges, failed = edges_of(window_end(recounted.now)), recounted.failed
+        """Returns the ids of the tools that must be counted again: another recount has written their counts meanwhile,
+        or their stored counts cannot be read."""
+        edges, again = edges_of(window_end(recounted.now)), list[str]()
+        dirty_days = {counts.tool_id: {hour[:8] for hour in counts.dirty} for counts in some}
+        await self._read(some, dirty_days, (Timeline.ID, Tool.ID))
         await self._count(some, recounted)
-        applied: list[ToolCounts] = []
+        await self._read_other_days([each for each in some if each.kept_windows(edges) is None], recounted.now)
+        writes: list[CountsWrite] = []
         for counts in some:
+            if counts.tool_id in recounted.failed:
+                continue
             try:
-                if counts.tool_id not in failed:
-                    counts.apply_count(edges)
-                    applied.append(counts)
-            except UNREADABLE as error:
-                failed[counts.tool_id] = error
-        await self._read_tables(applied)
-        applied = await self._read_stories(applied, edges, failed)
-        writes: list[CountsWrite | None] = []
-        for counts in applied:
-            try:
-                windows = counts.windows(edges)
-                writes.append(counts.write(windows, recounted.now))
-                recounted.windows[counts.tool_id] = windows
-            except UNREADABLE as error:
-                failed[counts.tool_id] = error
-        return await self._write([write for write in writes if write is not None])
-
-    async def _read_tables(self, some: Sequence[ToolCounts]) -> None:
-        wanted = [(counts, hour) for counts in some for hour in counts.needed_tables]
-        if wanted:
-            keys = [(counts.tool_id, f"HOUR:{hour}") for counts, hour in wanted]
-            read = cast("list[HourDocument | None]", await self._store.read_many(CATALOG.name, keys))
-            for (counts, hour), table in zip(wanted, read, strict=True):
-                counts.needed_tables[hour] = table
-
-    async def _read_stories(
-        self, some: Sequence[ToolCounts], edges: Edges, failed: dict[str, Exception]
-    ) -> list[ToolCounts]:
-        """Reads the story tables that are needed. Returns the tools that have not failed."""
-        prepared: list[ToolCounts] = []
-        wanted: list[tuple[ToolBreadth, int]] = []
-        for counts in some:
-            try:
-                wanted += [(breadth, each) for breadth in [counts.apply_tables(edges)] for each in breadth.buckets]
-                prepared.append(counts)
-            except UNREADABLE as error:
-                failed[counts.tool_id] = error
-        if wanted:
-            keys = [(breadth.tool_id, StoryTable.id_of(bucket)) for breadth, bucket in wanted]
-            read = await self._store.read_many(CATALOG.name, keys)
-            for (breadth, bucket), table in zip(wanted, read, strict=True):
-                breadth.tables[bucket] = cast("StoryTableDocument | None", table)
-        return prepared
+                with reading(counts.documents):
+                    windows = counts.windows(edges)
+            except UnreadableDocument as error:
+                if counts.is_rebuild:
+                    recounted.failed[counts.tool_id] = error
+                else:
+                    recounted.anew.add(counts.tool_id)
+                    again.append(counts.tool_id)
+                continue
+            recounted.windows[counts.tool_id] = windows
+            write = counts.write(windows, recounted.now)
+            if write is not None:
+                writes.append(write)
+        return again + await self._write(writes)
 
     async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
@@ -227,7 +203,7 @@ class Recount:
         all_hours = hour_start(hour_key(recounted.now - KEPT)), _NO_END
         by_span: dict[tuple[datetime, datetime], dict[str, ToolCounts]] = {}
         for counts in some:
-            for span in spans(counts.hours) if counts.all_tables is None else [all_hours]:
+            for span in [all_hours] if counts.is_rebuild else spans(counts.dirty):
                 by_span.setdefault(span, {})[counts.tool_id] = counts
 
         async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
@@ -235,7 +211,7 @@ class Recount:
                 for mention in page.items:
                     try:
                         tools[mention["tool_id"]].count.add(mention)
-                    except UNREADABLE as error:
+                    except UnreadableDocument as error:
                         recounted.failed[mention["tool_id"]] = error
 
         await _some_at_once(count(span, tools) for span, tools in by_span.items())
@@ -270,20 +246,26 @@ class Recount:
                 await self._store.batch_many(container, writes)
 
 
+@contextmanager
+def reading(documents: Iterable[Document | None]) -> Iterator[None]:
+    """Turns an error of the block into UnreadableDocument if one of these documents cannot be read. If all can, the
+    error is one of the program, and stays."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError):
+        unreadable = first_unreadable(documents)
+        if unreadable is None:
+            raise
+        raise unreadable from None
+
+
 def are_right(windows: WindowsDocument, now: datetime) -> bool:
     """Whether the counts that were stored with these windows are right for all hours that are not dirty.
 
     Not if a clock that was ahead stored them: it has dropped hours as too old, and has not seen mentions that it took
-    to be expired. Nor if an earlier version did, which kept no stories or analyzers.
+    to be expired.
     """
-    if "analyzers" not in windows or "breadth" not in windows or windows.get("unfinished"):
-        return False
-    return not is_ahead(parse_time(windows["updated_at"]), now)
-
-
-def _can_continue(windows: WindowsDocument, now: datetime) -> bool:
-    """Not after a standstill: tables of hours that have left the windows since may have expired."""
-    return are_right(windows, now) and hour_start(windows["hour"]) > now - LONGEST_STANDSTILL
+    return not windows.get("unfinished") and not is_ahead(parse_time(windows["updated_at"]), now)
 
 
 def _mentions(tool_ids: Sequence[str], since: datetime, until: datetime) -> Query:
@@ -304,20 +286,20 @@ async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
                 raise result
 
 
-def portions(counts: Sequence[ToolCounts]) -> Iterable[list[ToolCounts]]:
-    """The tools that are counted together: a month of dirty hours of all tools would not fit into memory."""
+def portions(counts: Sequence[ToolCounts]) -> Iterator[list[ToolCounts]]:
+    """The tools that are counted together: a month of the counts or of the dirty hours of all tools would not fit into
+    memory."""
     some: list[ToolCounts] = []
+    size = 0
     for each in counts:
-        if some and sum(map(_hours_of, some)) + _hours_of(each) > _HOURS_AT_ONCE:
+        own = KEPT.days + len(each.dirty_hours)
+        if some and size + own > _READ_AT_ONCE:
             yield some
-            some = []
+            some, size = [], 0
         some.append(each)
+        size += own
     if some:
         yield some
-
-
-def _hours_of(counts: ToolCounts) -> int:
-    return len(counts.hours) + len(counts.all_tables or ())
 
 
 def spans(hours: Sequence[str]) -> list[tuple[datetime, datetime]]:

@@ -26,7 +26,7 @@ from services.figures import breadth
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
 from services.figures.metadata import LONGEST_REASON, Metadata, by_sentiment
-from services.figures.recount import UNREADABLE, Recount
+from services.figures.recount import Recount
 from services.logs import log_event, log_unreadable
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours, tools_with_dirty_hours_among
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage, batches_of, next_delay
@@ -189,7 +189,7 @@ class Refresh:
                     return
             # Other workers keep recounting these tools. The last of them writes their entries.
             refreshed.done += tool_ids
-        except UNREADABLE as error:
+        except UnreadableDocument as error:
             if len(tool_ids) == 1:
                 refreshed.failed[tool_ids[0]] = reason_of(error)
                 return

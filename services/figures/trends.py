@@ -108,7 +108,7 @@ def before_of(hours: TimelineHours, entry: SentimentCacheEntry, since: datetime)
     """The mentions of the time before the aggregate. None if some of it is before `since`, from when on `hours` are
     known."""
     start, end = previous_of(entry)
-    return None if start < since else hours.total(hour_key(start - _HOUR), hour_key(end))
+    return None if start < since else hours.total(hour_key(start), hour_key(end))
 
 
 def change_of(entry: SentimentCacheEntry, before: Tally | None) -> dict[str, Any] | None:

@@ -1,158 +1,218 @@
-"""The counts of a tool's four windows, and the analyzers of the mentions in them. Pure."""
+"""The counts of a tool's windows: of their whole hours, and of the hours in which they begin and end. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
-from typing import Self, cast
+from functools import lru_cache
+from typing import Any, NamedTuple, Self, cast
 
 from models.cache import PERIODS, Period
-from models.tally import MinutesOfAnalyzers, Numbers, Table, Tally, TimelineHours, numbers_of, total
-from models.timeline import BreadthDocument, JudgedDocument, WindowsDocument
-from models.values import hour_start, parse_time, unix_seconds
-from services.figures.breadth import Breadth
-from services.figures.count_documents import windows_fields
-from services.figures.edges import Edges
-from services.figures.window_breadth import breadths_at, empty_breadth
+from models.tally import Tally
+from models.timeline import HourRows, WholeDocument, WindowsDocument, WindowTables
+from models.values import hour_key, hour_start, parse_time, unix_seconds
+from services.figures.breadth import Breadth, Sums, figures_of, of_story, of_ungrouped
+from services.figures.count_documents import of_tool, times
+from services.figures.counting import Count, Day
 
-_NEVER = [60, -1]
-"""The first and the last minute of an analyzer that judged no mention of an hour."""
+_SHORTEST_FIRST = sorted(PERIODS, key=PERIODS.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The hours in which windows begin and end: `last` is the one in which all end, `first` has that in which each
+    begins."""
+
+    last: str
+    first: Mapping[Period, str]
+
+    @property
+    def hours(self) -> list[str]:
+        return sorted({*self.first.values(), self.last})
+
+
+def edges_of(now: datetime) -> Edges:
+    return _edges_at(hour_key(now), tuple(PERIODS.items()))
+
+
+@lru_cache(maxsize=8)
+def _edges_at(last: str, periods: tuple[tuple[Period, object], ...]) -> Edges:
+    return Edges(last, {period: hour_key(hour_start(last) - PERIODS[period]) for period, _ in periods})
+
+
+class WindowCount(NamedTuple):
+    """The counts of one window. `breadth` is None if it has a crowded hour."""
+
+    tally: Tally
+    analyzers: tuple[str, ...]
+    breadth: Breadth | None
 
 
 @dataclass(slots=True)
 class Windows:
-    """The sums of a tool's four windows, for as long as these windows end within the clock hour `edges.last`.
+    """A tool's windows, for as long as they end within the clock hour `edges.last`.
 
-    Whole hours are summed once, from the timeline; for the hours in which a window begins or ends, the minutes are
-    kept. So one small document gives the counts of the windows at any minute of that hour, however many mentions there
-    are. That document is a WindowTables; `whole_hours` are its `hours`. `analyzers` has by name a JudgedDocument.
+    `whole` has for each period the counts of its whole hours, `rows` the hours of the edges. So one small document
+    (WindowTables) gives the counts of the windows at any minute of that hour, however many mentions there are.
     """
 
     edges: Edges
     made_at: datetime | None
     recounts: int
-    whole_hours: dict[Period, Numbers]
-    minutes: dict[str, Table]
-    analyzers: dict[str, JudgedDocument] = field(default_factory=dict)
-    breadth: BreadthDocument = field(default_factory=empty_breadth)
+    whole: dict[Period, WholeDocument]
+    rows: dict[str, HourRows]
     searched_since: datetime | None = None
+    _counted: tuple[datetime, dict[Period, WindowCount]] | None = field(default=None, init=False, compare=False)
 
     @classmethod
     def summed(
         cls,
         edges: Edges,
-        hours: TimelineHours,
-        minutes: Mapping[str, Table],
-        analyzers: Mapping[str, MinutesOfAnalyzers],
+        days: Mapping[str, Day],
         made_at: datetime | None,
         recounts: int,
-        breadth: BreadthDocument | None = None,
         searched_since: datetime | None = None,
     ) -> Self:
-        """Sums the windows of the hours of the timeline, and the minutes and `analyzers` of the edges."""
-        whole_hours: dict[Period, Numbers] = {}
-        judging: dict[Period, set[str]] = {}
-        names: set[str] = set()
-        sums, until = Tally(), edges.last
+        """Sums the windows: whole days at once, other hours from their rows."""
+        rows = {hour: days[hour[:8]].hours[hour] for hour in edges.hours if _has(days, hour)}
+        in_edges = Count()
+        for each in rows.values():
+            in_edges.add_rows(each)
+        whole: dict[Period, WholeDocument] = {}
+        count, until = Count(), edges.last
         # Each window contains the shorter ones, so that every hour is added once.
-        for period, first in edges.first.items():
-            between = hours.total(first, until)
-            sums = total([sums, between, hours.numbers(until)] if until != edges.last else [sums, between])
-            of_hour = hours.analyzers_of_hour(until) if until != edges.last else ()
-            names = {*names, *of_hour, *hours.analyzers(first, until)}
-            whole_hours[period], judging[period], until = numbers_of(sums), names, first
-        tables = {hour: table for hour, table in minutes.items() if table}
-        judged = _judged(judging, analyzers)
-        return cls(edges, made_at, recounts, whole_hours, tables, judged, breadth or empty_breadth(), searched_since)
+        for period in _SHORTEST_FIRST:
+            _add_hours(count, days, edges.first[period], until, edges.last)
+            whole[period], until = _whole(count, in_edges), edges.first[period]
+        return cls(edges, made_at, recounts, whole, rows, searched_since)
 
     @classmethod
     def stored(cls, document: WindowsDocument | None, edges: Edges) -> Self | None:
-        """None if the document is of another hour or cannot be read: the windows are summed again then."""
-        if document is None or document.get("hour") != edges.last:
+        """None if the document is of another hour or lacks a period: the windows are summed again then."""
+        if document is None or document["hour"] != edges.last or not document["whole"].keys() >= PERIODS.keys():
             return None
-        try:
-            made_at, searched_since = document.get("made_at"), document.get("searched_since")
-            return cls(
-                edges,
-                parse_time(made_at) if made_at else None,
-                document["recounts"],
-                {period: document["hours"][period] for period in PERIODS},
-                {hour: dict(table) for hour, table in document["minutes"].items()},
-                {
-                    name: {"hours": list(judged["hours"]), "minutes": dict(judged["minutes"])}
-                    for name, judged in document["analyzers"].items()
-                },
-                document["breadth"],
-                parse_time(searched_since) if searched_since else None,
-            )
-        except (AttributeError, KeyError, ValueError, TypeError):
-            return None
+        made_at, searched_since = document.get("made_at"), document.get("searched_since")
+        return cls(
+            edges,
+            parse_time(made_at) if made_at else None,
+            document["recounts"],
+            document["whole"],
+            document["edges"],
+            parse_time(searched_since) if searched_since else None,
+        )
 
-    def tallies(self, end: datetime) -> dict[Period, Tally]:
-        """The counts of the windows that end at `end`, a whole minute within the hour `edges.last`."""
-        minute = f"{end.minute:02}"
-        last = [numbers for at, numbers in self.minutes.get(self.edges.last, {}).items() if at < minute]
-        return {
-            period: total(
-                [
-                    self.whole_hours[period],
-                    *last,
-                    *(numbers for at, numbers in self.minutes.get(first, {}).items() if at >= minute),
-                ]
-            )
-            for period, first in self.edges.first.items()
-        }
-
-    def analyzers_at(self, end: datetime) -> dict[Period, tuple[str, ...]]:
-        """The analyzers that judged mentions of the windows that end at `end`, by name."""
-        minute, last = end.minute, self.edges.last
-        return {
-            period: tuple(
-                name
-                for name, judged in self.analyzers.items()
-                if period in judged["hours"]
-                or judged["minutes"].get(first, _NEVER)[1] >= minute
-                or judged["minutes"].get(last, _NEVER)[0] < minute
-            )
-            for period, first in self.edges.first.items()
-        }
-
-    def breadths_at(self, end: datetime) -> dict[Period, Breadth | None]:
-        """The stories, publishers and sources of the windows that end at `end`. None if they are not known."""
-        return breadths_at(self.breadth, self.edges, end)
-
-    def analyzers_of_edge(self, hour: str) -> MinutesOfAnalyzers:
-        """The analyzers of an hour in which a window begins or ends, with their first and last minutes."""
-        return {name: judged["minutes"][hour] for name, judged in self.analyzers.items() if hour in judged["minutes"]}
+    def at(self, end: datetime) -> dict[Period, WindowCount]:
+        """The windows that end at `end`, a whole minute within the hour `edges.last`. The last ones are kept."""
+        if self._counted is not None and self._counted[0] == end:
+            return self._counted[1]
+        found: dict[Period, WindowCount] = {}
+        for period, first in self.edges.first.items():
+            added = Count()
+            added.add_rows(self.rows.get(self.edges.last, {}), 0, end.minute)
+            added.add_rows(self.rows.get(first, {}), end.minute, 60)
+            found[period] = _with_added(self.whole[period], added)
+        self._counted = end, found
+        return found
 
     def oldest_of_hour(self, end: datetime) -> int | None:
         """The first counted minute of the HOUR_1 that ends at `end`, in Unix seconds; None without mentions."""
-        minute = f"{end.minute:02}"
-        first, last = self.edges.first["HOUR_1"], self.edges.last
-        counted = [(first, at) for at in self.minutes.get(first, {}) if at >= minute]
-        counted += [(last, at) for at in self.minutes.get(last, {}) if at < minute]
-        if not counted:
-            return None
-        hour, at = min(counted)
-        return unix_seconds(hour_start(hour)) + 60 * int(at)
+        for hour, since, until in ((self.edges.first["HOUR_1"], end.minute, 60), (self.edges.last, 0, end.minute)):
+            minutes: list[int] = [row[0] for row in _rows_in(self.rows.get(hour, {})) if since <= row[0] < until]
+            if minutes:
+                return unix_seconds(hour_start(hour)) + 60 * min(minutes)
+        return None
+
+    def stories(self) -> set[str]:
+        """The stories in the hours of the edges. Of these, the mentions in the whole hours are known."""
+        return {story for rows in self.rows.values() for story in stories_in(rows)}
+
+    def sources(self) -> frozenset[str]:
+        return _sources(self.whole, self.rows)
 
     def to_document(self, tool_id: str, now: datetime) -> WindowsDocument:
-        times = {"made_at": self.made_at, "searched_since": self.searched_since}
-        numbers = {"hours": self.whole_hours, "minutes": self.minutes, "analyzers": self.analyzers}
-        own = {"hour": self.edges.last, "recounts": self.recounts, **numbers, "breadth": self.breadth}
-        return cast("WindowsDocument", {**windows_fields(tool_id, now, times), **own})
+        own = {"hour": self.edges.last, "recounts": self.recounts, "whole": self.whole, "edges": self.rows}
+        since = times(made_at=self.made_at, searched_since=self.searched_since)
+        return cast("WindowsDocument", of_tool(WindowTables, tool_id, now, {**since, **own}))
 
 
-def _judged(
-    whole_hours: Mapping[Period, set[str]], of_edges: Mapping[str, MinutesOfAnalyzers]
-) -> dict[str, JudgedDocument]:
-    names = {*chain.from_iterable(whole_hours.values()), *chain.from_iterable(of_edges.values())}
+def sources_of(document: WindowsDocument | None) -> frozenset[str]:
+    """The sources of the mentions in a tool's windows."""
+    return frozenset() if document is None else _sources(document["whole"], document["edges"])
+
+
+def analyzers_of(document: WindowsDocument | None) -> list[str]:
+    """The analyzers that judged mentions of a tool's windows, by name."""
+    if document is None:
+        return []
+    of_whole = (name for whole in document["whole"].values() for name in whole["analyzers"])
+    return sorted({*of_whole, *(name for rows in document["edges"].values() for name in rows)})
+
+
+def _rows_in(rows: HourRows) -> Iterator[list[Any]]:
+    for by_publisher in rows.values():
+        for by_source in by_publisher.values():
+            for group in by_source.values():
+                yield from group
+
+
+def stories_in(rows: HourRows) -> set[str]:
+    return {row[1] for row in _rows_in(rows) if row[1]}
+
+
+def _sources(whole: Mapping[Period, WholeDocument], edges: Mapping[str, HourRows]) -> frozenset[str]:
+    count = Count()
+    for rows in edges.values():
+        count.add_rows(rows)
+    return frozenset((*(whole[_SHORTEST_FIRST[-1]]["sources"] if whole else ()), *count.sources))
+
+
+def _has(days: Mapping[str, Day], hour: str) -> bool:
+    return hour[:8] in days and hour in days[hour[:8]].hours
+
+
+def _add_hours(count: Count, days: Mapping[str, Day], after: str, until: str, last: str) -> None:
+    """Adds the hours after `after` up to `until`, without `last`, in which all windows end."""
+    for name, day in days.items():
+        if f"{name}00" > after and f"{name}23" <= until and name != last[:8]:
+            count.merge(day.whole)
+        elif after[:8] <= name <= until[:8]:
+            for hour, rows in day.hours.items():
+                if after < hour <= until and hour != last:
+                    count.add_rows(rows)
+
+
+def _whole(count: Count, in_edges: Count) -> WholeDocument:
     return {
-        name: {
-            "hours": [period for period, judging in whole_hours.items() if name in judging],
-            "minutes": {hour: minutes[name] for hour, minutes in sorted(of_edges.items()) if name in minutes},
-        }
-        for name in sorted(names)
+        "numbers": list(count.numbers),
+        "analyzers": sorted(count.analyzers),
+        "is_broad": count.is_broad,
+        "sums": {name: str(each) for name, each in count.sums()._asdict().items()},
+        "stories": {key: list(count.stories[key]) for key in in_edges.stories if key in count.stories},
+        "publishers": dict(count.publishers),
+        "sources": dict(count.sources),
     }
+
+
+def _with_added(whole: WholeDocument, added: Count) -> WindowCount:
+    tally = Tally(*whole["numbers"]).plus(added.tally)
+    analyzers = tuple(sorted({*whole["analyzers"], *added.analyzers}))
+    if not (whole["is_broad"] and added.is_broad):
+        return WindowCount(tally, analyzers, None)
+    sums = _sums_in(tuple(whole["sums"].items())).plus(of_ungrouped(*added.ungrouped))
+    for key, (mentions, polarity) in added.stories.items():
+        before = whole["stories"].get(key, (0, 0))
+        sums = sums.minus(of_story(*before)).plus(of_story(before[0] + mentions, before[1] + polarity))
+    publishers = _together(whole["publishers"], added.publishers)
+    return WindowCount(tally, analyzers, figures_of(sums, publishers, _together(whole["sources"], added.sources)))
+
+
+def _together(counts: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str, int]:
+    if not others:
+        return counts
+    return {**counts, **{name: counts.get(name, 0) + mentions for name, mentions in others.items()}}
+
+
+@lru_cache(maxsize=8192)
+def _sums_in(stored: tuple[tuple[str, str], ...]) -> Sums:
+    return Sums(**{name: int(each) for name, each in stored})

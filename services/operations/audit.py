@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from typing import cast
+
+import orjson
 
 from models.article import Article
 from models.audit import Audit as StoredAudit
@@ -23,16 +25,14 @@ from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id
 from models.correction import AFTER_PREFIX, PREFIX, Correction
 from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
 from models.mention import SentimentScore
-from models.tally import TimelineHours, total
-from models.timeline import HourDocument, Timeline, TimelineDocument
+from models.timeline import DayCounts, HourRows, Timeline, TimelineDocument
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.count_documents import hours_of, minutes_of, recounts_of
-from services.figures.counts import MentionCount
-from services.figures.edges import edges_of
-from services.figures.tool_breadth import ToolBreadth
-from services.figures.windows import Windows
+from services.figures.count_documents import hours_of, recounts_of
+from services.figures.counting import Day
+from services.figures.tool_counts import MentionCount
+from services.figures.windows import Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of
 from services.operations.audit_rules import (
@@ -251,7 +251,7 @@ class Audit:
             return [], 0  # by a clock that was ahead: the next refresh counts the tool anew
         timeline = cast("TimelineDocument | None", stored)
         in_timeline = hours_of(timeline)
-        tables = await self._hour_tables(tool_id, first)
+        by_minute = await self._stored_rows(tool_id, first)
         entries = await self._entries(tool_id, recounts_of(timeline), now)
         dirty = {each["hour"] for each in await dirty_hours_of(self._store, tool_id)}
         count, checked = MentionCount(), 0
@@ -260,34 +260,23 @@ class Audit:
             for mention in page.items:
                 count.add(mention)
         whole = [hour_key(since + number * _HOUR) for number in range((now - since) // _HOUR + 1)]
-        of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *count.minutes}}
-        found = judge_hours(tool_id, count.minutes, of_hours, tables, _etag(timeline))
+        days = count.days()
+        counted = {hour: rows for day in days.values() for hour, rows in day.hours.items()}
+        of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *counted}}
+        found = judge_hours(tool_id, counted, of_hours, by_minute, _etag(timeline))
         found = [each for each in found if each.about not in dirty]
         if found and (await self._is_workflow_open() or await self._is_analysis_due(tool_id, found)):
             return [], checked
         if not found and not dirty:
-            found = [each for entry in entries for each in self._judged(tool, entry, count)]
+            found = [each for entry in entries for each in _judged(entry, days)]
         return found, checked
 
-    def _judged(self, tool: Document, entry: SentimentCacheEntry, count: MentionCount) -> list[Difference]:
-        """An entry against the windows that the counted mentions give at its end."""
-        end, edges = entry.window.end, edges_of(entry.window.end)
-        hours = TimelineHours({})
-        for hour, minutes in count.minutes.items():
-            hours.put(hour, total(minutes.values()), count.analyzers.get(hour, ()))
-        rows = {hour: each.rows() for hour, each in count.rows.items()}
-        breadth = ToolBreadth.of_all(str(tool["pk"]), edges, rows, ()).carried_on()
-        minutes_at = {hour: count.minutes.get(hour, {}) for hour in edges.hours}
-        analyzers_at = {hour: count.analyzers.get(hour, {}) for hour in edges.hours}
-        made_at = parse_time(tool["created_at"])
-        right = Windows.summed(edges, hours, minutes_at, analyzers_at, made_at, entry.recounts or 0, breadth)
-        tally, wide = right.tallies(end)[entry.period], right.breadths_at(end)[entry.period]
-        return judge_entry(entry, tally, wide, right.analyzers_at(end)[entry.period])
-
-    async def _hour_tables(self, tool_id: str, first: str) -> dict[str, dict[str, list[int]]]:
-        where = (Where("id", "ge", f"HOUR:{first}"), Where("id", "lt", "HOUR;"))
+    async def _stored_rows(self, tool_id: str, first: str) -> dict[str, HourRows]:
+        """The rows of the hours from `first` on."""
+        where = (Where("id", "ge", DayCounts.id_of(first[:8])), Where("id", "lt", DayCounts.id_of(";")))
         found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
-        return {str(each["hour"]): minutes_of(cast("HourDocument", each)) for each in found}
+        rows = {hour: rows for each in found for hour, rows in orjson.loads(each["hours"]).items()}
+        return {hour: each for hour, each in rows.items() if hour >= first}
 
     async def _entries(self, tool_id: str, recounts: int, now: datetime) -> list[SentimentCacheEntry]:
         """The entries that are served: of the tool's generation and last recount."""
@@ -360,6 +349,12 @@ class Audit:
 def _is_recent(last: AuditRound, now: datetime) -> bool:
     at = last.ended_at or last.started_at
     return at > now - EVERY and not is_ahead(at, now)
+
+
+def _judged(entry: SentimentCacheEntry, days: Mapping[str, Day]) -> list[Difference]:
+    """An entry against the windows that the counted mentions give at its end."""
+    windows = Windows.summed(edges_of(entry.window.end), days, None, entry.recounts)
+    return judge_entry(entry, *windows.at(entry.window.end)[entry.period])
 
 
 def _published(tool_id: str, start: datetime, end: datetime | None = None) -> Query:

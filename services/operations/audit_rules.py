@@ -16,10 +16,12 @@ from models.audit import AuditExample
 from models.cache import SentimentCacheEntry, percentages
 from models.correction import Correction
 from models.errors import UnreadableDocument
-from models.tally import ZEROS, Table, Tally, numbers_of, total
+from models.tally import Tally
+from models.timeline import HourRows
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.figures.breadth import Breadth, shown
+from services.figures.counting import Count
 from services.ports import Document
 
 Kind = Literal[
@@ -171,27 +173,27 @@ def judge_correction(correction: Correction, mention: Document | None, article: 
 
 def judge_hours(
     tool_id: str,
-    counted: Mapping[str, Table],
-    in_timeline: Mapping[str, Sequence[int]],
-    tables: Mapping[str, Table],
+    counted: Mapping[str, HourRows],
+    in_timeline: Mapping[str, Tally],
+    stored: Mapping[str, HourRows],
     version: str | None = None,
 ) -> list[Difference]:
-    """The hours of a timeline, and their hour tables, against a count of the mentions by hour and minute."""
+    """The hours of a timeline, and the rows of the days, against a count of the mentions by hour."""
     found = []
-    for hour in sorted({*counted, *in_timeline, *tables}):
-        stored = list(in_timeline.get(hour, ZEROS))
-        minutes = {minute: list(each) for minute, each in counted.get(hour, {}).items() if any(each)}
-        table = {minute: list(each) for minute, each in tables.get(hour, {}).items() if any(each)}
-        right = numbers_of(total(minutes.values()))
-        if stored != right or table != minutes:
-            by_minute = _mentions(total(table.values())) if table else 0
-            detail = f"{hour}: {_mentions(right)} counted, {_mentions(stored)} in the timeline, {by_minute} by minute"
+    for hour in sorted({*counted, *in_timeline, *stored}):
+        right, by_minute = Count(), Count()
+        right.add_rows(counted.get(hour, {}))
+        by_minute.add_rows(stored.get(hour, {}))
+        tally = in_timeline.get(hour, Tally())
+        if tally != right.tally or stored.get(hour, {}) != counted.get(hour, {}):
+            detail = f"{right.mentions} counted, {tally.total + tally.unscored} in the timeline"
+            detail = f"{hour}: {detail}, {by_minute.mentions} by minute"
             found.append(Difference("hour_differs", tool_id, detail, hour, (version,)))
     return found
 
 
 def judge_entry(
-    entry: SentimentCacheEntry, right: Tally, breadth: Breadth | None, analyzers: tuple[str, ...]
+    entry: SentimentCacheEntry, right: Tally, analyzers: tuple[str, ...], breadth: Breadth | None
 ) -> list[Difference]:
     """A cache entry against the counts, the breadth and the analyzers of its window."""
     positive, negative, neutral = percentages(right.positive, right.negative, right.neutral)
@@ -214,7 +216,3 @@ def _unlike(attribution: Mapping[str, Any], observed: Document) -> list[str]:
 
 def _versions(documents: Iterable[Document]) -> tuple[str | None, ...]:
     return tuple(each.get("_etag") for each in documents)
-
-
-def _mentions(numbers: Sequence[int]) -> int:
-    return sum(numbers[:3]) + sum(numbers[4:])

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from models.history import HistoryDay
 from models.mention import SentimentScore
+from services.figures.counting import Count, CountedMention
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.history import History
-from services.figures.period_counts import CountedMention, PeriodCount
 from services.figures.recount import Recount
 from services.figures.span import LIVE_DAYS, Span, day_start
 from services.ports import Store
@@ -97,12 +97,12 @@ async def _check(store: SqliteStore, clock: Watch, stored: dict[str, HistoryDay]
     history = await History(store, Recount(store), Coverage(store), clock).canonical(TOOL.tool_id, span)
     mentions = await everything(store, MENTIONS.name, TOOL.tool_id)
     live = (today - (LIVE_DAYS - 1) * DAY).date().isoformat()
-    whole = PeriodCount()
+    whole = Count()
     for point in history.points:
         frozen = stored[point.name].frozen if point.name in stored else None
-        count = PeriodCount()
+        count = Count()
         if frozen is not None and point.name < live:
-            count = PeriodCount.frozen(frozen)
+            count = Count.frozen(frozen)
             assert point.figures == frozen.figures
         elif point.state == "live":
             for mention in mentions:
@@ -110,7 +110,7 @@ async def _check(store: SqliteStore, clock: Watch, stored: dict[str, HistoryDay]
                     count.add(CountedMention.of(mention))
             assert point.figures == {**count.figures(), "coverage": None}
         else:
-            count = PeriodCount.unknown() if point.figures["total_mentions"] is None else count
+            count = Count.unknown() if point.figures["total_mentions"] is None else count
         whole.merge(count)
     assert history.total == {**whole.figures(), "coverage": None}
 

@@ -16,7 +16,6 @@ from models.mention import SentimentScore
 from models.tally import TimelineHours
 from services import container
 from services.container import Container
-from services.figures.breadth import breadth_of_mentions
 from services.figures.coverage import Coverage
 from services.figures.history import History
 from services.figures.span import span_of
@@ -25,7 +24,7 @@ from services.ports import readable
 from services.store.containers import CATALOG, MENTIONS
 from tests.builders import MemoryQueues, Watch
 from tests.functional.api.conftest import call
-from tests.functional.figures.world import POLARITY, a_mention, a_tool, judging, mentions_of
+from tests.functional.figures.world import POLARITY, a_mention, a_tool, breadth_of, judging, mentions_of
 
 START = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
 TOOL, OTHER = (a_tool(number, START - timedelta(days=3), primary_name=f"Tool {number}") for number in range(2))
@@ -72,7 +71,7 @@ def _said(mentions: list[SentimentScore], since: datetime, until: datetime) -> d
         f"{word}_count": sum(each.sentiment == word for each in scored) for word in ("positive", "negative", "neutral")
     }
     total = sum(each.polarity or 0 for each in scored)
-    breadth = breadth_of_mentions(each.to_document() for each in some)._asdict()
+    breadth = breadth_of(some)._asdict()
     interval = breadth["confidence_interval"]
     return {
         "total_mentions": len(scored),

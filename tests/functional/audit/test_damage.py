@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -58,7 +59,7 @@ async def a_wrong_hour_in_the_timeline(world: AuditWorld, tools: list[Tool]) -> 
     assert timeline is not None
     day = max(timeline["hours"])
     numbers = timeline["hours"][day].split(",")
-    numbers[0], numbers[4] = "9", "9"
+    numbers[0], numbers[5] = "9", "9"
     await world.store.upsert(CATALOG.name, {**timeline, "hours": {**timeline["hours"], day: ",".join(numbers)}})
 
 
@@ -67,12 +68,14 @@ async def a_lost_timeline(world: AuditWorld, tools: list[Tool]) -> None:
 
 
 async def a_wrong_minute(world: AuditWorld, tools: list[Tool]) -> None:
-    hour = await world.one(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
-    await world.store.upsert(CATALOG.name, {**hour, "minutes": {"07": [5, 0, 0, 0]}})
+    day = await world.one(CATALOG.name, lambda each: each["id"].startswith("COUNTS:"))
+    hour = min(json.loads(day["hours"]))
+    rows = {"embedded/1": {"a.example": {"feed": [[7, "", 5, 0, 0, 0, 0, 0]]}}}
+    await world.store.upsert(CATALOG.name, {**day, "hours": json.dumps({hour: rows})})
 
 
-async def a_lost_hour(world: AuditWorld, tools: list[Tool]) -> None:
-    await world.lose(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
+async def a_lost_day(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.lose(CATALOG.name, lambda each: each["id"].startswith("COUNTS:"))
 
 
 async def unscored_mentions_that_are_not_counted(world: AuditWorld, tools: list[Tool]) -> None:
@@ -163,9 +166,9 @@ async def test_a_corrected_mention_is_no_difference(world: AuditWorld, verdict: 
         (a_wrong_hour_in_the_timeline, "hour_differs"),
         (a_lost_timeline, "hour_differs"),
         (a_wrong_minute, "hour_differs"),
-        (a_lost_hour, "hour_differs"),
+        (a_lost_day, "hour_differs"),
         (another_analyzer_in_an_entry, "entry_differs"),
-        (a_story_that_is_not_counted, "entry_differs"),
+        (a_story_that_is_not_counted, "hour_differs"),
         (unscored_mentions_that_are_not_counted, "hour_differs"),
         (a_wrong_number_of_stories_in_an_entry, "entry_differs"),
         (a_wrong_entry, "entry_differs"),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from models.history import HistoryDay, HistoryProgress
+from services.figures.counting import Count, CountedMention
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
-from services.figures.period_counts import CountedMention, PeriodCount
 from services.ports import Document, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -248,7 +248,7 @@ async def test_every_frozen_day_is_what_its_mentions_say(world: SqliteStore, clo
         kept = {each.source_id: each for each in await mentions_of(world, BUSY)}
         for name, stored in (await _days(world, BUSY)).items():
             if stored.frozen is not None and stored.frozen.frozen_at == clock.now:
-                count = PeriodCount()
+                count = Count()
                 for mention in kept.values():
                     if mention.published_at.date().isoformat() == name:
                         count.add(CountedMention.of(mention.to_document()))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 
-from models.tally import by_day, by_hour
+from models.cache import PERIODS
 from models.timeline import Timeline, WindowTables
 from models.tool import Tool
 from models.values import hour_key
 from services.figures.recount import Recount
+from services.figures.windows import Windows
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
@@ -30,7 +30,6 @@ from tests.functional.figures.world import (
     a_tool,
     check_tables,
     check_unmarked_hours,
-    everything,
 )
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
@@ -151,7 +150,7 @@ async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
     await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     late.go.set()
-    assert (await work).windows[TOOL.tool_id].tallies(watch.now)["DAY_7"].total == 2
+    assert (await work).windows[TOOL.tool_id].at(watch.now)["DAY_7"].tally.total == 2
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
@@ -180,10 +179,12 @@ async def test_the_timeline_names_the_source_of_the_latest_mention(store: Sqlite
 @pytest.mark.parametrize(
     "broken",
     [
-        {"hours": {"DAY_7": [1, 0, 0, 0]}},
-        {"minutes": {hour_key(NOW): "x"}},
-        {"minutes": {hour_key(NOW): [1]}},
-        {"minutes": []},
+        {"whole": "x"},
+        {"whole": {}},
+        {"whole": {period: {"numbers": [1]} for period in PERIODS}},
+        {"edges": {hour_key(NOW): "x"}},
+        {"edges": {hour_key(NOW): {"embedded/1": {"a": {"b": [[1]]}}}}},
+        {"updated_at": "lately"},
     ],
 )
 async def test_windows_that_cannot_be_read_are_summed_again(
@@ -195,56 +196,8 @@ async def test_windows_that_cannot_be_read_are_summed_again(
     assert held is not None
     await store.upsert(CATALOG.name, {**held, **broken})
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
-    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_30"].total == 1
+    assert found.windows[TOOL.tool_id].at(NOW)["DAY_30"].tally.total == 1
     await check_tables(store, TOOL.tool_id, NOW)
-
-
-async def test_counts_of_an_earlier_version_are_counted_anew_by_the_next_refresh(
-    store: SqliteStore, process: Process
-) -> None:
-    """It noted no analyzers, and added the polarities of neutral mentions."""
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "neutral"))
-    await process.analyse(TOOL.tool_id, "another", Judgement(HOUR - timedelta(days=3), "neutral", "0"))
-    await process.cache.refresh.refresh_tools([TOOL.tool_id])
-    for document in await everything(store, MENTIONS.name):
-        await store.upsert(MENTIONS.name, {**document, "polarity": 0.2})
-    for document in await everything(store, CATALOG.name, TOOL.tool_id):
-        if document["id"] in ("TIMELINE", "WINDOWS") or document["id"].startswith("HOUR:"):
-            older = {name: value for name, value in document.items() if name != "analyzers"}
-            for table in ("hours", "minutes"):
-                if document["id"] == "TIMELINE":
-                    older["hours"] = by_day({each: [0, 0, 1, 200_000] for each in by_hour(document["hours"])})
-                elif table in older:
-                    older[table] = json.loads(json.dumps(older[table]).replace("[0, 0, 1, 0]", "[0, 0, 1, 200000]"))
-            await store.upsert(CATALOG.name, older)
-    with pytest.raises(AssertionError):
-        await check_tables(store, TOOL.tool_id, NOW)
-    await process.cache.refresh.refresh_tools([TOOL.tool_id])
-    await check_tables(store, TOOL.tool_id, NOW)
-    entry = (await process.cache.reader.read(TOOL.tool_id, "DAY_30")).aggregate.entry
-    assert (entry.total_mentions, entry.average_sentiment) == (2, 0.0)
-    assert entry.analyzers == ("embedded/0", "embedded/1")
-
-
-async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day_when_it_changes(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    for number in range(30):
-        await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(hours=number), "positive"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    assert document is not None
-    assert {len(day) for day in document["hours"]} == {8}
-    await store.upsert(CATALOG.name, {**document, "hours": by_hour(document["hours"])})
-    await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
-    await process.cache.recount.windows_of([TOOL.tool_id], NOW)
-    await check_tables(store, TOOL.tool_id, NOW)
-    await process.analyse(TOOL.tool_id, "article-3", Judgement(NOW, None))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    await check_tables(store, TOOL.tool_id, NOW)
-    after = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    assert after is not None
-    assert {len(day) for day in after["hours"]} == {8}
 
 
 async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteStore, process: Process) -> None:
@@ -257,9 +210,10 @@ async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteS
             await process.analyse(tool.tool_id, f"article-{article}", judgement)
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
-    assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
-    # Reads dirty hours, windows, timelines with tools, and mentions; writes one batch for each tool, all in one call.
-    assert counting.operations == 4 + 1
+    assert [found.windows[tool.tool_id].at(NOW)["DAY_7"].tally.total for tool in tools] == [1, 2, 3, 4, 5]
+    # Reads dirty hours, windows, timelines with tools and dirty days, mentions, and the other days; writes one batch
+    # for each tool, all in one call.
+    assert counting.operations == 5 + 1
     for tool in tools:
         await check_tables(store, tool.tool_id, NOW)
 
@@ -325,7 +279,7 @@ async def test_a_rebuild_restores_lost_tables(store: SqliteStore, process: Proce
         await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(hours=number), "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await store.delete(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    await store.delete(CATALOG.name, TOOL.tool_id, "HOUR:2026022118")
+    await store.delete(CATALOG.name, TOOL.tool_id, "COUNTS:20260221")
     await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
@@ -346,23 +300,35 @@ async def test_new_mentions_are_counted_also_after_a_thousand_old_dirty_hours(
     old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
     await mark_dirty(store, TOOL.tool_id, old, NOW)
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
-    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].total == 1
+    assert found.windows[TOOL.tool_id].at(NOW)["DAY_7"].tally.total == 1
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_a_rebuild_ignores_more_old_tables_than_a_page_has(store: SqliteStore, process: Process) -> None:
-    """A backfill's tables live for 32 days beside those that are new by then."""
+@pytest.mark.parametrize("name", ["TIMELINE", "COUNTS:20260221"])
+async def test_stored_counts_that_cannot_be_read_are_counted_anew(
+    store: SqliteStore, process: Process, name: str
+) -> None:
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    held = await store.read(CATALOG.name, TOOL.tool_id, f"HOUR:{hour_key(HOUR)}")
+    held = await store.read(CATALOG.name, TOOL.tool_id, name)
     assert held is not None
-    hours = [hour_key(NOW - timedelta(days=33, hours=number)) for number in range(1000)]
-    old = [{**held, "id": f"HOUR:{hour}", "hour": hour} for hour in hours]
-    await store.write_many(CATALOG.name, old)
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
-    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
-    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
-    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].negative == 1
+    await store.upsert(CATALOG.name, {**held, "hours": 7})
+    await process.analyse(TOOL.tool_id, "other", Judgement(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_an_error_of_the_program_is_not_taken_for_a_damaged_document(
+    store: SqliteStore, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
+
+    def wrong(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(Windows, "summed", wrong)
+    with pytest.raises(IndexError):
+        await process.cache.refresh.refresh_tools([TOOL.tool_id])
 
 
 async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from models.cache import PERIODS
 from models.coverage import FetchDay
+from models.errors import UnreadableDocument
 from models.tool import Tool
 from services.figures.coverage import Coverage
 from services.figures.entries import Entries
@@ -86,7 +92,7 @@ async def test_no_entries_are_computed_for_a_tool_whose_second_recount_failed(
     cache = process.cache
     (tool,) = await _tools(store, 1)
     gathered = await cache.recount.windows_of([tool.tool_id], NOW)
-    gathered.failed[tool.tool_id] = ValueError("no timeline")
+    gathered.failed[tool.tool_id] = UnreadableDocument("Timeline", tool.tool_id, "no timeline")
     entries = Entries(store, cache.recount, cache.generations, Coverage(store), watch)
     assert await entries.of(gathered, {tool.tool_id: 0}) == {}
     await process.close()
@@ -184,3 +190,23 @@ async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, pro
     assert (refreshed.done, refreshed.failed, refreshed.written) == ([], {}, 0)
     assert await everything(store, CATALOG.name) == []
     await process.close()
+
+
+async def test_a_period_is_added_by_its_name_alone(store: SqliteStore, process: Process, tmp_path: Path) -> None:
+    """The stored figures of the others are used, and its own entry is computed and stored by the next refresh."""
+    (tool,) = await _tools(store, 1)
+    for hours in (0, 2, 7, 30, 24 * 8):
+        await process.analyse(tool.tool_id, f"article-{hours}", Judgement(NOW - timedelta(hours=hours), "positive"))
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    await process.close()
+    command = [sys.executable, "-m", "tests.functional.figures.another_period"]
+    command += [str(tmp_path / "toolpulse.db"), tool.tool_id, (NOW + timedelta(minutes=5)).isoformat()]
+    ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == {
+        "HOUR_1": ["HIT", 1],
+        "HOUR_6": ["HIT", 2],
+        "HOUR_24": ["HIT", 3],
+        "DAY_7": ["HIT", 4],
+        "DAY_30": ["HIT", 5],
+    }

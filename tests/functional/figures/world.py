@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, cast
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
-from models.tally import Tally, by_hour, total
-from models.timeline import HourDocument, TimelineDocument, WindowsDocument
+from models.tally import Tally, by_hour
+from models.timeline import TimelineDocument, WindowsDocument
 from models.tool import Tool
 from models.values import Sentiment, hour_key, hour_start
-from services.figures.breadth import FIELDS, Breadth, breadth_of_mentions, shown
+from services.figures.breadth import FIELDS, Breadth, shown
 from services.figures.count_documents import hours_of as timeline_hours_of
-from services.figures.count_documents import minutes_of
-from services.figures.edges import edges_of
+from services.figures.counting import Count, CountedMention
 from services.figures.figures import Figures
-from services.figures.windows import Windows
+from services.figures.windows import Windows, edges_of
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
 from services.mentions.refresh_due import RefreshMessage
 from services.ports import Clock, Document, LastWrite, Query, Queues, Store
@@ -212,8 +212,16 @@ def judging(mentions: Sequence[SentimentScore], since: datetime, until: datetime
 
 def breadth(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> Breadth:
     """The stories, publishers and sources of the mentions that count, one mention after the other."""
-    counted = [each.to_document() for each in mentions if each.counts and since <= each.published_at < until]
-    return breadth_of_mentions(counted)
+    return breadth_of([each for each in mentions if each.counts and since <= each.published_at < until])
+
+
+def breadth_of(mentions: Sequence[SentimentScore]) -> Breadth:
+    count = Count()
+    for each in mentions:
+        count.add(CountedMention.of(each.to_document()))
+    found = count.breadth()
+    assert found is not None
+    return found
 
 
 def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
@@ -245,8 +253,21 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
     assert {name: getattr(entry, name) for name in FIELDS} == right, entry.period
 
 
-def hours_of(timeline: Document | None) -> dict[str, list[int]]:
+def hours_of(timeline: Document | None) -> dict[str, Tally]:
     return by_hour(timeline["hours"]) if timeline else {}
+
+
+def minutes_of(documents: Mapping[str, Document]) -> dict[str, dict[str, Tally]]:
+    """The mentions by hour and minute, as the tool's days have them."""
+    found: dict[str, dict[str, Tally]] = {}
+    for document in (each for name, each in documents.items() if name.startswith("COUNTS:")):
+        for hour, rows in json.loads(document["hours"]).items():
+            for minute in range(60):
+                count = Count()
+                count.add_rows(rows, minute, minute + 1)
+                if any(count.tally):
+                    found.setdefault(hour, {})[f"{minute:02}"] = count.tally
+    return found
 
 
 async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
@@ -271,25 +292,19 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
     hours = timeline_hours_of(cast("TimelineDocument | None", documents.get("TIMELINE")))
     for hour, start in ((each, hour_start(each)) for each in by_hour if each >= since):
         assert hours.analyzers_of_hour(hour) == set(judging(mentions, start, start + timedelta(hours=1))), hour
-    for day in {hour[:8] for hour in by_hour if hour[:8] > since[:8]}:
-        start = hour_start(f"{day}00")
-        assert hours.analyzers_of_day(day) == judging(mentions, start, start + timedelta(days=1)), day
-    stored = {hour: Tally(*each) for hour, each in hours_of(documents.get("TIMELINE")).items() if hour >= since}
+    stored = {hour: each for hour, each in hours_of(documents.get("TIMELINE")).items() if hour >= since}
     assert stored == {hour: tally for hour, tally in by_hour.items() if hour >= since}
-    for hour in {*by_hour, *(document["hour"] for each, document in documents.items() if each.startswith("HOUR:"))}:
-        if hour >= since:
-            minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
-            assert {at: Tally(*each) for at, each in minutes.items()} == by_minute.get(hour, {}), hour
+    minutes = {hour: each for hour, each in minutes_of(documents).items() if hour >= since}
+    assert minutes == {hour: each for hour, each in by_minute.items() if hour >= since}
     windows = Windows.stored(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(window_end(now)))
     if windows is not None:
         for ended in range(60):
             end = window_end(now).replace(minute=ended)
-            counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
-            assert windows.tallies(end) == counted, end
-            judged_by = {period: judging(mentions, end - span, end) for period, span in PERIODS.items()}
-            assert windows.analyzers_at(end) == judged_by, end
-            broad = {period: breadth(mentions, end - span, end) for period, span in PERIODS.items()}
-            assert windows.breadths_at(end) == broad, end
+            for period, found in windows.at(end).items():
+                since_start = end - PERIODS[period]
+                assert found.tally == brute_force(mentions, since_start, end), (period, end)
+                assert found.analyzers == judging(mentions, since_start, end), (period, end)
+                assert found.breadth == breadth(mentions, since_start, end), (period, end)
 
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:
@@ -298,6 +313,7 @@ async def check_unmarked_hours(store: Store, tool_id: str) -> None:
     dirty = {each["hour"] for each in await dirty_hours_of(store, tool_id)}
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     timeline = hours_of(documents.get("TIMELINE"))
+    minutes = minutes_of(documents)
     by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
     for mention in await mentions_of(store, tool_id):
         hour = hour_key(mention.published_at)
@@ -307,8 +323,10 @@ async def check_unmarked_hours(store: Store, tool_id: str) -> None:
         by_hour[hour] = by_hour.get(hour, Tally()).plus(Tally.of(mention.sentiment, mention.polarity))
     for hour, tally in by_hour.items():
         if hour not in dirty:
-            minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
-            assert Tally(*timeline.get(hour, ())) == total(minutes.values()) == tally, hour
+            of_minutes = Tally()
+            for each in minutes.get(hour, {}).values():
+                of_minutes = of_minutes.plus(each)
+            assert timeline.get(hour, Tally()) == of_minutes == tally, hour
 
 
 async def stored_entry(store: Store, tool_id: str, period: Period) -> SentimentCacheEntry | None:

@@ -7,84 +7,82 @@ import pytest
 
 from services.figures.breadth import (
     Breadth,
-    Row,
     Sums,
-    breadth_of,
-    breadth_of_mentions,
     confidence_interval,
     of_story,
     of_ungrouped,
-    row_of,
     t_quantile,
     verdict,
     verdict_text,
 )
+from services.figures.counting import Count, CountedMention
+
+JUDGED = {"analyzer": "embedded", "analyzer_version": "1"}
 
 
 def mention(
     story: str | None = None, publisher: str | None = None, polarity: float = 0.5, **more: Any
 ) -> dict[str, Any]:
     sentiment = "positive" if polarity > 0 else "negative" if polarity < 0 else "neutral"
-    fields = {"published_at": "2026-02-21T20:17:00Z", "source": "feed-a", "sentiment": sentiment, "polarity": polarity}
+    fields = {
+        "published_at": "2026-02-21T20:17:00Z",
+        "source": "feed-a",
+        **JUDGED,
+        "sentiment": sentiment,
+        "polarity": polarity,
+    }
     named = {"event_id": story, "publisher_id": publisher}
     return fields | {name: value for name, value in named.items() if value is not None} | more
 
 
-def test_a_row_has_story_publisher_source_and_the_polarity_in_ten_thousandths() -> None:
-    assert row_of(mention("story:a", "reuters.com", -0.1234)) == Row(
-        17, "story:a", "reuters.com", "feed-a", 1, -1234, 1234**2
-    )
-
-
-def test_without_a_publisher_the_source_stands_for_it() -> None:
-    assert row_of(mention()) == Row(17, "", "source:feed-a", "feed-a", 1, 5000, 25_000_000)
-    assert row_of(mention(source=None)) == Row(17, "", "source:unknown", "unknown", 1, 5000, 25_000_000)
-
-
-def test_removed_and_unscored_mentions_have_no_row() -> None:
-    assert row_of(mention(removed_at="2026-02-21T20:18:00Z")) is None
-    assert row_of(mention() | {"sentiment": None, "polarity": None, "unscored_reason": "LANGUAGE"}) is None
+def breadth_of(mentions: list[dict[str, Any]]) -> Breadth:
+    count = Count()
+    for each in mentions:
+        count.add(CountedMention.of(each))
+    found = count.breadth()
+    assert found is not None
+    return found
 
 
 def test_a_mention_without_a_story_is_a_story_of_its_own() -> None:
-    found = breadth_of_mentions([mention(), mention(), mention("story:a"), mention("story:a")])
+    found = breadth_of([mention(), mention(), mention("story:a"), mention("story:a")])
     assert (found.stories, found.ungrouped_mentions) == (3, 2)
 
 
 def test_each_story_counts_once_in_the_average_by_story() -> None:
-    found = breadth_of_mentions([mention("a", polarity=0.5), mention("a", polarity=0.1), mention(polarity=-0.5)])
+    found = breadth_of([mention("a", polarity=0.5), mention("a", polarity=0.1), mention(polarity=-0.5)])
     assert found.average_sentiment_by_story == pytest.approx((0.3 - 0.5) / 2)
 
 
 def test_publishers_and_sources_with_the_share_of_the_largest() -> None:
     mentions = [mention(publisher="b.com"), mention(publisher="a.com"), mention(publisher="b.com", source="feed-b")]
-    found = breadth_of_mentions(mentions)
+    found = breadth_of(mentions)
     assert (found.publishers, found.largest_publisher, found.largest_publisher_share) == (2, "b.com", 0.6667)
     assert (found.largest_source, found.largest_source_share) == ("feed-a", 0.6667)
 
 
 def test_of_equal_publishers_the_first_by_name_is_the_largest() -> None:
-    assert breadth_of_mentions([mention(publisher="b.com"), mention(publisher="a.com")]).largest_publisher == "a.com"
+    assert breadth_of([mention(publisher="b.com"), mention(publisher="a.com")]).largest_publisher == "a.com"
 
 
 def test_the_effective_sample_size_is_that_of_kish() -> None:
-    found = breadth_of_mentions([mention("a"), mention("a"), mention("a"), mention()])
+    found = breadth_of([mention("a"), mention("a"), mention("a"), mention()])
     assert found.effective_sample_size == round(16 / (9 + 1), 2)
 
 
 def test_the_interval_is_of_stories_not_of_mentions() -> None:
     """The residuals of the stories are 0.4 - 2/3 * 0.2 and their negation."""
-    found = breadth_of_mentions([mention("a", polarity=0.2), mention("a", polarity=0.2), mention(polarity=0.8)])
+    found = breadth_of([mention("a", polarity=0.2), mention("a", polarity=0.2), mention(polarity=0.8)])
     half = 12.7062 * math.sqrt(2 * 2 * 0.4**2) / 3
     assert found.confidence_interval == (max(-1, round(0.4 - half, 4)), min(1, round(0.4 + half, 4)))
-    many = breadth_of([Row(0, "", "p", "s", 100, 100_000, 2 * 10**8), Row(0, "", "p", "s", 100, -100_000, 2 * 10**8)])
-    half = 1.97196 * math.sqrt(200 / 199 * 200 * 0.02) / 200
+    many = breadth_of([mention(polarity=0.1)] * 100 + [mention(polarity=-0.1)] * 100)
+    half = 1.97196 * math.sqrt(200 / 199 * 200 * 0.01) / 200
     assert many.confidence_interval == (round(-half, 4), round(half, 4))
 
 
 def test_no_interval_of_one_story_or_of_equal_ones() -> None:
-    assert breadth_of_mentions([mention("a", polarity=0.1), mention("a", polarity=0.9)]).confidence_interval is None
-    assert breadth_of_mentions([mention(polarity=0.5)] * 9).confidence_interval is None
+    assert breadth_of([mention("a", polarity=0.1), mention("a", polarity=0.9)]).confidence_interval is None
+    assert breadth_of([mention(polarity=0.5)] * 9).confidence_interval is None
 
 
 @pytest.mark.parametrize(
@@ -100,9 +98,7 @@ def test_sums_of_no_mentions_are_zero() -> None:
     assert confidence_interval(Sums()) is None
 
 
-def test_rows_of_a_story_add_up_whatever_their_order() -> None:
-    rows = [Row(1, "a", "p", "s", 2, 3, 9), Row(2, "a", "q", "t", 1, -4, 16), Row(2, "", "p", "t", 2, 1, 1)]
-    assert breadth_of(rows) == breadth_of(rows[::-1])
+def test_sums_are_added_and_subtracted_by_name() -> None:
     assert Sums(1, 2, 3, 4, 5, 6, 7, 8).plus(Sums(*[1] * 8)).minus(Sums(*[1] * 8)) == Sums(1, 2, 3, 4, 5, 6, 7, 8)
 
 

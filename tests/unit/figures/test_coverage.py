@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from models.coverage import FetchDay
-from models.timeline import BreadthDocument
-from services.figures.coverage import READ_AGAIN_AFTER, Coverage, Fetches, Shares, sources_of
-from services.figures.window_breadth import empty_breadth
+from services.figures.coverage import READ_AGAIN_AFTER, Coverage, Fetches, Shares
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 
@@ -111,14 +109,6 @@ def test_days_that_are_read_again_add_their_bits() -> None:
     fetches.add({"day": "20260221", "feeds": {"a": (0b1, 0b1)}})
     assert fetches.version != version
     assert fetches.share(NOW - 24 * HOUR, NOW, None) == 1.0
-
-
-def test_the_sources_of_a_tool_are_those_in_its_whole_hours_and_in_its_edges() -> None:
-    breadth: BreadthDocument = empty_breadth()
-    breadth["sources"]["table"] = '{"a":[0,1,1]}'
-    breadth["rows"] = {"2026022120": {"reuters.com": {"b": [[1, "", 1, 0, 0]]}}}
-    assert sources_of(breadth) == {"a", "b"}
-    assert sources_of(None) == frozenset()
 
 
 async def test_days_are_read_at_most_once_a_minute_and_then_from_yesterday_on(store: SqliteStore) -> None:

@@ -9,7 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from models.history import DailyClose, DailyRound, FrozenHours, HistoryDay, HistoryProgress
-from models.tally import TimelineHours
+from models.tally import Tally, TimelineHours
+from services.figures.counting import CountedMention
 from services.figures.daily_close import (
     CLOSED_AFTER,
     HOURS_KEPT,
@@ -20,7 +21,6 @@ from services.figures.daily_close import (
     next_round,
     with_day,
 )
-from services.figures.period_counts import CountedMention
 from tests.documents import mention
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
@@ -114,11 +114,11 @@ def test_the_hours_of_a_day_are_as_a_timeline_has_them() -> None:
         published_at = datetime.fromisoformat(f"2026-01-29T{at}:00Z")
         stored = mention(published_at=published_at, sentiment=sentiment, polarity=polarity).to_document()
         counted.add(CountedMention.of(stored), stored["published_at"])
-    hours = TimelineHours({"20260129": counted.text(day)})
+    hours = TimelineHours({"20260129": counted.text(day) or ""})
     assert [hours.numbers(f"20260129{hour}") for hour in ("07", "08", "23")] == [
-        [1, 1, 0, 100_000],
-        [0, 0, 0, 0],
-        [1, 0, 0, 600_000],
+        Tally(1, 1, 0, 100_000),
+        Tally(),
+        Tally(1, 0, 0, 600_000),
     ]
     assert hours.of_day("20260129") == counted.count.tally
 

@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 from models.cache import PERIODS, SentimentCacheEntry
-from models.tally import TimelineHours, by_day
-from models.timeline import HourRows
 from services.figures.coverage import Fetches, Shares
-from services.figures.edges import edges_of
 from services.figures.entries import Generations, ToolEntries, entry_documents
-from services.figures.tool_breadth import ToolBreadth
-from services.figures.windows import Windows
+from services.figures.tool_counts import MentionCount
+from services.figures.windows import Windows, edges_of
 from services.ports import Document
 from services.store.sqlite import SqliteStore
 from tests import documents
@@ -29,13 +26,31 @@ def _entries(*given: Any) -> ToolEntries:
     return {period: SentimentCacheEntry.from_document(each) for period, each in documents.items()}
 
 
+def _mention(at: str, polarity: float | None, version: str = "1", **changes: Any) -> Document:
+    sentiment = "neutral" if not polarity else "positive" if polarity > 0 else "negative"
+    said: Document = {"sentiment": sentiment, "polarity": polarity}
+    if polarity is None:
+        said = {"unscored_reason": "LANGUAGE"}
+    own = {"id": "m", "published_at": f"{at}:00Z", "analyzer": "embedded", "analyzer_version": version}
+    return {**own, **said, **changes}
+
+
+def _windows(*mentions: Document) -> Windows:
+    count = MentionCount()
+    for mention in mentions:
+        count.add(mention)
+    return Windows.summed(edges_of(NOW), count.days(), MADE, 9)
+
+
 def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts() -> None:
-    hours = TimelineHours(by_day({"2026022110": [2, 1, 0, 900_000], "2026021510": [0, 0, 1, 0, 2]}))
-    hours.put("2026022110", hours.numbers("2026022110"), ["embedded/2"])
-    hours.put("2026021510", hours.numbers("2026021510"), ["embedded/1"])
-    minutes = {"2026022120": {"17": [1, 0, 0, 500_000], "18": [1, 0, 0, 500_000]}}
-    analyzers = {"2026022120": {"embedded/2": [17, 17], "embedded/3": [18, 18]}}
-    windows = Windows.summed(edges_of(NOW), hours, minutes, analyzers, MADE, 9)
+    windows = _windows(
+        *[_mention("2026-02-21T10:00", 0.5, "2")] * 2,
+        _mention("2026-02-21T10:30", -0.1, "2"),
+        _mention("2026-02-15T10:00", 0.0),
+        *[_mention("2026-02-15T10:00", None)] * 2,
+        _mention("2026-02-21T20:17", 0.5, "2"),
+        _mention("2026-02-21T20:18", 0.5, "3"),
+    )
     fetches = Fetches()
     fetches.add({"day": "20260221", "feeds": {"reuters": [0b11 << 18, 0b10 << 18]}})
     entries = _entries("vscode", MADE, 3, windows, Shares(fetches, NOW), NOW)
@@ -58,38 +73,26 @@ def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts()
     assert {entry.created_at for entry in entries.values()} == {NOW}
 
 
-def _rows(*rows: tuple[int, str, str, str, int]) -> HourRows:
-    """Of minute, story, publisher, source and polarity."""
-    found: HourRows = {}
-    for minute, story, publisher, source, polarity in rows:
-        found.setdefault(publisher, {}).setdefault(source, []).append([minute, story, 1, polarity, polarity**2])
-    return found
-
-
-_LAST = "2026022120"
-_BREADTHS = {
-    "none": {},
-    "one mention without a story": {_LAST: _rows((3, "", "afp.com", "afp", 4321))},
-    "two stories": {_LAST: _rows((3, "a", "afp.com", "afp", 4321), (4, "b", "dpa.com", "dpa", -200))},
-    "crowded": {_LAST: None},
+_MENTIONS = {
+    "none": [],
+    "one without a story": [("2026-02-21T20:03", 0.4321, None, "afp")],
+    "two stories": [("2026-02-21T20:03", 0.4321, "a", "afp"), ("2026-02-21T20:04", -0.02, "b", "dpa")],
+    "crowded": [("2026-02-21T20:03", 0.5, f"story {number}", "afp") for number in range(2501)],
 }
 
 
-@pytest.mark.parametrize("rows", _BREADTHS.values(), ids=_BREADTHS)
+@pytest.mark.parametrize("said", _MENTIONS.values(), ids=_MENTIONS)
 @pytest.mark.parametrize("fetches", [{}, {"reuters": [0b11 << 18, 0b10 << 18]}], ids=["coverage unknown", "coverage"])
 @pytest.mark.parametrize("unscored", [0, 20])
 def test_entries_are_stored_as_their_model_stores_them(
-    rows: dict[str, HourRows | None], fetches: dict[str, list[int]], unscored: int
+    said: list[tuple[str, float, str | None, str]], fetches: dict[str, list[int]], unscored: int
 ) -> None:
-    number = sum(len(each) for by_source in (rows[_LAST] or {}).values() for each in by_source.values()) if rows else 0
-    minutes = {_LAST: {"03": [number, 0, 0, 4321 * number, unscored]}} if number or unscored else {}
-    analyzers = {_LAST: {"embedded/2": [3, 3]}} if minutes else {}
-    edges = edges_of(NOW)
-    breadth = ToolBreadth.of_all("vscode", edges, rows, ()).carried_on()
-    windows = Windows.summed(edges, TimelineHours({}), minutes, analyzers, MADE, 9, breadth)
+    mentions = [_mention(at, polarity, event_id=event, source=source) for at, polarity, event, source in said]
+    windows = _windows(*mentions, *[_mention("2026-02-21T20:05", None)] * unscored)
     covered = Fetches()
     covered.add({"day": "20260221", "feeds": fetches})
     stored = entry_documents("vscode", MADE, 3, windows, Shares(covered, NOW), NOW)
+    assert ("stories" in stored["DAY_7"]) is (len(said) < 2501)
     for each in stored.values():
         modelled = SentimentCacheEntry.from_document(each).to_document()
         assert json.dumps(modelled, sort_keys=True) == json.dumps(each, sort_keys=True)
@@ -99,11 +102,11 @@ def test_the_coverage_of_an_entry_begins_when_articles_are_searched_for_its_tool
     fetches = Fetches()
     fetches.add({"day": "20260221", "feeds": {"reuters": [0b1111 << 17, 0b1001 << 17]}})
     shares, made = Shares(fetches, NOW), NOW - timedelta(minutes=3)
-    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, {}, made, 0)
+    windows = Windows.summed(edges_of(NOW), {}, made, 0)
     day = _entries("vscode", made, 0, windows, shares, NOW)["HOUR_24"]
     assert (day.coverage, day.backfilled, day.searched_since_ts) == (1.0, False, int(made.timestamp()))
     since = NOW - timedelta(hours=2)
-    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, {}, made, 0, None, since)
+    windows = Windows.summed(edges_of(NOW), {}, made, 0, since)
     day = _entries("vscode", made, 0, windows, shares, NOW)["HOUR_24"]
     assert (day.coverage, day.backfilled, day.searched_since_ts) == (0.3333, True, int(since.timestamp()))
 

@@ -10,7 +10,7 @@ import pytest
 from models.history import DailyClose, FrozenDay, HistoryDay, HistoryProgress
 from models.tally import Tally, TimelineHours, by_day
 from models.values import format_time
-from services.figures.period_counts import CountedMention, PeriodCount
+from services.figures.counting import Count, CountedMention
 from services.figures.points import (
     Counted,
     Point,
@@ -156,7 +156,7 @@ def test_a_change_is_absolute_and_relative(
 
 
 def test_a_frozen_day_shows_what_was_stored_and_adds_up_with_others() -> None:
-    day = PeriodCount()
+    day = Count()
     day.add(CountedMention.of(_mention(TODAY - 40 * DAY, event_id="one", publisher_id="a.example")))
     frozen = day.to_frozen({"total_mentions": 1, "said": "then"}, NOW)
     span = Span("day", TODAY - 50 * DAY, TODAY - 39 * DAY, NOW)
@@ -171,7 +171,7 @@ def test_a_frozen_day_shows_what_was_stored_and_adds_up_with_others() -> None:
 
 
 def test_a_day_of_which_only_the_close_is_left_makes_a_window_unknown() -> None:
-    figures = PeriodCount().figures() | {"total_mentions": 5}
+    figures = Count().figures() | {"total_mentions": 5}
     closed = DailyClose.of("a-tool", "2025-01-01", figures, NOW)
     span = Span("day", datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 1, 3, tzinfo=UTC), NOW)
     counted = Counted(span, oldest_counted(NOW))
@@ -200,5 +200,5 @@ def test_a_window_with_a_part_of_a_stored_day_is_unknown_unless_the_day_is_empty
     for tally, known in ((Tally(1), False), (Tally(), True)):
         counted = Counted(span, LONG_AGO)
         counted.total.start += HOUR
-        counted.put_day("2026-03-01", PeriodCount.of_tally(tally, set()), "frozen")
+        counted.put_day("2026-03-01", Count.of_tally(tally, set()), "frozen")
         assert counted.total.count.is_known is known

@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-import pytest
-
-from models.timeline import WindowsDocument, WindowTables
+from models.timeline import DirtyHour, DirtyHourDocument, WindowsDocument, WindowTables
 from models.values import CLOCKS_DIFFER
-from services.figures.counts import ToolCounts
 from services.figures.recount import are_right, portions, spans
+from services.figures.tool_counts import KEPT, ToolCounts
 
 NOW = datetime(2026, 2, 21, 22, 30, tzinfo=UTC)
 
@@ -22,35 +20,30 @@ def test_consecutive_hours_are_counted_together() -> None:
 
 
 def _of(hours: int) -> ToolCounts:
-    return ToolCounts(f"tool with {hours} hours", [], None, ["2026022120"] * hours)
+    marked = [DirtyHour.of("t", NOW, NOW).to_document()] * hours
+    return ToolCounts(f"tool with {hours} hours", cast("list[DirtyHourDocument]", marked), None, "")
 
 
-def test_at_most_500_hours_of_several_tools_are_counted_together() -> None:
+def test_at_most_1000_documents_of_several_tools_are_read_together() -> None:
     def sizes(*hours: int) -> list[list[int]]:
-        return [[len(each.hours) for each in some] for some in portions([_of(number) for number in hours])]
+        return [[len(each.dirty_hours) for each in some] for some in portions([_of(number) for number in hours])]
 
-    assert sizes(200, 300, 1) == [[200, 300], [1]]
-    assert sizes(501, 0, 500) == [[501], [0, 500]]
-    assert sizes(0, 0) == [[0, 0]]
+    assert KEPT.days == 32
+    assert sizes(200, 704, 1) == [[200, 704], [1]]
+    assert sizes(1501, 0, 500) == [[1501], [0, 500]]
+    assert [len(some) for some in sizes(*[0] * 63)] == [31, 31, 1]
     assert sizes() == []
 
 
 def _windows(stored_at: datetime, **others: Any) -> WindowsDocument:
     tables = WindowTables(tool_id="t", created_at=NOW, updated_at=stored_at, hour="2026022122", recounts=1)
-    return cast("WindowsDocument", {**tables.to_document(), "analyzers": {}, "breadth": {}, **others})
+    return cast("WindowsDocument", {**tables.to_document(), **others})
 
 
 def test_counts_are_not_right_that_a_clock_ahead_stored() -> None:
     assert are_right(_windows(NOW - timedelta(days=400)), NOW)
     assert are_right(_windows(NOW + CLOCKS_DIFFER), NOW)
     assert not are_right(_windows(NOW + CLOCKS_DIFFER + timedelta(seconds=1)), NOW)
-
-
-@pytest.mark.parametrize("lacks", ["analyzers", "breadth"])
-def test_counts_of_an_earlier_version_are_not_right(lacks: str) -> None:
-    windows = cast("dict[str, Any]", _windows(NOW))
-    del windows[lacks]
-    assert not are_right(cast("WindowsDocument", windows), NOW)
 
 
 def test_unfinished_counts_are_not_right() -> None:

@@ -101,8 +101,13 @@ BROKEN: list[tuple[str, Build, dict[str, Any], str]] = [
     ("a merge into itself", tool, {"status": "MERGED", "merged_into": TOOL_ID}, "another tool"),
     ("a target of no merge", tool, {"merged_into": OTHER_TOOL_ID}, "merged_into"),
     ("a name of spaces", documents.tool_name, {"name_raw": " \t"}, "besides spaces"),
-    ("a sum beyond its mentions", documents.hour_table, {"minutes": {"00": (1, 0, 0, 1_000_001)}}, "one per mention"),
-    ("a 60th minute", documents.hour_table, {"minutes": {"60": (1, 0, 0, 0)}}, "pattern"),
+    ("a sum beyond its mentions", documents.timeline, {"hours": {"2026022120": (1, 0, 0, 1_000_001)}}, "one per"),
+    (
+        "a 60th minute",
+        documents.day_counts,
+        {"hours": '{"2026022120":{"e/1":{"p":{"s":[[60,"",1,0,0,0,0,0]]}}}}'},
+        "equal to 59",
+    ),
     ("a 24th hour", documents.dirty_hour, {"hour": "2026022124"}, "yyyymmddhh"),
     ("a score over 1", documents.mention, {"score": 1.5}, "less than or equal to 1"),
     ("a document from nowhere", document, {"locators": ()}, "at least 1 item"),
@@ -191,7 +196,7 @@ def test_a_url_may_have_every_part_that_rfc_3986_allows(url: str) -> None:
         (documents.alias, 30),
         (documents.seen_hash, 7),
         (documents.mention, 45),
-        (documents.hour_table, 32),
+        (documents.day_counts, 33),
         (documents.window_tables, 32),
         (documents.dirty_hour, 32),
         (document, 30),
@@ -233,7 +238,7 @@ def test_ids_follow_the_design() -> None:
         ":2:20260221200000"
     )
     assert (tool().id, documents.timeline().id) == ("TOOL", "TIMELINE")
-    assert (documents.hour_table().id, documents.dirty_hour().id) == ("HOUR:2026022120", "DIRTY:2026022120")
+    assert (documents.day_counts().id, documents.dirty_hour().id) == ("COUNTS:20260221", "DIRTY:2026022120")
     assert documents.reference_day().id == "REFS:20260221"
     assert (documents.migration().partition, documents.migration().id) == ("MIGRATION", "0001")
     assert (documents.heartbeat().partition, documents.heartbeat().id) == ("HEARTBEAT", "clean_up")
@@ -348,8 +353,7 @@ def test_a_feed_knows_its_busy_hours_and_where_it_is_fetched() -> None:
     assert busy.fetch_url == "https://b.org/feed"
 
 
-def test_an_hour_table_adds_up_to_its_hour() -> None:
-    assert documents.hour_table().total() == Tally(2, 1, 0, 500_000)
+def test_the_average_of_a_tally() -> None:
     assert Tally(1, 1, 0, 500_000).average_sentiment == 0.25
     assert Tally().average_sentiment == 0.0
 

@@ -7,16 +7,15 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
+from pydantic import TypeAdapter
 
 from models.stored import StoredDocument
-from models.tally import Tally
+from models.tally import CheckedTally, Tally
 from models.timeline import (
+    DayCounts,
+    DayDocument,
     DirtyHour,
     DirtyHourDocument,
-    HourDocument,
-    HourTable,
-    StoryTable,
-    StoryTableDocument,
     Timeline,
     TimelineDocument,
     WindowsDocument,
@@ -39,9 +38,8 @@ def test_a_timeline_leaves_out_hours_without_mentions() -> None:
     ("typed", "model"),
     [
         (TimelineDocument, Timeline),
-        (HourDocument, HourTable),
+        (DayDocument, DayCounts),
         (WindowsDocument, WindowTables),
-        (StoryTableDocument, StoryTable),
         (DirtyHourDocument, DirtyHour),
     ],
 )
@@ -59,12 +57,11 @@ def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> Non
     assert timeline.to_document()["data_product_id"] == str(uuid5(NAMESPACE_URL, "toolpulse:timeline:vscode"))
 
 
-def test_dirty_hours_tables_and_windows_are_kept_for_32_days() -> None:
+def test_dirty_hours_and_windows_are_kept_for_32_days() -> None:
     dirty = DirtyHour.of("vscode", NOW - timedelta(hours=3), NOW)
-    table = HourTable(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022117")
     windows = WindowTables(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022120")
     until = int((NOW + timedelta(days=32)).timestamp())
-    assert [each.ttl_timestamp for each in (dirty, table, windows)] == [until] * 3
+    assert [each.ttl_timestamp for each in (dirty, windows)] == [until] * 2
     assert (dirty.id, dirty.hour, dirty.to_document()["marked_at"]) == (
         "DIRTY:2026022117",
         "2026022117",
@@ -76,4 +73,4 @@ def test_dirty_hours_tables_and_windows_are_kept_for_32_days() -> None:
 def test_the_polarity_of_a_tally_is_an_integer_within_one_per_mention() -> None:
     for wrong in ((1, 0, 0, "5"), (1, 0, 0, 1_000_001), (0, 0, 0, 1)):
         with pytest.raises(ValueError, match=r"polarit|integer"):
-            HourTable(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022117", minutes={"05": wrong})  # type: ignore[dict-item]
+            TypeAdapter(CheckedTally).validate_python(wrong)

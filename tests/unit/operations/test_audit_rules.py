@@ -9,6 +9,7 @@ import pytest
 from models.article import Article
 from models.audit import AuditExample, AuditRound
 from models.tally import Tally
+from models.timeline import HourRows
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.operations.audit_rules import (
@@ -135,19 +136,23 @@ def test_a_mention_has_an_article_that_names_its_tool() -> None:
     assert judge_mention(MENTION, {**other, "analysis_due_since": "x"}, NOW) == []
 
 
+def rows(minute: int, positive: int, unscored: int = 0) -> HourRows:
+    return {"embedded/1": {"a.example": {"feed": [[minute, "", positive, 0, 0, unscored, 5 * positive, 25]]}}}
+
+
 def test_hours_are_compared_in_the_timeline_and_by_minute() -> None:
-    counted, right = {HOUR: {"07": [1, 0, 1, 5]}}, {HOUR: [1, 0, 1, 5]}
+    counted, right = {HOUR: rows(7, 2)}, {HOUR: Tally(2, 0, 0, 1000)}
     assert judge_hours("t", counted, right, counted) == []
-    assert judge_hours("t", {}, {HOUR: [0, 0, 0, 0]}, {HOUR: {}}) == []
-    (found,) = judge_hours("t", counted, {HOUR: [1, 0, 0, 5]}, {})
+    assert judge_hours("t", {}, {HOUR: Tally()}, {HOUR: {}}) == []
+    (found,) = judge_hours("t", counted, {HOUR: Tally(1, 0, 0, 500)}, {})
     assert (found.kind, found.about) == ("hour_differs", HOUR)
     assert found.detail == f"{HOUR}: 2 counted, 1 in the timeline, 0 by minute"
-    assert kinds(judge_hours("t", counted, right, {HOUR: {"08": [1, 0, 1, 5]}})) == ["hour_differs"]
-    assert kinds(judge_hours("t", {}, {}, {HOUR: {"08": [1, 0, 1, 5]}})) == ["hour_differs"]
+    assert kinds(judge_hours("t", counted, right, {HOUR: rows(8, 2)})) == ["hour_differs"]
+    assert kinds(judge_hours("t", {}, {}, {HOUR: rows(8, 2)})) == ["hour_differs"]
     assert kinds(judge_hours("t", counted, {}, counted)) == ["hour_differs"]
-    with_unscored = {HOUR: {"07": [1, 0, 0, 5, 2]}}
-    assert judge_hours("t", with_unscored, {HOUR: [1, 0, 0, 5, 2]}, with_unscored) == []
-    (found,) = judge_hours("t", with_unscored, {HOUR: [1, 0, 0, 5]}, with_unscored)
+    with_unscored = {HOUR: rows(7, 1, 2)}
+    assert judge_hours("t", with_unscored, {HOUR: Tally(1, 0, 0, 500, 2)}, with_unscored) == []
+    (found,) = judge_hours("t", with_unscored, {HOUR: Tally(1, 0, 0, 500)}, with_unscored)
     assert found.detail == f"{HOUR}: 3 counted, 1 in the timeline, 3 by minute"
 
 
@@ -155,13 +160,13 @@ def test_an_entry_has_the_counts_of_its_window() -> None:
     entry = documents.cache_entry()
     millionths = round(entry.average_sentiment * 1_000_000 * entry.total_mentions)
     right = Tally(entry.positive_count, entry.negative_count, entry.neutral_count, millionths)
-    assert judge_entry(entry, right, None, ()) == []
-    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]), None, ())
+    assert judge_entry(entry, right, (), None) == []
+    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]), (), None)
     assert found.kind == "entry_differs"
     assert f"total_mentions is {entry.total_mentions}, not {entry.total_mentions + 1}" in found.detail
-    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1), None, ())
+    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1), (), None)
     assert found.detail.endswith("unscored_mentions is 0, not 1")
-    (found,) = judge_entry(entry, right, None, ("embedded/1",))
+    (found,) = judge_entry(entry, right, ("embedded/1",), None)
     assert found.detail.endswith("analyzers is (), not ('embedded/1',)")
 
 

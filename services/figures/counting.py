@@ -1,0 +1,304 @@
+"""Counts mentions: as rows of an hour, which are stored, and together for any time. Pure.
+
+A count is of mentions (`Count.add`), of stored rows (`Count.add_rows`) or of other counts (`Count.merge`), and is the
+same whichever way it was made. Rows stay as they are stored (models/timeline.py): validating a month of them as models
+would take ten times as long as summing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Self, cast
+
+import orjson
+
+from models.history import MOST_STORIES_KEPT, FrozenDay
+from models.mention import SentimentScore, scored_by
+from models.tally import Tally
+from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, CountDocument, DayDocument, HourRows
+from services.figures.breadth import (
+    Breadth,
+    Sums,
+    figures_of,
+    of_ungrouped,
+    polarity_of,
+    publisher_of,
+    shown,
+    source_of,
+    story_key,
+    sums_of,
+)
+from services.ports import Document
+
+_COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
+_POLARITY, _UNSCORED = 3, 4
+_MILLIONTHS = 100
+"""A polarity is counted in ten-thousandths, and a tally has millionths."""
+
+
+class CountedMention(NamedTuple):
+    """What of a mention is counted. `column` is that of its sentiment in a Tally, `story` a key, empty without a story,
+    `polarity` is in ten-thousandths."""
+
+    analyzer: str
+    publisher: str
+    source: str
+    story: str
+    column: int
+    polarity: int
+
+    @classmethod
+    def of(cls, mention: Document) -> CountedMention:
+        """Raises UnreadableDocument for a document that is not a mention."""
+        try:
+            analyzer = scored_by(mention["analyzer"], mention["analyzer_version"])
+            column, polarity = _UNSCORED, 0
+            if mention.get("unscored_reason") is None:
+                sentiment = mention["sentiment"]
+                column, polarity = _COLUMN[sentiment], polarity_of(sentiment, mention["polarity"])
+            event = mention.get("event_id")
+            story = story_key(event) if event else ""
+            return cls(analyzer, publisher_of(mention), source_of(mention), story, column, polarity)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            SentimentScore.from_document(mention)
+            raise
+
+
+class HourCount:
+    """The mentions of one hour, as they are added: rows by analyzer, publisher and source, then by minute and story."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, str], dict[tuple[int, str], list[Any]]] = {}
+
+    def add(self, mention: CountedMention, minute: int) -> None:
+        analyzer, publisher, source, story, column, polarity = mention
+        group = self._found.setdefault((analyzer, publisher, source), {})
+        row = group.get((minute, story))
+        if row is None:
+            row = group[minute, story] = [minute, story, 0, 0, 0, 0, 0, 0]
+        if column == _UNSCORED:
+            row[5] += 1
+        else:
+            row[2 + column] += 1
+            row[6] += polarity
+            row[7] += polarity * polarity
+
+    def rows(self) -> HourRows:
+        """As they are stored."""
+        rows: HourRows = {}
+        for (analyzer, publisher, source), group in self._found.items():
+            found = sorted(group.values()) if len(group) > 1 else list(group.values())
+            rows.setdefault(analyzer, {}).setdefault(publisher, {})[source] = found
+        return without_names(rows) if number_of(rows) > MOST_ROWS_OF_HOUR else rows
+
+
+def number_of(rows: HourRows) -> int:
+    return sum(len(group) for by_source in rows.values() for named in by_source.values() for group in named.values())
+
+
+def without_names(rows: HourRows) -> HourRows:
+    """The rows of a crowded hour: by analyzer and minute only."""
+    found: HourRows = {}
+    for analyzer, by_publisher in rows.items():
+        minutes: dict[int, list[Any]] = {}
+        for row in (each for named in by_publisher.values() for group in named.values() for each in group):
+            whole = minutes.setdefault(row[0], [row[0], "", 0, 0, 0, 0, 0, 0])
+            whole[2:] = map(sum, zip(whole[2:], row[2:], strict=True))
+        found[analyzer] = {"": {"": [minutes[at] for at in sorted(minutes)]}}
+    return found
+
+
+def fitted(hours: Mapping[str, HourRows]) -> dict[str, HourRows]:
+    """The hours of a day, of which the largest are crowded if the day has too many rows."""
+    sizes = {hour: number_of(rows) for hour, rows in hours.items()}
+    found = dict(hours)
+    while sum(sizes.values()) > MOST_ROWS_OF_DAY:
+        largest = max(sizes, key=sizes.__getitem__)
+        found[largest] = without_names(found[largest])
+        sizes[largest] = number_of(found[largest])
+    return found
+
+
+@dataclass(slots=True)
+class Count:
+    """The mentions of any time: `numbers` as in a Tally, and the analyzers that judged them.
+
+    Of the scored mentions, `stories` has by key the number and the sum of their polarities, `ungrouped` the same for
+    those without a story and the sum of their squared polarities, `publishers` and `sources` the number. These four are
+    not known if `is_broad` is false; nothing is known of some part of the time if `is_known` is false.
+    """
+
+    numbers: list[int] = field(default_factory=lambda: [0] * 5)
+    analyzers: set[str] = field(default_factory=set)
+    stories: dict[str, list[int]] = field(default_factory=dict)
+    ungrouped: list[int] = field(default_factory=lambda: [0] * 3)
+    publishers: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, int] = field(default_factory=dict)
+    is_broad: bool = True
+    is_known: bool = True
+
+    @classmethod
+    def of_tally(cls, tally: Tally, analyzers: set[str]) -> Count:
+        """Stories, publishers and sources are not known, unless there are no mentions."""
+        return cls(list(tally), set(analyzers), is_broad=not any(tally))
+
+    @classmethod
+    def stored(cls, document: CountDocument) -> Count:
+        """To be merged into another count, not to be changed."""
+        return cls(**cast("dict[str, Any]", {**document, "analyzers": set(document["analyzers"])}))
+
+    def to_document(self) -> CountDocument:
+        own = self.numbers, sorted(self.analyzers), self.stories, self.ungrouped, self.publishers, self.sources
+        names = "numbers", "analyzers", "stories", "ungrouped", "publishers", "sources"
+        return cast("CountDocument", {**dict(zip(names, own, strict=True)), "is_broad": self.is_broad})
+
+    @classmethod
+    def frozen(cls, day: FrozenDay) -> Count:
+        count = cls(list(day.tally), set(day.analyzers), is_broad=day.stories is not None)
+        count.stories = {key: list(story) for key, story in (day.stories or {}).items()}
+        count.ungrouped = list(day.ungrouped)
+        count.publishers, count.sources = dict(day.publishers or {}), dict(day.sources or {})
+        return count
+
+    @classmethod
+    def unknown(cls) -> Count:
+        return cls(is_broad=False, is_known=False)
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(*self.numbers)
+
+    @property
+    def mentions(self) -> int:
+        return self.tally.total + self.tally.unscored
+
+    def add(self, mention: CountedMention) -> None:
+        analyzer, publisher, source, story, column, polarity = mention
+        self.analyzers.add(analyzer)
+        self.numbers[column] += 1
+        if column != _UNSCORED:
+            self.numbers[_POLARITY] += polarity * _MILLIONTHS
+            if story:
+                _add(self.stories.setdefault(story, [0, 0]), (1, polarity))
+            else:
+                _add(self.ungrouped, (1, polarity, polarity * polarity))
+            self.publishers[publisher] = self.publishers.get(publisher, 0) + 1
+            self.sources[source] = self.sources.get(source, 0) + 1
+
+    def add_rows(self, rows: HourRows, since: int = 0, until: int = 60) -> None:
+        """Adds the minutes of an hour from `since` up to, but without, `until`."""
+        numbers, stories, ungrouped = self.numbers, self.stories, self.ungrouped
+        for analyzer, by_publisher in rows.items():
+            for publisher, by_source in by_publisher.items():
+                if not publisher:
+                    self.is_broad = False
+                for source, group in by_source.items():
+                    of_group = 0
+                    for minute, story, positive, negative, neutral, unscored, polarity, squares in group:
+                        if not since <= minute < until:
+                            continue
+                        self.analyzers.add(analyzer)
+                        numbers[0] += positive
+                        numbers[1] += negative
+                        numbers[2] += neutral
+                        numbers[3] += polarity * _MILLIONTHS
+                        numbers[4] += unscored
+                        scored = positive + negative + neutral
+                        of_group += scored
+                        if story:
+                            known = stories.setdefault(story, [0, 0])
+                            known[0] += scored
+                            known[1] += polarity
+                        else:
+                            ungrouped[0] += scored
+                            ungrouped[1] += polarity
+                            ungrouped[2] += squares
+                    if of_group and publisher:
+                        self.publishers[publisher] = self.publishers.get(publisher, 0) + of_group
+                        self.sources[source] = self.sources.get(source, 0) + of_group
+
+    def merge(self, other: Count) -> None:
+        """Adds the mentions of another time."""
+        self.is_known = self.is_known and other.is_known
+        self.is_broad = self.is_broad and other.is_broad
+        _add(self.numbers, other.numbers)
+        self.analyzers |= other.analyzers
+        stories = self.stories
+        for key, (mentions, polarity) in other.stories.items():
+            known = stories.get(key)
+            if known is None:
+                stories[key] = [mentions, polarity]
+            else:
+                known[0] += mentions
+                known[1] += polarity
+        _add(self.ungrouped, other.ungrouped)
+        for counts, others in ((self.publishers, other.publishers), (self.sources, other.sources)):
+            for name, mentions in others.items():
+                counts[name] = counts.get(name, 0) + mentions
+
+    def sums(self) -> Sums:
+        return sums_of(self.stories.values()).plus(of_ungrouped(*self.ungrouped))
+
+    def breadth(self) -> Breadth | None:
+        return figures_of(self.sums(), self.publishers, self.sources) if self.is_broad else None
+
+    def figures(self) -> dict[str, Any]:
+        """The numbers as points and windows of a history show them; all null if they are not known."""
+        found: dict[str, Any] = self.tally.figures()
+        found |= shown(self.tally, self.breadth())
+        if found["confidence_interval"] is not None:
+            found["confidence_interval"] = list(found["confidence_interval"])
+        found["analyzers"] = sorted(self.analyzers)
+        return found if self.is_known else dict.fromkeys(found)
+
+    def to_frozen(self, figures: Mapping[str, Any], now: datetime) -> FrozenDay:
+        day = FrozenDay(frozen_at=now, figures=dict(figures), tally=self.tally, analyzers=tuple(sorted(self.analyzers)))
+        if not self.is_broad or len(self.stories) > MOST_STORIES_KEPT:
+            return day
+        kept = {
+            "stories": {key: tuple(story) for key, story in self.stories.items()},
+            "ungrouped": tuple(self.ungrouped),
+            "publishers": self.publishers,
+            "sources": self.sources,
+        }
+        return FrozenDay(**{**day.__dict__, **kept})
+
+
+class Day:
+    """The mentions of one UTC day: all together, and the rows of its hours, which are parsed when they are needed."""
+
+    __slots__ = ("_hours", "text", "whole")
+
+    def __init__(self, whole: Count, text: str) -> None:
+        self.whole = whole
+        self.text = text
+        self._hours: Mapping[str, HourRows] | None = None
+
+    @classmethod
+    def of(cls, hours: Mapping[str, HourRows]) -> Self:
+        count, kept = Count(), fitted(hours)
+        for rows in kept.values():
+            count.add_rows(rows)
+        return cls(count, orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode())
+
+    @classmethod
+    def stored(cls, document: DayDocument) -> Self:
+        return cls(Count.stored(document["whole"]), document["hours"])
+
+    @property
+    def hours(self) -> Mapping[str, HourRows]:
+        if self._hours is None:
+            self._hours = orjson.loads(self.text)
+        return self._hours
+
+    def rows(self, hour: str) -> HourRows:
+        return self.hours.get(hour, {})
+
+
+def _add(numbers: list[int], others: Sequence[int]) -> None:
+    for at, number in enumerate(others):
+        numbers[at] += number

@@ -1,0 +1,288 @@
+"""One recount of a tool: the counts that are stored, the new count of some hours, and what is written. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Literal, cast
+
+import orjson
+
+from models.tally import TimelineHours
+from models.timeline import (
+    DayCounts,
+    DayDocument,
+    DirtyHourDocument,
+    HourRows,
+    Timeline,
+    TimelineDocument,
+    WindowsDocument,
+)
+from models.tool import Tool
+from models.values import parse_time
+from services.figures.count_documents import hours_of, of_tool, recounts_of, timeline_document
+from services.figures.counting import Count, CountedMention, Day, HourCount
+from services.figures.windows import Edges, Windows, stories_in
+from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert, readable
+from services.store.rules import MAXIMUM_BATCH_BYTES, MAXIMUM_OPERATIONS
+
+KEPT = timedelta(days=32)
+"""How long counts are kept: the longest window, the hour in which that window begins, and one day more."""
+
+_BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
+"""Leaves room for what a store adds to documents."""
+
+
+@dataclass(slots=True)
+class MentionCount:
+    """The mentions that were added, by hour.
+
+    `tombstones` are the mentions that were removed since their hour was last recounted, by hour; `latest` is the
+    counted mention that was published last.
+    """
+
+    hours: dict[str, HourCount] = field(default_factory=dict)
+    tombstones: dict[str, list[Document]] = field(default_factory=dict)
+    latest: Document | None = None
+
+    def add(self, mention: Document) -> None:
+        """Raises UnreadableDocument for a document that is not a mention."""
+        at: str = mention["published_at"]
+        hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
+        if mention.get("removed_at") is not None:
+            if not mention.get("removal_counted"):
+                self.tombstones.setdefault(hour, []).append(mention)
+            return
+        counted, of_hour = CountedMention.of(mention), self.hours.get(hour)
+        if of_hour is None:
+            of_hour = self.hours[hour] = HourCount()
+        of_hour.add(counted, int(at[14:16]))
+        if self.latest is None or at >= self.latest["published_at"]:
+            self.latest = mention
+
+    def rows(self, hour: str) -> HourRows:
+        return self.hours[hour].rows() if hour in self.hours else {}
+
+    def days(self) -> dict[str, Day]:
+        return {
+            day: Day.of({hour: self.rows(hour) for hour in hours})
+            for day, hours in groupby(sorted(self.hours), key=lambda hour: hour[:8])
+        }
+
+
+@dataclass(slots=True)
+class ToolCounts:
+    """The stored counts of a tool as they were read, and a new `count` of its mentions of some hours.
+
+    `is_rebuild`: the mentions of all hours are counted, whatever is stored. Without that and without dirty hours, only
+    the windows are summed again, for a new hour.
+    """
+
+    tool_id: str
+    dirty_hours: Sequence[DirtyHourDocument]
+    stored_windows: WindowsDocument | None
+    oldest: str
+    is_rebuild: bool = False
+    timeline: TimelineDocument | None = None
+    tool: Document | None = None
+    days: dict[str, DayDocument] = field(default_factory=dict)
+    count: MentionCount = field(default_factory=MentionCount)
+    changed_days: dict[str, Day] = field(default_factory=dict)
+    timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
+
+    @property
+    def dirty(self) -> list[str]:
+        """The dirty hours that are not too old to be counted."""
+        return sorted(each["hour"] for each in self.dirty_hours if each["hour"] >= self.oldest)
+
+    @property
+    def is_recount(self) -> bool:
+        return bool(self.is_rebuild or self.dirty_hours)
+
+    @property
+    def documents(self) -> list[Document | None]:
+        """What was read of the tool's counts."""
+        return cast("list[Document | None]", [self.stored_windows, self.timeline, self.tool, *self.days.values()])
+
+    def put(self, name: str, document: Document | None) -> None:
+        """Puts the stored document with this id into its place."""
+        if name == Timeline.ID:
+            self.timeline = cast("TimelineDocument | None", document)
+        elif name == Tool.ID:
+            self.tool = document
+        elif document is not None:
+            self.days[name[-8:]] = cast("DayDocument", document)
+
+    def put_days(self, documents: Iterable[Document]) -> None:
+        """The stored days of a tool that is counted anew. Those that cannot be read are written again."""
+        for document in documents:
+            if readable(document, DayCounts.from_document) is None:
+                self.days.pop(document["id"][-8:], None)
+                self.changed_days[document["id"][-8:]] = Day.of({})
+            else:
+                self.put(document["id"], document)
+
+    def windows(self, edges: Edges) -> Windows:
+        """The windows after this recount. Raises UnreadableDocument if the stored timeline cannot be read."""
+        kept = self.kept_windows(edges)
+        days = {day: Day.stored(document) for day, document in self.days.items()}
+        recounted = self._recounted(days)
+        days |= self.changed_days
+        for day, of_day in groupby(sorted(recounted), key=lambda hour: hour[:8]):
+            counted = {hour: self.count.rows(hour) for hour in of_day}
+            stored = days[day].hours if day in days else {}
+            new = Day.of({hour: rows for hour, rows in {**stored, **counted}.items() if rows})
+            if new.text != (days[day].text if day in days else "{}"):
+                days[day] = self.changed_days[day] = new
+        self._count_timeline(days, recounted)
+        made_at, since = self._times()
+        recounts = recounts_of(self.timeline) + self.is_recount
+        if kept is None:
+            return Windows.summed(edges, days, made_at, recounts, since)
+        rows = {**kept.rows, edges.last: self.count.rows(edges.last)}
+        return Windows(edges, made_at, recounts, kept.whole, rows, since)
+
+    def kept_windows(self, edges: Edges) -> Windows | None:
+        """The stored windows if their whole hours stay as they are, so that no other days are needed: only the last
+        hour is recounted, and has no story that the edges did not have. None if they must be summed."""
+        if self.is_rebuild or set(self.dirty) != {edges.last}:
+            return None
+        stored = Windows.stored(self.stored_windows, edges)
+        return stored if stored is not None and stories_in(self.count.rows(edges.last)) <= stored.stories() else None
+
+    def _recounted(self, days: Mapping[str, Day]) -> set[str]:
+        if not self.is_rebuild:
+            return set(self.dirty)
+        stored = {hour for day in days.values() for hour in day.hours}
+        return {hour for hour in {*stored, *self.count.hours} if hour >= self.oldest}
+
+    def _times(self) -> tuple[datetime | None, datetime | None]:
+        """When the tool was made, None if it is gone or merged; and since when articles are searched for it."""
+        tool = self.tool
+        made_at = None if tool is None or tool.get("status") == "MERGED" else parse_time(tool.get("created_at"))
+        since = None if tool is None or not tool.get("searched_since") else parse_time(tool["searched_since"])
+        return made_at, since
+
+    def _count_timeline(self, days: Mapping[str, Day], recounted: set[str]) -> None:
+        self.timeline_hours = hours_of(None if self.is_rebuild else self.timeline)
+        for hour in recounted:
+            count = Count()
+            count.add_rows(days[hour[:8]].rows(hour) if hour[:8] in days else {})
+            self.timeline_hours.put(hour, count.numbers, count.analyzers)
+        if self.is_rebuild:
+            self._keep_first_hours()
+
+    def _keep_first_hours(self) -> None:
+        """The hours of the oldest day that are too old to be counted stay as they were: until the day is frozen, only
+        the timeline has them."""
+        with suppress(ValueError):
+            stored = hours_of(self.timeline)
+            for hour in (f"{self.oldest[:8]}{number:02}" for number in range(int(self.oldest[8:]))):
+                numbers = stored.numbers(hour)
+                if any(numbers):
+                    self.timeline_hours.put(hour, numbers, stored.analyzers_of_hour(hour))
+
+    def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
+        """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
+        if self.tool is None and not (self.dirty_hours or self.count.hours or self.days):
+            return None
+        etag = None if self.stored_windows is None else self.stored_windows["_etag"]
+        operations = self._operations(now) if self.is_recount else []
+        return CountsWrite(self, windows.to_document(self.tool_id, now), etag, operations)
+
+    def _operations(self, now: datetime) -> list[Operation]:
+        """The timeline, then each changed day with the deletions of its dirty hours. Those with tombstones are deleted
+        after the tombstones were emptied."""
+        counted = timeline_document(
+            self.tool_id, self.timeline, self.timeline_hours, self.oldest, self.count.latest, now
+        )
+        operations: list[Operation] = [Upsert(counted)]
+        counted_hours = sorted(self.dirty_hours, key=lambda each: each["hour"])
+        deletions = {
+            day: [Delete(each["id"], each["_etag"]) for each in of_day if each["hour"] not in self.count.tombstones]
+            for day, of_day in groupby(counted_hours, key=lambda each: each["hour"][:8])
+        }
+        for day in sorted({*self.changed_days, *deletions}):
+            if day in self.changed_days:
+                counted_day = self.changed_days[day]
+                own = {"id": DayCounts.id_of(day), "day": day, "hours": counted_day.text}
+                own["whole"] = counted_day.whole.to_document()
+                operations.append(Upsert(of_tool(DayCounts, self.tool_id, now, own)))
+            operations += deletions.get(day, [])
+        return operations
+
+    @property
+    def tombstones(self) -> list[Replace]:
+        """The removed mentions without their texts, for after the counts without these mentions were stored."""
+        return [
+            Replace(_counted_tombstone(each), each["_etag"])
+            for of_hour in self.count.tombstones.values()
+            for each in of_hour
+        ]
+
+    @property
+    def dirty_hours_of_tombstones(self) -> list[Delete]:
+        """The deletions of the dirty hours with tombstones, for after these were written: a recount finds tombstones
+        only in dirty hours."""
+        return [Delete(each["id"], each["_etag"]) for each in self.dirty_hours if each["hour"] in self.count.tombstones]
+
+
+_TEXTS = ("headline", "url", "matches", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
+
+
+def _counted_tombstone(mention: Document) -> Document:
+    return {name: each for name, each in mention.items() if name not in _TEXTS} | {"removal_counted": True}
+
+
+@dataclass(slots=True)
+class CountsWrite:
+    """The batches that store a tool's counts, in order. Each replaces the windows of version `etag`, or creates them.
+
+    One batch is enough for most recounts. In a longer one, each dirty hour is deleted in the batch that writes its day
+    or in a later one, so that an hour with an outdated day stays dirty after each batch. All batches but the last leave
+    the windows `unfinished`: the sums have hours of days that are not written yet.
+    """
+
+    counts: ToolCounts
+    windows: WindowsDocument
+    etag: str | None
+    operations: list[Operation]
+    sizes: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sizes = [_size_of(each) for each in self.operations]
+
+    def batch(self) -> tuple[str, list[Operation]]:
+        windows, some = self.windows, self.operations[: self._next()]
+        if len(some) < len(self.operations):
+            windows = cast("WindowsDocument", {**windows, "unfinished": True})
+        first = Create(windows) if self.etag is None else Replace(windows, self.etag)
+        return self.counts.tool_id, [first, *some]
+
+    def _next(self) -> int:
+        """How many operations fit into a batch with the windows; at least one."""
+        size, number = _size_of(Upsert(self.windows)), 0
+        for number, each in enumerate(self.sizes[: MAXIMUM_OPERATIONS - 1], 1):
+            size += each
+            if size > _BATCH_BYTES:
+                return max(1, number - 1)
+        return number
+
+    def after(self, outcome: BatchOutcome) -> Literal["written", "unfinished", "overtaken"]:
+        """Applies the outcome of the last `batch`. Overtaken: another writer has stored counts of the tool."""
+        if isinstance(outcome, list):
+            self.etag = outcome[0]
+            del self.operations[: len(outcome) - 1], self.sizes[: len(outcome) - 1]
+        elif outcome.operation:
+            # Only the deletion of a dirty hour can fail: the hour was marked dirty again, and stays dirty.
+            del self.operations[outcome.operation - 1], self.sizes[outcome.operation - 1]
+        else:
+            return "overtaken"
+        return "unfinished" if self.operations else "written"
+
+
+def _size_of(operation: Operation) -> int:
+    return 0 if isinstance(operation, Delete) else len(orjson.dumps(operation.document))

@@ -1,0 +1,197 @@
+"""The figures of some mentions are the same, whether they are counted one by one, from rows, or added up from days."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from models.errors import UnreadableDocument
+from models.history import MOST_STORIES_KEPT
+from models.tally import Tally
+from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, DayCounts
+from services.figures.breadth import Breadth, story_key
+from services.figures.count_documents import of_tool
+from services.figures.counting import Count, CountedMention, Day, HourCount, number_of
+from tests import documents
+
+NOW = datetime(2026, 3, 2, 20, 17, 31, tzinfo=UTC)
+POLARITY = {"positive": 0.5, "negative": -0.25, "neutral": 0.0}
+
+
+def _mention(number: int = 0, sentiment: str | None = "positive", **fields: Any) -> dict[str, Any]:
+    judged: dict[str, Any] = {"sentiment": sentiment, "polarity": POLARITY.get(sentiment or "")}
+    if sentiment is None:
+        judged = {"unscored_reason": "LANGUAGE"}
+    made = documents.mention(source_id=f"dedup:{number:032x}", source="feed-a").to_document()
+    own = {name: each for name, each in made.items() if name not in ("sentiment", "polarity", "score")}
+    return {**own, "score": 0.9, **judged, **fields}
+
+
+def _count(*mentions: dict[str, Any]) -> Count:
+    count = Count()
+    for mention in mentions:
+        count.add(CountedMention.of(mention))
+    return count
+
+
+def _some(number: int) -> list[dict[str, Any]]:
+    chance = random.Random(7)
+    return [
+        _mention(
+            each,
+            chance.choice(["positive", "negative", "neutral", None]),
+            event_id=chance.choice([None, "one", "two", "three"]),
+            publisher_id=chance.choice([None, "a.example", "b.example"]),
+            source=chance.choice(["a", "b"]),
+            analyzer_version=chance.choice(["1", "2"]),
+        )
+        for each in range(number)
+    ]
+
+
+def _in_minutes(mentions: list[dict[str, Any]]) -> HourCount:
+    hour = HourCount()
+    for number, mention in enumerate(mentions):
+        hour.add(CountedMention.of(mention), number % 60)
+    return hour
+
+
+def test_without_mentions_all_is_zero() -> None:
+    figures = Count().figures()
+    assert (figures["total_mentions"], figures["stories"], figures["publishers"], figures["analyzers"]) == (0, 0, 0, [])
+    assert figures["confidence_interval"] is None
+    assert Count().breadth() == Breadth()
+
+
+def test_the_figures_of_some_mentions() -> None:
+    count = _count(
+        _mention(1, event_id="one", publisher_id="a.example"),
+        _mention(2, "negative", event_id="one", publisher_id="b.example", analyzer_version="2"),
+        _mention(3, "neutral", publisher_id="a.example"),
+        _mention(4, None, event_id="two", publisher_id="c.example"),
+    )
+    figures = count.figures()
+    assert count.tally == Tally(1, 1, 1, 250_000, 1)
+    assert figures["average_sentiment"] == 0.0833
+    assert (figures["stories"], figures["publishers"], figures["ungrouped_mentions"]) == (2, 2, 1)
+    assert (figures["effective_sample_size"], figures["verdict"]) == (round(9 / 5, 2), "TOO_FEW")
+    assert figures["analyzers"] == ["embedded/1", "embedded/2"]
+    assert count.mentions == 4
+
+
+def test_without_a_publisher_the_source_stands_for_it() -> None:
+    assert _count(_mention()).publishers == {"source:feed-a": 1}
+    assert _count(_mention(source=None)).publishers == {"source:unknown": 1}
+
+
+@pytest.mark.parametrize(
+    ("sentiment", "polarity", "counted"),
+    [("neutral", 0.3, 0), ("positive", 0.0, 1), ("positive", -0.2, 1), ("negative", 0.2, -1)],
+)
+def test_a_polarity_counts_as_the_nearest_that_agrees_with_its_sentiment(
+    sentiment: str, polarity: float, counted: int
+) -> None:
+    assert CountedMention.of(_mention(0, sentiment, polarity=polarity)).polarity == counted
+
+
+def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
+    mentions = _some(200)
+    rows, whole = _in_minutes(mentions).rows(), _count(*mentions)
+    summed, some, rest = Count(), Count(), Count()
+    summed.add_rows(rows)
+    some.add_rows(rows, 0, 17)
+    rest.add_rows(rows, 17, 60)
+    some.merge(rest)
+    assert summed == some == whole
+    of_17 = Count()
+    of_17.add_rows(rows, 17, 18)
+    assert of_17 == _count(*mentions[17::60])
+
+
+def test_a_day_is_stored_as_its_model_stores_it_and_read_as_it_was() -> None:
+    hours = {f"20260302{hour:02}": _in_minutes(_some(30 + hour)).rows() for hour in (3, 20)}
+    day = Day.of(hours)
+    own = {"id": "COUNTS:20260302", "day": "20260302", "whole": day.whole.to_document(), "hours": day.text}
+    document = of_tool(DayCounts, "tool-1", NOW, own)
+    assert DayCounts.from_document(document).to_document() == document
+    stored = Day.stored(document)  # type: ignore[arg-type]
+    assert (stored.whole, stored.hours, stored.text) == (day.whole, hours, day.text)
+    assert stored.rows("2026030204") == {}
+
+
+def _rows_of(number: int) -> HourCount:
+    """As many rows, each of another story."""
+    hour = HourCount()
+    for each in range(number):
+        hour.add(CountedMention("embedded/1", "a.example", "feed-a", f"story {each}", 0, 5000), each % 60)
+    return hour
+
+
+def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
+    full, crowded = _rows_of(MOST_ROWS_OF_HOUR).rows(), _rows_of(MOST_ROWS_OF_HOUR + 1).rows()
+    assert (number_of(full), number_of(crowded)) == (MOST_ROWS_OF_HOUR, 60)
+    count = Count()
+    count.add_rows(crowded)
+    assert (count.tally.total, count.analyzers, count.breadth()) == (MOST_ROWS_OF_HOUR + 1, {"embedded/1"}, None)
+    assert (count.publishers, count.sources) == ({}, {})
+
+
+def test_the_largest_hour_of_a_day_with_too_many_rows_is_crowded() -> None:
+    sizes = (2500, 2400, 2400, 2400, 301)
+    assert sum(sizes) == MOST_ROWS_OF_DAY + 1
+    day = Day.of({f"20260302{hour:02}": _rows_of(size).rows() for hour, size in enumerate(sizes)})
+    assert [number_of(rows) for rows in day.hours.values()] == [60, *sizes[1:]]
+    assert (day.whole.tally.total, day.whole.is_broad) == (sum(sizes), False)
+
+
+def test_days_that_were_frozen_add_up_to_what_their_mentions_give() -> None:
+    mentions, summed = _some(200), Count()
+    for first in range(0, 200, 40):
+        day = _count(*mentions[first : first + 40])
+        frozen = day.to_frozen(day.figures(), NOW)
+        assert Count.frozen(frozen).figures() == day.figures() == dict(frozen.figures)
+        summed.merge(Count.frozen(frozen))
+    assert summed.figures() == _count(*mentions).figures()
+
+
+def test_a_day_with_very_many_stories_keeps_their_number_only() -> None:
+    count = _count(*(_mention(number, event_id=f"story {number}") for number in range(MOST_STORIES_KEPT)))
+    assert Count.frozen(count.to_frozen({}, NOW)).figures()["stories"] == MOST_STORIES_KEPT
+    count.add(CountedMention.of(_mention(event_id="one more")))
+    frozen = count.to_frozen(count.figures(), NOW)
+    assert frozen.figures["stories"] == MOST_STORIES_KEPT + 1
+    assert (frozen.stories, frozen.publishers, frozen.sources) == (None, None, None)
+    assert Count.frozen(frozen).figures()["stories"] is None
+    assert Count.frozen(frozen).figures()["total_mentions"] == MOST_STORIES_KEPT + 1
+
+
+def test_nothing_is_known_of_a_time_with_an_unknown_part() -> None:
+    count = _count(_mention())
+    count.merge(Count.unknown())
+    assert set(count.figures().values()) == {None}
+    assert count.figures().keys() == Count().figures().keys()
+
+
+def test_a_sum_without_its_mentions_knows_no_stories() -> None:
+    count = Count.of_tally(Tally(1, 0, 0, 500_000, 2), {"embedded/1"})
+    assert [count.figures()[name] for name in ("total_mentions", "stories", "verdict")] == [1, None, None]
+    assert Count.of_tally(Tally(), set()).figures()["stories"] == 0
+    count.merge(_count(_mention()))
+    assert (count.figures()["total_mentions"], count.figures()["stories"]) == (2, None)
+
+
+@pytest.mark.parametrize("gone", ["analyzer", "analyzer_version", "sentiment", "polarity"])
+def test_a_document_that_is_no_mention_is_named(gone: str) -> None:
+    mention = _mention()
+    del mention[gone]
+    with pytest.raises(UnreadableDocument, match=str(mention["id"])):
+        CountedMention.of(mention)
+
+
+def test_a_story_has_a_short_key() -> None:
+    assert story_key("story:20260221:" + "a" * 32) == story_key("story:20260221:" + "a" * 32)
+    assert len(story_key("one")) == 16
+    assert story_key("one") != story_key("two")

@@ -1,0 +1,243 @@
+"""What a recount of a tool reads anew, what it writes, and in which batches."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from models.errors import ChangedMeanwhile, Conflict
+from models.tally import TimelineHours, by_day, by_hour
+from models.timeline import DirtyHour, DirtyHourDocument, Timeline, TimelineDocument, WindowsDocument
+from models.values import format_time, hour_key
+from services.figures.count_documents import hours_of, is_of_last_recount, recounts_of, timeline_document
+from services.figures.tool_counts import KEPT, CountsWrite, MentionCount, ToolCounts
+from services.figures.windows import Windows, edges_of
+from services.ports import Create, Delete, Document, Operation, Replace, Upsert
+from tests import documents
+
+NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+EDGES = edges_of(NOW)
+OLDEST = hour_key(NOW - KEPT)
+TOOL: Document = {"status": "ACTIVE", "created_at": format_time(NOW - timedelta(days=40))}
+ONE = [1, 0, 0, 0]
+
+
+def a_mention(moment: datetime, **changes: Any) -> Document:
+    at = format_time(moment)
+    said = {"sentiment": "positive", "polarity": 0.5, "source": "reuters"}
+    return {"id": at, "published_at": at, **said, "analyzer": "embedded", "analyzer_version": "1"} | changes
+
+
+def counted(*mentions: Document) -> MentionCount:
+    count = MentionCount()
+    for mention in mentions:
+        count.add(mention)
+    return count
+
+
+def dirty(moment: datetime) -> DirtyHourDocument:
+    document = DirtyHour.of("vscode", moment, NOW).to_document()
+    return cast("DirtyHourDocument", {**document, "_etag": f"etag of {hour_key(moment)}"})
+
+
+def windows_of(now: datetime, *mentions: Document) -> WindowsDocument:
+    windows = Windows.summed(edges_of(now), counted(*mentions).days(), NOW, 1)
+    return {**windows.to_document("vscode", now), "_etag": "windows 1"}
+
+
+def a_timeline(*hours: str) -> TimelineDocument:
+    return timeline_document("vscode", None, TimelineHours(by_day(dict.fromkeys(hours, ONE))), "", None, NOW)
+
+
+def write_of(counts: ToolCounts) -> CountsWrite:
+    counts.tool = TOOL
+    write = counts.write(counts.windows(EDGES), NOW)
+    assert write is not None
+    return write
+
+
+def named(operations: list[Operation]) -> list[str]:
+    return [
+        f"{type(each).__name__} {each.id if isinstance(each, Delete) else each.document['id']}" for each in operations
+    ]
+
+
+def test_tombstones_are_collected_by_hour_and_not_counted() -> None:
+    gone = a_mention(NOW, removed_at=format_time(NOW))
+    count = counted(gone, a_mention(NOW, removed_at=None))
+    assert count.tombstones == {"2026022120": [gone]}
+    assert count.days()["20260221"].whole.mentions == 1
+
+
+def test_a_recount_writes_the_timeline_the_changed_days_and_deletes_the_dirty_hours() -> None:
+    moments = [NOW - 30 * HOUR, NOW - HOUR, NOW]
+    counts = ToolCounts("vscode", list(map(dirty, moments)), windows_of(NOW), OLDEST)
+    counts.count = counted(*(a_mention(moment) for moment in moments[1:]))
+    write = write_of(counts)
+    assert named(write.operations) == [
+        "Upsert TIMELINE",
+        "Delete DIRTY:2026022014",
+        "Upsert COUNTS:20260221",
+        "Delete DIRTY:2026022119",
+        "Delete DIRTY:2026022120",
+    ]
+    assert write.windows["recounts"] == 1
+    assert write.batch()[1][0] == Replace(write.windows, "windows 1")
+
+
+def test_a_new_hour_alone_writes_the_windows_only() -> None:
+    counts = ToolCounts("vscode", [], windows_of(NOW - HOUR), OLDEST)
+    counts.timeline = a_timeline()
+    assert write_of(counts).operations == []
+
+
+def test_the_counts_of_a_tool_that_is_gone_are_not_stored() -> None:
+    counts = ToolCounts("vscode", [], None, OLDEST, is_rebuild=True)
+    assert counts.write(counts.windows(EDGES), NOW) is None
+
+
+def test_the_timeline_forgets_days_that_are_older_than_any_count() -> None:
+    ages = (timedelta(days=31), timedelta(days=32), timedelta(days=33))
+    counts = ToolCounts("vscode", [dirty(NOW)], windows_of(NOW), OLDEST)
+    counts.timeline = a_timeline(*(hour_key(NOW - age) for age in ages))
+    timeline = write_of(counts).operations[0]
+    assert isinstance(timeline, Upsert)
+    assert sorted(timeline.document["hours"]) == ["20260120", "20260121"]
+
+
+def test_a_rebuild_keeps_the_first_hours_of_the_oldest_day_which_it_does_not_count() -> None:
+    """The day may not be frozen yet: then nothing else has them."""
+    first, counted_now, too_old = "2026012019", "2026012020", "2026011923"
+    for stored, kept in (({}, [first]), ({"hours": 7}, [])):
+        counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True)
+        counts.timeline = cast("TimelineDocument", {**a_timeline(first, counted_now, too_old), **stored})
+        timeline = write_of(counts).operations[0]
+        assert isinstance(timeline, Upsert)
+        assert list(by_hour(timeline.document["hours"])) == kept
+
+
+def test_a_rebuild_writes_the_days_that_are_wrong() -> None:
+    right, wrong = a_mention(NOW), a_mention(NOW - 24 * HOUR)
+    counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True)
+    stored = ToolCounts("vscode", [], None, OLDEST, is_rebuild=True, count=counted(right, wrong))
+    for each in write_of(stored).operations[1:]:
+        assert isinstance(each, Upsert)
+        counts.put(each.document["id"], dict(each.document))
+    counts.count = counted(right, a_mention(NOW - 48 * HOUR))
+    write = write_of(counts)
+    assert named(write.operations) == ["Upsert TIMELINE", "Upsert COUNTS:20260219", "Upsert COUNTS:20260220"]
+    emptied = write.operations[2]
+    assert isinstance(emptied, Upsert)
+    assert emptied.document["hours"] == "{}"
+
+
+@pytest.mark.parametrize(
+    ("moment", "story", "is_kept"),
+    [(NOW, None, True), (NOW, "known", True), (NOW, "new", False), (NOW - HOUR, None, False)],
+)
+def test_only_a_recount_of_the_last_hour_without_new_stories_needs_no_other_days(
+    moment: datetime, story: str | None, is_kept: bool
+) -> None:
+    known = [a_mention(NOW - 24 * HOUR, event_id="known"), a_mention(NOW - 5 * HOUR, event_id="known")]
+    counts = ToolCounts("vscode", [dirty(moment)], windows_of(NOW, *known), OLDEST, tool=TOOL)
+    counts.count = counted(a_mention(moment, event_id=story))
+    assert (counts.kept_windows(EDGES) is not None) is is_kept
+    if is_kept:
+        right = Windows.summed(EDGES, counted(*known, a_mention(moment, event_id=story)).days(), NOW, 1)
+        end = NOW.replace(minute=30, second=0)
+        assert counts.windows(EDGES).at(end) == right.at(end)
+
+
+def test_an_hour_with_a_tombstone_stays_dirty_until_the_tombstone_has_no_texts() -> None:
+    gone = a_mention(NOW, removed_at=format_time(NOW), _etag="etag of the mention")
+    counts = ToolCounts("vscode", [dirty(NOW - HOUR), dirty(NOW)], windows_of(NOW), OLDEST)
+    counts.count = counted(gone)
+    assert [each.id for each in write_of(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
+    assert [(each.document["id"], each.etag) for each in counts.tombstones] == [(gone["id"], "etag of the mention")]
+    assert not {"headline", "url", "matches"} & counts.tombstones[0].document.keys()
+    emptied = {**counts.tombstones[0].document, "_etag": "another"}
+    assert counted(emptied).tombstones == {}, "it was counted"
+    assert counts.dirty_hours_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
+
+
+def _of(operations: int) -> CountsWrite:
+    deletions = [Delete(f"DIRTY:{number}", "etag") for number in range(operations)]
+    counts = ToolCounts("vscode", [], None, OLDEST)
+    return CountsWrite(counts, cast("WindowsDocument", {"id": "WINDOWS"}), None, [*deletions])
+
+
+def test_more_operations_than_a_batch_has_are_written_by_further_batches_each_on_condition_of_the_one_before() -> None:
+    write = _of(99 + 99 + 1)
+    sizes, conditions, unfinished = [], [], []
+    state = "unfinished"
+    while state == "unfinished":
+        _, operations = write.batch()
+        first = operations[0]
+        assert isinstance(first, Replace | Create)
+        sizes.append(len(operations))
+        conditions.append(first.etag if isinstance(first, Replace) else None)
+        unfinished.append(first.document.get("unfinished", False))
+        state = write.after([f"version {len(sizes)}", *[None] * (len(operations) - 1)])
+    assert state == "written"
+    assert sizes == [100, 100, 2]
+    assert conditions == [None, "version 1", "version 2"]
+    assert unfinished == [True, True, False]
+
+
+def test_a_batch_has_as_many_documents_as_fit() -> None:
+    write = _of(0)
+    large = Upsert({"id": "COUNTS:20260221", "hours": "x" * 700_000})
+    write.operations, write.sizes = [large] * 3, [700_000] * 3
+    assert len(write.batch()[1]) == 1 + 2
+
+
+@pytest.mark.parametrize("error", [ChangedMeanwhile("windows", 0), Conflict("windows", 0)])
+def test_a_write_whose_windows_have_changed_is_overtaken(error: ChangedMeanwhile | Conflict) -> None:
+    assert _of(3).after(error) == "overtaken"
+
+
+def test_an_hour_that_was_marked_again_stays_dirty_and_the_rest_is_written() -> None:
+    write = _of(3)
+    assert write.after(ChangedMeanwhile("the second dirty hour", 2)) == "unfinished"
+    assert named(write.operations) == ["Delete DIRTY:0", "Delete DIRTY:2"]
+    assert _of(1).after(ChangedMeanwhile("the last dirty hour of a later batch", 1)) == "written"
+
+
+def test_counts_are_kept_for_the_longest_window_the_hour_it_begins_in_and_a_day_to_spare() -> None:
+    assert timedelta(days=32) == KEPT
+
+
+@pytest.mark.parametrize(
+    ("windows", "is_last"),
+    [(None, True), ({}, True), ({"recounts": 3}, True), ({"recounts": 4}, False), ({"recounts": "3"}, False)],
+)
+def test_an_entry_is_of_the_last_recount_if_the_windows_have_no_higher_number(
+    windows: Document | None, is_last: bool
+) -> None:
+    assert is_of_last_recount(3, windows) is is_last
+
+
+@pytest.mark.parametrize("wrong", [{"hours": "none"}, {"hours": None}, {"analyzers": []}])
+def test_a_document_that_is_not_a_timeline_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="Timeline"):
+        hours_of(cast("TimelineDocument", documents.timeline().to_document() | wrong))
+
+
+def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source() -> None:
+    hours = TimelineHours({})
+    hours.put("2026022119", (1, 0, 0, 5, 0), ["embedded/1"])
+    first = timeline_document("vscode", None, hours, OLDEST, {"source": "reuters"}, NOW)
+    assert by_hour(first["hours"]) == {"2026022119": (1, 0, 0, 5, 0)}
+    assert (first["analyzers"], first["last_ingestion_source"]) == ({"embedded/1": {"20260221": 1 << 19}}, "reuters")
+    later = NOW + timedelta(minutes=15)
+    stored = cast("TimelineDocument", {**first, "_etag": "1", "later": 7})
+    second = timeline_document("vscode", stored, TimelineHours({}), OLDEST, None, later)
+    assert (second["hours"], second["ingestion_count"], second["created_at"]) == ({}, 2, first["created_at"])
+    assert (second["last_ingestion_source"], second["last_ingestion_at"]) == ("reuters", "2026-02-21T20:32:31Z")
+    assert cast("dict[str, Any]", second)["later"] == 7, "a field of a later version"
+    assert "_etag" not in second
+    assert [recounts_of(each) for each in (None, first, second)] == [0, 1, 2]
+    assert Timeline.from_document(second).ingestion_count == 2

@@ -9,14 +9,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
 from models.coverage import FetchHours
-from models.stored import StoredDocument, StoredFields
+from models.stored import StoredDocument
 from models.values import (
     Amount,
     Count,
@@ -87,127 +87,27 @@ HourlyDistribution = Annotated[
 """New articles by UTC hour of the day; the specification's empty array stands for 24 zeros."""
 
 
-class FeedAttemptDocument(TypedDict, total=False):
-    """FeedAttempt as it is stored."""
-
-    run_id: str
-    attempt_no: int
-    task_name: str
-    started_at: str
-    counted: int
-    alone: bool
-
-
-class FeedDocument(StoredFields, total=False):
-    """Feed as it is stored."""
-
-    feed_id: str
-    kind: str
-    feed_url: str
-    redirect_url: str | None
-    moved_at: str | None
-    source_name: str
-    title: str | None
-    site_url: str | None
-    source_priority: int
-    priority_score: float
-    enabled: bool
-    disabled_reason: str | None
-    disabled_at: str | None
-    disabled_by: DisabledBy | None
-    disabled_cause: DisabledCause | None
-    probes: int
-    probe_at: str | None
-    credential: str | None
-    daily_limit: int | None
-    full_text: str
-    tags: list[str]
-
-    verdict: Verdict | None
-    verdict_since: str | None
-    verdict_reason: str | None
-    next_fetch_time: str
-    claim_id: str | None
-    claimed_until: str | None
-    current_attempt: FeedAttemptDocument | None
-    interrupted_attempts: list[FeedAttemptDocument]
-    last_attempt: dict[str, Any] | None
-    recheck_entries: bool
-    retry_after_until: str | None
-    fetch_hours: dict[str, Any]
-    etag: str | None
-    last_modified: str | None
-    body_hash: str | None
-    validators_trusted: bool
-    last_unconditional_fetch: str | None
-    max_age_seconds: int | None
-    ttl_minutes: int | None
-    skip_hours: list[int]
-    skip_days: list[Weekday]
-    articles_per_hour: float
-    hourly_distribution: list[float]
-    fetches_per_hour: float
-    gap_articles: list[float]
-    gap_hours: list[float]
-    silent_hours: float
-    last_new_article_at: str | None
-    last_fetch_time: str | None
-    last_successful_fetch: str | None
-    fetch_count: int
-    total_articles_fetched: int
-    avg_articles_per_fetch: float
-    daily_volume: float
-    articles_per_day: float | None
-    first_fetched_at: str | None
-    newest_article_at: str | None
-    longest_gaps: list[float]
-    empty_since: str | None
-    average_duration_ms: int | None
-    consecutive_errors: int
-    failing_since: str | None
-    blocked_since: str | None
-    last_status_code: int | None
-    last_error: str | None
-    last_error_fingerprint: str | None
-    last_duration_ms: int | None
-    parse_warnings: dict[str, int]
-    languages: dict[str, int]
-    entries_skipped: dict[str, int]
-    quarantine_id: str | None
-    host: str
-    name_key: str
-    words: list[str]
-
-
-class FeedAttempt(Value):
-    """One attempt at the feed, as the feed's document lists it. `counted` is how many of the articles that the attempt
-    added are in the feed's total already; None until an interrupted attempt was counted. `alone`: while the attempt was
-    under way, its worker worked on no other feed of the message, and nothing shows that the worker outlived it."""
+class FeedLease(Value):
+    """The lease of a feed: the attempt that stores articles of the feed now, until it saves the feed."""
 
     run_id: IdPart = Field(description="The run.")
     attempt_no: Annotated[int, Field(strict=True, ge=1)] = Field(description="The number of the try.")
     task_name: IdPart = Field(description="The task, as in an attempt.")
     started_at: Time = Field(description="When the attempt began.")
-    counted: Count | None = Field(
-        default=None,
-        description="How many articles of this attempt `total_articles_fetched` contains; null: not counted yet.",
-    )
+    until: Time = Field(description="When the lease ends.")
     alone: Flag = Field(
         default=False,
-        description="The worker worked on no other feed of its message, and nothing shows that the worker "
-        "outlived the attempt: three such attempts in a row disable the feed.",
+        description="The worker works on no other feed of its message: if it dies, the feed is the cause.",
     )
 
 
 class Feed(StoredDocument):
     """Schedule, lease, validators, statistics and health of one source.
 
-    `next_fetch_time` is authoritative. `current_attempt`, `claim_id` (its run) and `claimed_until` are a lease: the
-    attempt that stores articles of the feed, until it saves the feed. An attempt that finds nothing new has no lease.
-    `interrupted_attempts` had the lease and did not save the feed; each is listed for an hour and until it was counted.
-    `last_attempt` is the record of the attempt that saved the feed last (services/feeds/outcome.py): after a crash its
-    run can be closed with it. With `recheck_entries` the next fetch compares every entry
-    with its article, known or not. `kind` is `feed`, or the name of the news API whose articles the feed has; that name
+    `next_fetch_time` is authoritative. `lease` is the attempt that stores articles of the feed, until it saves the
+    feed; an attempt that finds nothing new has none. `worker_deaths` counts the workers in a row that died while they
+    worked on this feed alone (services/feeds/leases.py).
+    `kind` is `feed`, or the name of the news API whose articles the feed has; that name
     is then its `feed_id` too. `source_name` is the name that people gave the feed, `title` the feed's own,
     `site_url` the web site that the feed names as its own.
     `daily_volume` is the number of new articles lately, as of `last_fetch_time`, `articles_per_day` the usual number;
@@ -256,12 +156,8 @@ class Feed(StoredDocument):
     verdict_reason: Text | None = None
 
     next_fetch_time: Time
-    claim_id: IdPart | None = None
-    claimed_until: Time | None = None
-    current_attempt: FeedAttempt | None = None
-    interrupted_attempts: tuple[FeedAttempt, ...] = ()
-    last_attempt: dict[str, Any] | None = None
-    recheck_entries: Flag = False
+    lease: FeedLease | None = None
+    worker_deaths: Count = 0
     retry_after_until: Time | None = None
     fetch_hours: FetchHours | None = None
 
@@ -347,8 +243,6 @@ class Feed(StoredDocument):
     def _fits(self) -> Self:
         if self.enabled == (self.disabled_reason is not None):
             raise ValueError("disabled_reason must be there if, and only if, enabled is false")
-        if (self.claim_id is None) != (self.claimed_until is None):
-            raise ValueError("claim_id and claimed_until must be there together, or neither")
         if self.kind not in (FEED_KIND, self.feed_id):
             raise ValueError("kind must be feed, or the name of a news API, whose feed has that name as its feed_id")
         return self
@@ -359,8 +253,7 @@ _USUAL: Mapping[str, Any] = {
     "site_url": None,
     "full_text": "never",
     "tags": [],
-    "interrupted_attempts": [],
-    "recheck_entries": False,
+    "worker_deaths": 0,
     "validators_trusted": True,
     "skip_hours": [],
     "skip_days": [],

@@ -31,12 +31,7 @@ queues = func.Blueprint()
 @consumer(queues, INGEST_FEEDS)
 async def ingest_feeds(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     batch = IngestMessage.from_message(message.get_body().decode())
-    delivery = message.dequeue_count or 1
-    again = batch.instead_of_poison(delivery)
-    if again is not None:
-        await services.queues.send(INGEST_FEEDS, [again.to_message()])
-        return
-    await services.fetching.ingestion.ingest(batch, batch.earlier + delivery, context.invocation_id)
+    await services.fetching.ingestion.ingest(batch, message.dequeue_count or 1, context.invocation_id)
 
 
 @consumer(queues, ACQUIRE_DOCUMENTS)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
 from models.coverage import FetchHours
-from models.feed import Feed, FeedAttempt, FullTextChoice, HourlyDistribution, Weekday
+from models.feed import Feed, FeedLease, FullTextChoice, HourlyDistribution, Weekday
 from models.resources.base import Resource, View, added, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, UnixSeconds, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
@@ -147,19 +147,9 @@ class FeedResource(Resource):
     updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the feed itself, its history, its articles, its runs.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
-    claim_id: IdPart | None = internal("The run whose attempt stores articles of the feed now; null if none does.")
-    claimed_until: Time | None = internal("When the lease of `current_attempt` ends.")
-    current_attempt: FeedAttempt | None = internal("The attempt that stores articles of the feed now.")
-    interrupted_attempts: tuple[FeedAttempt, ...] | None = internal(
-        "Attempts that began and did not save the feed, for example because the worker died: those of the last "
-        "hour, and older ones that are not counted yet."
-    )
-    last_attempt: dict[str, Any] | None = internal(
-        "The attempt that saved the feed last: its `run_id`, and those fields of an attempt that are not the "
-        "usual ones (`task_name` `fetch_feed`, counts of 0). It began at `last_fetch_time`."
-    )
-    recheck_entries: Flag | None = internal(
-        "True after an interrupted attempt: the next fetch compares every entry with its article."
+    lease: FeedLease | None = internal("The attempt that stores articles of the feed now; null if none does.")
+    worker_deaths: Count | None = internal(
+        "How many workers in a row died while they worked on this feed alone; after three the feed is disabled."
     )
     fetch_hours: FetchHours | None = internal(
         "The hours up to `last` as bits, the lowest for `last`, of the last two days: those in which a fetch was "

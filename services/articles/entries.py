@@ -160,7 +160,7 @@ class EntryIngestion:
         unknown: list[Entry] = []
         if not cached:
             stored = await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
-            known = KnownEntries(stored.get("hashes", ""), trusted=not feed.recheck_entries)
+            known = KnownEntries(stored.get("hashes", ""))
             unknown = [each for each in entries if not known.has_form(each.form_hash)]
         log_event(
             log,
@@ -194,7 +194,7 @@ class EntryIngestion:
         """Stores the unknown entries. The result counts only these."""
         feed = lease.feed
         attempt = _attempt(lease, source_of(feed, document.title))
-        trust_hashes = feed.last_fetch_time is not None and not feed.recheck_entries
+        trust_hashes = feed.last_fetch_time is not None
         writer = self._writer(feed, attempt)
         unknown = list({each.form_hash: each for each in unknown}.values())
         present = frozenset(each.url for each in document.items)
@@ -310,7 +310,6 @@ class EntryIngestion:
             attempt,
             self._kept_seconds,
             self._announce,
-            feed.recheck_entries,
             self._most_listed,
             self._discover,
         )

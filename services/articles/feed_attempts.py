@@ -8,36 +8,23 @@ kills its workers is then known by its document.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import cast
 
 from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
-from models.feed import Feed, FeedDocument
+from models.feed import Feed
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
-from services.articles.announcing import Announce
-from services.articles.attempts import (
-    AddedArticles,
-    Correction,
-    added_by,
-    attempt_record,
-    count_interrupted,
-    due_since,
-)
+from services.articles.attempts import attempt_record
 from services.articles.entries import EntryIngestion, Ingested, NoTurn
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
-from services.articles.writing import Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
-from services.feeds.last_attempt import record_of
-from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, deaths_of, log_skipped
+from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, log_skipped
 from services.feeds.outage_states import Outages
 from services.feeds.outcome import (
     WORKER_DIED,
-    Counted,
     Failure,
     PollResult,
     after_failure,
@@ -60,8 +47,7 @@ by its lease. The first two deliveries, which a restart may have interrupted, go
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """An attempt whose articles are stored and announced, and the feed as it is to be saved. `found_due` are articles
-    of interrupted attempts that were announced again."""
+    """An attempt whose articles are stored and announced, and the feed as it is to be saved."""
 
     lease: Lease
     after: Feed
@@ -69,15 +55,6 @@ class Worked:
     ingested: Ingested
     tries: int = 0
     released: QuarantineItem | None = None
-    corrections: Sequence[Correction] = ()
-    found_due: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """An earlier delivery of the message has saved the feed."""
-
-    record: Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +64,7 @@ class Left:
     feed_id: str
 
 
-Result = Worked | Done | AtWork | Left | None
+Result = Worked | AtWork | Left | None
 """None: the feed was fetched since it was claimed, is disabled or gone, or another run works on it."""
 
 
@@ -105,7 +82,6 @@ class FeedAttempts:
         engine: RunEngine,
         poller: FeedPoller,
         entries: EntryIngestion,
-        announce: Announce,
         budget: Budget,
         outages: Outages,
         clock: Clock,
@@ -116,7 +92,6 @@ class FeedAttempts:
         self.leases = Leases(store, clock)
         self.poller = poller
         self.entries = entries
-        self._announce = announce
         self._budget = budget
         self._outages = outages
         self._clock = clock
@@ -125,25 +100,21 @@ class FeedAttempts:
 
     async def fetch(self, run: JobRun, claim: ClaimedFeed, document: Document, delivery: int) -> Result:
         """Fetches the feed that was read as `document`, unless that is done already or must not be done any more."""
-        earlier = record_of(document, run)
-        if earlier is not None:
-            return Done(earlier)
-        if claim.fetched is not None and claim.fetched != (document.get("last_fetch_time") or ""):
+        if claim.fetched != (document.get("last_fetch_time") or ""):
             log_skipped(claim.feed_id, "fetched since it was claimed")
             return None
         alone = delivery >= ALONE_FROM
         begun = self.leases.begun(document, run.run_id, delivery, FETCH_FEED, alone=alone)
         if not isinstance(begun, Lease):
             return begun
-        if not document["enabled"] and not is_probe(cast(FeedDocument, document), self._clock()):
-            if document.get("current_attempt"):
+        if not document["enabled"] and not is_probe(document, self._clock()):
+            if begun.died is not None:
                 await self.leases.release(document)
             log_skipped(claim.feed_id, "disabled")
             return None
-        if deaths_of(cast(FeedDocument, document), self._clock()) >= MOST_DEATHS:
+        if begun.feed.worker_deaths >= MOST_DEATHS:
             why = f"{MOST_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
-            stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the last death
-            return await self._worked(begun, stored_some, Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
+            return await self._worked(begun, Ingested(), Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
         try:
             result: Result = await self._fetched(await self._acquired(begun) if delivery > 1 else begun, delivery)
         except _Overtaken as overtaken:
@@ -176,28 +147,11 @@ class FeedAttempts:
             raise ChangedMeanwhile(f"feed {item.subject} is being fetched")
         if isinstance(lease, AtWork):
             return lease
-        found_due = await self._announce_interrupted(lease, 1)
         items, have_new_ids = await self.quarantined.items(item), item.decision == "same_articles_new_ids"
         ingested = await self.entries.ingest_released(lease, items, have_new_ids=have_new_ids)
-        added, counted, corrections = await self._counted(lease, ingested)
-        record = attempt_record(lease, RELEASE_BATCH, ingested, added, None)
-        after = after_release(lease.feed, replace(counted, record=record), lease.started_at, quarantine_id)
-        return Worked(lease, after, record, ingested, released=item, corrections=corrections, found_due=found_due)
-
-    async def announce_due(self, feed_ids: Collection[str], since: datetime) -> tuple[str, ...]:
-        """Announces the articles of these feeds that became due since then, and returns them."""
-        found = await due_since(self._store, feed_ids, since) if feed_ids else []
-        await self._announce(found)
-        return tuple(found)
-
-    async def _announce_interrupted(self, lease: Lease, delivery: int) -> tuple[str, ...]:
-        """Announces what interrupted attempts of other runs stored: their workers may have died before they did."""
-        since = [
-            each.started_at
-            for each in lease.feed.interrupted_attempts
-            if each.counted is None and (each.run_id != lease.run_id or delivery == 1)
-        ]
-        return await self.announce_due({lease.feed.feed_id}, min(since)) if since else ()
+        record = attempt_record(lease, RELEASE_BATCH, ingested, None)
+        after = after_release(lease.feed, ingested.written.new, lease.started_at, quarantine_id)
+        return Worked(lease, after, record, ingested, released=item)
 
     async def _acquired(self, lease: Lease) -> Lease:
         acquired = lease if lease.is_stored else await self.leases.acquire(lease)
@@ -207,15 +161,13 @@ class FeedAttempts:
 
     async def _fetched(self, lease: Lease, delivery: int) -> Worked:
         try:
-            found_due = await self._announce_interrupted(lease, delivery)
             ingested = Ingested()
             async with self.poller.polled(lease.feed, lease.started_at) as whole:
                 if whole.document is not None:
                     lease, ingested = await self.entries.ingest(lease, whole.document, self._acquired)
                 polled = whole.without_items()
                 del whole  # what follows waits for the store, and counts in no budget of memory
-            worked = await self._worked(lease, ingested, polled)
-            return replace(worked, found_due=found_due)
+            return await self._worked(lease, ingested, polled)
         except (ToolpulseError, _Overtaken, NoTurn):
             raise
         except Exception as error:
@@ -224,23 +176,21 @@ class FeedAttempts:
             # Recorded as a failure of this feed. A poison message would not show which of its feeds is the cause.
             log.exception("feed_breaks_ingestion feed_id=%s", lease.feed.feed_id)
             name = type(error).__name__
-            stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the error
-            return await self._worked(lease, stored_some, Failure("internal_error", name, name))
+            return await self._worked(lease, Ingested(), Failure("internal_error", name, name))
 
     async def _worked(self, lease: Lease, ingested: Ingested, end: PollResult | Failure) -> Worked:
         """The attempt as it ended, and the feed as it is to be saved."""
-        added, counted, corrections = await self._counted(lease, ingested)
+        new = ingested.written.new
         policy, chance, now = await self._budget.policy(), self._chance(), lease.started_at
         if isinstance(end, PollResult):
             end = failure_of(end) or end
-        record = attempt_record(lease, FETCH_FEED, ingested, added, end if isinstance(end, Failure) else end.result)
-        counted = replace(counted, record=record)
+        record = attempt_record(lease, FETCH_FEED, ingested, end if isinstance(end, Failure) else end.result)
         if isinstance(end, Failure):
             outage = await self._outages.noticed(lease.feed, end, self._clock())
             after = after_failure(
                 lease.feed,
                 end,
-                counted,
+                new,
                 now,
                 policy,
                 chance,
@@ -248,11 +198,11 @@ class FeedAttempts:
                 quarantine_id=ingested.quarantine_id,
                 outage_since=outage.since if outage is not None else None,
             )
-            return Worked(lease, after, record, ingested, end.tries, corrections=corrections)
+            return Worked(lease, after, record, ingested, end.tries)
         after = after_success(
             lease.feed,
-            _with_ingested(end, ingested, added),
-            counted,
+            _with_ingested(end, ingested),
+            new,
             ingested.written.published,
             now,
             policy,
@@ -262,22 +212,13 @@ class FeedAttempts:
             languages=ingested.languages,
             entries=ingested.entries if end.document is not None else None,
         )
-        return Worked(lease, after, record, ingested, corrections=corrections)
-
-    async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted, list[Correction]]:
-        added = AddedArticles()
-        if ingested.written.any_matched:
-            created = ingested.written.created
-            attempt = (lease.run_id, lease.feed.feed_id, lease.attempt_no)
-            added = await added_by(self._store, *attempt, known_created=created)
-        interrupted, corrections = await count_interrupted(self._store, lease.feed)
-        return added, replace(interrupted, new=added.new), corrections
+        return Worked(lease, after, record, ingested)
 
 
-def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:
+def _with_ingested(polled: PollResult, ingested: Ingested) -> PollResult:
     """The result with the entries that were refused after parsing. `lied` stays true only if the body had something
     new."""
-    lied = polled.lied and bool(added.new or ingested.written.due)
+    lied = polled.lied and bool(ingested.written.new or ingested.written.due)
     document = polled.document
     if document is not None:
         refused = {"refused": ingested.refused} if ingested.refused else {}

@@ -3,7 +3,7 @@
 The feeds of a message are polled at the same time. A fault in one feed never keeps another from being saved. The
 articles of a feed are stored and announced before the attempt is recorded in the run, and the attempt before the feed
 with its `seen` document. So the next attempt finds the feed unsaved if a crash left something undone. An attempt that
-found nothing new is recorded when the run is closed; until then the saved feed has its record.
+found nothing new is recorded when the run is closed.
 """
 
 from __future__ import annotations
@@ -13,23 +13,17 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from models.errors import ChangedMeanwhile, ToolpulseError
-from models.feed import Feed, FeedDocument
+from models.feed import Feed
 from models.run import Attempt, JobRun
 from services import deadline
-from services.articles.attempts import (
-    add_totals,
-    is_removed,
-    log_outcome,
-    record_interrupted,
-    unlisted_attempts,
-)
+from services.articles.attempts import add_totals, log_outcome
 from services.articles.entries import AMBIGUOUS
-from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, Left, Result, Worked
+from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
-from services.feeds.leases import AtWork, deaths_of
+from services.feeds.leases import AtWork, Lease, leasing_run
 from services.feeds.outage_states import Outages
 from services.fetch.limits import HostLimits
 from services.logs import log_event
@@ -63,21 +57,19 @@ class _Delivery:
     begun: Begun
     run: JobRun
     saved: list[Worked] = field(default_factory=list)
-    done_before: list[Attempt] = field(default_factory=list)
+    died: list[Attempt] = field(default_factory=list)
     at_work: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
 
     @property
     def records(self) -> list[Attempt]:
-        """The attempts of this delivery, and those of earlier ones that are perhaps not in the run yet."""
-        return [*self.done_before, *(each.record for each in self.saved)]
+        """The attempts of this delivery, and those of earlier ones whose workers died."""
+        return [*self.died, *(each.record for each in self.saved)]
 
     def note(self, result: Result) -> None:
         """A result that needs no save."""
-        if isinstance(result, Done):
-            self.done_before.append(result.record)
-        elif isinstance(result, AtWork):
+        if isinstance(result, AtWork):
             self.at_work.append(result.feed_id)
         elif isinstance(result, Left):
             self.left.append(result.feed_id)
@@ -115,14 +107,12 @@ class Ingestion:
 
         A feed that was fetched since it was claimed, or that another delivery works on, is left alone. Once all other
         feeds are saved, raises the error of a feed that failed in an unforeseen way, or Unavailable, so that the
-        message is delivered again. A message that is delivered again first announces the articles that the earlier
-        delivery may have stored and not announced.
+        message is delivered again.
         """
         feed_ids = [each.feed_id for each in message.feeds]
         begun = await self._engine.begin(
             message.run_id, delivery=delivery, invocation_id=invocation_id, feeds=feed_ids, hosts=message.hosts
         )
-        found_due = await self._attempts.announce_due(feed_ids, begun.run.started_at) if delivery > 1 else ()
         progress = _Delivery(begun, begun.run)
         work: list[Coroutine[Any, Any, Result]] = []
         if message.quarantine_id is not None:
@@ -130,10 +120,7 @@ class Ingestion:
         else:
             documents = await self._feeds(feed_ids, may_be_stale=delivery == 1)
             feeds = list(zip(message.feeds, documents, strict=True))
-            if delivery > 1:
-                await self._note_unlisted(progress, feeds, delivery - 1)
             if delivery >= ALONE_FROM:
-                message = replace(message, earlier=max(message.earlier, ALONE_FROM - 1))
                 await self._one_by_one(progress, feeds, delivery)
             else:
                 gap = message.over_seconds / max(1, len(feeds))
@@ -143,8 +130,8 @@ class Ingestion:
                 ]
         await self._save_all(progress, {asyncio.create_task(each) for each in work})
         await self._end(message, progress)
-        due = [name for each in progress.saved for name in (*sorted(each.ingested.written.due), *each.found_due)]
-        return IngestOutcome(tuple(dict.fromkeys((*due, *found_due))), tuple(progress.left))
+        due = [name for each in progress.saved for name in sorted(each.ingested.written.due)]
+        return IngestOutcome(tuple(dict.fromkeys(due)), tuple(progress.left))
 
     async def _feeds(self, feed_ids: Sequence[str], *, may_be_stale: bool) -> list[Document | None]:
         """A save is conditional on the version that was read, so a stale feed is noticed then. A feed that was just
@@ -169,23 +156,12 @@ class Ingestion:
                 return Left(claim.feed_id)
             return await self._attempts.fetch(run, claim, document, delivery)
 
-    async def _note_unlisted(
-        self, progress: _Delivery, feeds: Sequence[tuple[ClaimedFeed, Document | None]], last: int
-    ) -> None:
-        """Has the run count what earlier deliveries stored of feeds that were removed since."""
-        run, known, now = progress.run, in_run(progress.run).items, self._clock()
-        for claim, document in feeds:
-            if is_removed(document, run):
-                found = await unlisted_attempts(self._store, run, claim.feed_id, document, known, last, now)
-                progress.done_before += found
-
     async def _one_by_one(
         self, progress: _Delivery, feeds: Sequence[tuple[ClaimedFeed, Document | None]], delivery: int
     ) -> None:
         """Fetches and saves the feeds one at a time, across all messages of this worker. Those that workers died at
         come last, so that the others are saved whatever happens then."""
-        now = self._clock()
-        for claim, document in sorted(feeds, key=lambda each: deaths_of(cast(FeedDocument, each[1] or {}), now)):
+        for claim, document in sorted(feeds, key=lambda each: _deaths_at(each[1])):
             async with self._alone:
                 errors, is_done = len(progress.errors), False
                 work = self._fetch(progress.run, claim, document, delivery, 0.0)
@@ -219,10 +195,10 @@ class Ingestion:
         if not worked:
             return
         try:
-            corrections = [correction for each in worked for correction in each.corrections]
-            await record_interrupted(self._engine, corrections, self._clock())
+            died = [attempt for each in worked if (attempt := self._died(progress.run, each.lease)) is not None]
+            progress.died += died
             stored = [each.record for each in worked if each.lease.is_stored]
-            progress.run = await self._engine.record(progress.run, stored)
+            progress.run = await self._engine.record(progress.run, [*died, *stored])
             results = await self._attempts.leases.save(
                 [(each.lease, each.after, each.ingested.seen) for each in worked]
             )
@@ -236,6 +212,15 @@ class Ingestion:
                 await self._saved(progress, each)
             elif each.released is not None:
                 progress.errors.append(ChangedMeanwhile(f"feed {each.lease.feed.feed_id} was lost to another attempt"))
+
+    def _died(self, run: JobRun, lease: Lease) -> Attempt | None:
+        """The record of the attempt of an earlier delivery whose lease was taken over, unless the run has it."""
+        died = lease.died
+        if died is None or died.run_id != run.run_id:
+            return None
+        begun = rules.started(run.run_id, died.task_name, lease.feed.feed_id, died.attempt_no, died.started_at)
+        known = {each.id for each in in_run(run, lease.feed.feed_id).items}
+        return None if begun.id in known else rules.worker_died(begun, self._clock())
 
     async def _saved(self, progress: _Delivery, worked: Worked) -> None:
         progress.saved.append(replace(worked, ingested=worked.ingested.without_hashes()))
@@ -267,7 +252,7 @@ class Ingestion:
         if not progress.at_work:
             return False
         feeds = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in progress.at_work])
-        return any(feed is not None and feed.get("claim_id") == progress.run.run_id for feed in feeds)
+        return any(leasing_run(feed, self._clock()) == progress.run.run_id for feed in feeds if feed is not None)
 
     async def _close(self, progress: _Delivery) -> None:
         records = progress.records
@@ -286,6 +271,12 @@ class Ingestion:
             await self._outages.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
+
+
+def _deaths_at(feed: Document | None) -> int:
+    """How many workers in a row have died at the stored feed alone, so far as that is recorded."""
+    known = feed or {}
+    return int(known.get("worker_deaths", 0)) + bool((known.get("lease") or {}).get("alone"))
 
 
 def _worst_of(errors: Sequence[BaseException]) -> BaseException:

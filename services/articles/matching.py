@@ -39,21 +39,17 @@ crash kept from being written."""
 
 
 class KnownEntries:
-    """The contents of one `seen` document. Immutable; `with_entries` gives the next one.
+    """The contents of one `seen` document. Immutable; `with_entries` gives the next one."""
 
-    With `trusted` False an interrupted attempt may have stored another form of an entry since, so no form is known.
-    """
+    __slots__ = ("_groups", "_others")
 
-    __slots__ = ("_groups", "_others", "_trusted")
-
-    def __init__(self, hashes: str = "", *, trusted: bool = True) -> None:
-        self._trusted = trusted
+    def __init__(self, hashes: str = "") -> None:
         self._groups = {hashes[at : at + HASH_LENGTH]: hashes[at : at + GROUP] for at in range(0, len(hashes), GROUP)}
         self._others: frozenset[str] | None = None
 
     def has_form(self, form_hash: ShortHash) -> bool:
         """Whether the feed had an entry in just this form."""
-        return self._trusted and form_hash in self._groups
+        return form_hash in self._groups
 
     def has(self, short_hash: ShortHash) -> bool:
         """Whether the feed had an entry with this identity, URL or headline."""

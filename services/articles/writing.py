@@ -52,13 +52,13 @@ Articles = dict[str, Known]
 class Written:
     """The outcome of a write. `due` are the ids of articles whose analysis is due.
 
-    `any_matched`: a candidate matched an article, so articles may have been written; `created` of them are new.
+    The source was added to `new` articles, of which `created` did not exist before.
     `published` are the publication times of the entries that are new to the source, as far as the source gives them.
     `flood` are the candidates that are to be quarantined.
     """
 
     due: frozenset[str] = frozenset()
-    any_matched: bool = False
+    new: int = 0
     created: int = 0
     published: tuple[datetime, ...] = ()
     flood: tuple[Candidate, ...] = ()
@@ -68,7 +68,7 @@ def together(parts: Sequence[Written]) -> Written:
     """The outcome of several writes, in their order."""
     return Written(
         frozenset().union(*(each.due for each in parts)),
-        any(each.any_matched for each in parts),
+        sum(each.new for each in parts),
         sum(each.created for each in parts),
         tuple(moment for each in parts for moment in each.published),
         tuple(candidate for each in parts for candidate in each.flood),
@@ -81,15 +81,13 @@ class ArticleWriter:
 
     `announce` is called for each group of articles that is written, `discover` for those whose full text is asked for,
     before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
-    `after_interruption`: an interrupted attempt may have written articles and not their hashes. `most_listed`: how
-    many sources an article lists itself.
+    `most_listed`: how many sources an article lists itself.
     """
 
     store: Store
     attempt: SourceAttempt
     hashes_kept_seconds: int
     announce: Announce
-    after_interruption: bool = False
     most_listed: int = LISTED_SOURCES
     discover: Discover = discover_nothing
 
@@ -104,7 +102,7 @@ class ArticleWriter:
         """Stores what is new or changed among the candidates. Each must be another form of an entry. `present` are the
         URLs of all entries in the feed document.
 
-        Without `trust_hashes` stored hashes are not read: an interrupted attempt may have stored another form since.
+        Without `trust_hashes` stored hashes are not read.
         """
         changed, aliases, renewed = await self._without_stored_hash(candidates, known, trust_hashes)
         unknown = [each for each in changed if each.locator_id not in aliases]
@@ -118,7 +116,7 @@ class ArticleWriter:
         new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
         return Written(
             frozenset(each.matches[0].source_id for each in merged if each.makes_analysis_due),
-            bool(matches),
+            len(new),
             sum(each.before is None and each.article is not None for each in merged),
             tuple(each.published for each in new if each.flag is None),
             tuple(flood),
@@ -188,9 +186,7 @@ class ArticleWriter:
         hashes = [
             seen_hash(match.candidate, match.source_id, self.attempt, self.hashes_kept_seconds)
             for matches in {
-                one.matches[0].source_id: one.matches
-                for one in merged
-                if one.before is None or one.observation or self.after_interruption
+                one.matches[0].source_id: one.matches for one in merged if one.before is None or one.observation
             }.values()
             for match in matches
         ]

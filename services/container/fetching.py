@@ -61,7 +61,7 @@ class FetchingPart:
     def ingestion(self) -> Ingestion:
         of, feeds = self._of, self._of.feeds
         attempts = FeedAttempts(
-            *(of.store, of.runs, self._poller, self._entries, of.announce, feeds.budget, feeds.outages, of.clock),
+            *(of.store, of.runs, self._poller, self._entries, feeds.budget, feeds.outages, of.clock),
             random.random,
         )
         return Ingestion(of.store, of.runs, of.queues, attempts, feeds.outages, self._places(), of.clock)

@@ -48,7 +48,7 @@ class OperationPart:
             of.queues,
             of.store,
             of.clock,
-            OverdueIngestion(of.store, of.runs),
+            OverdueIngestion(of.runs),
             overdue_runs,
             of.grouping_announcer,
             Sweeper(of.store, of.queues, of.announcer, of.clock),

@@ -17,15 +17,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 from models.errors import Conflict, InvalidInput, NotFound
-from models.feed import FEED_KIND, Feed, FeedDocument
+from models.feed import FEED_KIND, Feed
 from models.run import INGEST_FEEDS, IngestionBatch, JobRun
 from models.values import CLOCKS_DIFFER, format_time
 from services.feeds.hosts import Cooling, HostStates, host_of
-from services.feeds.last_attempt import record_of
-from services.feeds.leases import is_leased
+from services.feeds.leases import leasing_run
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outage_states import Outages
 from services.feeds.probing import is_probe
@@ -37,7 +36,6 @@ from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.topology import INGEST_FEEDS as QUEUE
-from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.ingest")
 
@@ -74,86 +72,63 @@ _DISABLED = Where("enabled", "eq", False)
 @dataclass(frozen=True, slots=True)
 class ClaimedFeed:
     """One feed. `fetched` is its `last_fetch_time` when it was claimed, empty before the first fetch: a feed that was
-    fetched since then is left alone. None in a message of an earlier version."""
+    fetched since then is left alone."""
 
     feed_id: str
-    fetched: str | None = None
+    fetched: str
 
 
 @dataclass(frozen=True, slots=True)
 class IngestMessage:
     """A message of the queue `ingest-feeds`: the work of one run. It names either feeds with their hosts, or a batch
-    that a person released from quarantine. The worker begins the feeds one by one over `over_seconds`. `earlier` is
-    how often earlier messages for this work were delivered."""
+    that a person released from quarantine. The worker begins the feeds one by one over `over_seconds`."""
 
     run_id: str
     feeds: tuple[ClaimedFeed, ...] = ()
     quarantine_id: str | None = None
     hosts: tuple[str, ...] = ()
     over_seconds: float = 0.0
-    earlier: int = 0
 
     def to_message(self) -> str:
         message: dict[str, Any] = {"run_id": self.run_id}
         if self.quarantine_id is not None:
             message["held"] = self.quarantine_id
         else:
-            message["feeds"] = [
-                {"feed_id": each.feed_id, **({} if each.fetched is None else {"fetched": each.fetched})}
-                for each in self.feeds
-            ]
+            message["feeds"] = [{"feed_id": each.feed_id, "fetched": each.fetched} for each in self.feeds]
             if self.hosts:
                 message["hosts"] = self.hosts
             if self.over_seconds:
                 message["over"] = self.over_seconds
-        if self.earlier:
-            message["earlier"] = self.earlier
         return json.dumps(message, separators=(",", ":"))
-
-    def instead_of_poison(self, delivery: int) -> Self | None:
-        """At the last delivery of this message, the message to send in its place, without doing the work; None at other
-        deliveries, and after MOST_EARLIER.
-
-        Hosts that are killed use up deliveries too, and as a poison message the work would wait for a person.
-        """
-        if delivery < LAST_DELIVERY or self.earlier >= MOST_EARLIER:
-            return None
-        return replace(self, earlier=self.earlier + delivery - 1)
 
     @classmethod
     def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for a text that `to_message` never writes, in this version or the one before."""
+        """Raises InvalidInput for a text that `to_message` never writes."""
         try:
             message = json.loads(text)
             run_id, quarantine_id = message["run_id"], message.get("held")
-            feeds = tuple(ClaimedFeed(each["feed_id"], each.get("fetched")) for each in message.get("feeds", ()))
+            feeds = tuple(ClaimedFeed(each["feed_id"], each["fetched"]) for each in message.get("feeds", ()))
             hosts, over = tuple(message.get("hosts", ())), message.get("over", 0.0)
-            earlier = int(message.get("earlier", 0))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInput("message", "must be a JSON object with run_id, and feeds or held") from error
         texts = (run_id, *(each.feed_id for each in feeds), *hosts)
-        optional = (quarantine_id, *(each.fetched for each in feeds))
         if not all(isinstance(part, str) and part for part in texts) or not isinstance(over, int | float):
             raise InvalidInput("message", "must name its run, feeds and hosts")
-        if not all(isinstance(part, str | None) for part in optional):
+        if not all(isinstance(each.fetched, str) for each in feeds) or not isinstance(quarantine_id, str | None):
             raise InvalidInput("message", "must give ids and times as text")
-        return cls(run_id, feeds, quarantine_id, hosts, over, earlier)
+        return cls(run_id, feeds, quarantine_id, hosts, over)
 
     def of(self, feed_ids: Iterable[str]) -> Self:
         """The message for the rest of the work: these of its feeds, at once."""
         wanted = set(feed_ids)
         feeds = tuple(each for each in self.feeds if each.feed_id in wanted)
-        return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts, earlier=self.earlier)
-
-
-MOST_EARLIER = 8
-"""Two messages with four deliveries each. The third message becomes a poison message."""
+        return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts)
 
 
 class Planned(NamedTuple):
     """The feeds of one message: when it is sent, in seconds after the tick, and over how many seconds they begin."""
 
-    feeds: list[FeedDocument]
+    feeds: list[Document]
     delay_seconds: float = 0.0
     over_seconds: float = 0.0
 
@@ -259,15 +234,16 @@ class Claims:
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
-        feed = cast(FeedDocument | None, await self._store.read(FEEDS.name, feed_id, Feed.ID))
+        feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
         if feed is None:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         if not feed["enabled"]:
             raise Conflict(f"feed: {feed_id} is disabled ({feed.get('disabled_reason')}); enable it first")
-        if is_leased(feed, now):
-            return IngestMessage(feed["claim_id"] or "")
+        leased_by = leasing_run(feed, now)
+        if leased_by is not None:
+            return IngestMessage(leased_by)
         for run in await self._open(now):
-            if feed_id in run.claimed and record_of(feed, run) is None:
+            if is_to_fetch(run, feed):
                 return IngestMessage(run.run_id)
         message = self._message(Planned([feed]))
         await self._engine.accept_all([_run(message, now)])
@@ -277,19 +253,17 @@ class Claims:
         """Claims these feeds, due or not, except those that are disabled or gone. The caller sends the messages. With
         `dry_run` nothing is stored."""
         found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
-        wanted = [cast(FeedDocument, each) for each in found if each is not None and each["enabled"]]
-        under_way = {each["feed_id"]: each["claim_id"] or "" for each in wanted if is_leased(each, now)}
+        wanted = [each for each in found if each is not None and each["enabled"]]
+        under_way = {each["feed_id"]: run_id for each in wanted if (run_id := leasing_run(each, now)) is not None}
         for run in await self._open(now):
-            claimed = set(run.claimed)
-            mine = (each["feed_id"] for each in wanted if each["feed_id"] in claimed and record_of(each, run) is None)
-            under_way |= dict.fromkeys(mine, run.run_id)
+            under_way |= {each["feed_id"]: run.run_id for each in wanted if is_to_fetch(run, each)}
         free = [each for each in wanted if each["feed_id"] not in under_way and self._is_switched_on(each)]
         messages = [self._message(Planned(each)) for each in grouped(free)]
         if not dry_run:
             await self._engine.accept_all([_run(each, now) for each in messages])
         return ClaimedSome(messages, under_way)
 
-    async def _due(self, now: datetime) -> list[FeedDocument]:
+    async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
         ahead, whose times of the next fetch are wrong. The last are known by their last success; if all their fetches
         failed, by a next fetch that is further away than a failure leads to, and a last fetch in the future."""
@@ -304,26 +278,25 @@ class Claims:
         failed = [each for each in failed if (each.get("last_fetch_time") or "") > ahead]
         return list({each["feed_id"]: each for each in (*due, *succeeded, *failed, *probes)}.values())
 
-    async def _probes(self, now: datetime) -> list[FeedDocument]:
+    async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""
         where = (_DISABLED, Where("probe_at", "le", format_time(now)))
         page = await self._store.query(FEEDS.name, Query(where, limit=MOST_PROBES, may_be_stale=True))
-        found = cast(list[FeedDocument], page.items)
-        return [each for each in found if is_probe(each, now) and not is_leased(each, now)]
+        return [each for each in page.items if is_probe(each, now) and leasing_run(each, now) is None]
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
         runs = await self._engine.open_within(INGEST_FEEDS, CLAIM, now)
         return [run for run in runs if isinstance(run, IngestionBatch)]
 
-    async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[FeedDocument]:
+    async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[Document]:
         """The enabled feeds that no attempt works on, many more than are claimed at once: `chosen` chooses among
         them."""
         # A feed that was fetched in the last moments may be found again; its worker leaves it (ClaimedFeed.fetched).
         query = Query((_ENABLED, *where), order="by_priority", limit=1000, may_be_stale=True)
-        found = cast(list[FeedDocument], await query_all(self._store, FEEDS.name, query, most_pages=most_pages))
-        return [each for each in found if not is_leased(each, now) and self._is_switched_on(each)]
+        found = await query_all(self._store, FEEDS.name, query, most_pages=most_pages)
+        return [each for each in found if leasing_run(each, now) is None and self._is_switched_on(each)]
 
-    def _is_switched_on(self, feed: FeedDocument) -> bool:
+    def _is_switched_on(self, feed: Document) -> bool:
         kind = feed.get("kind", FEED_KIND)
         return kind == FEED_KIND or kind in self._apis
 
@@ -350,16 +323,21 @@ class Claims:
             self._apis_are_feeds = True
 
 
+def is_to_fetch(run: IngestionBatch, feed: Document) -> bool:
+    """Whether the run, which is open, claimed the feed and has not fetched it yet."""
+    return feed["feed_id"] in run.claimed and (feed.get("last_fetch_time") or "") < format_time(run.started_at)
+
+
 def names_taken(apis: Iterable[str], feeds: Iterable[Document | None]) -> list[str]:
     """The news APIs whose name is the id of another feed. `feeds` are the feeds with these ids."""
     found = zip(apis, feeds, strict=True)
     return [name for name, feed in found if feed is not None and feed.get("kind", FEED_KIND) != name]
 
 
-def chosen(due: Iterable[FeedDocument], most: int) -> list[FeedDocument]:
+def chosen(due: Iterable[Document], most: int) -> list[Document]:
     """At most `most` of these feeds, in rounds of PER_HOST from each host; within a round in the given order."""
     seen: Counter[str] = Counter()
-    rounds: list[tuple[int, FeedDocument]] = []
+    rounds: list[tuple[int, Document]] = []
     for feed in due:
         host = host_of_feed(feed)
         rounds.append((seen[host] // PER_HOST, feed))
@@ -377,10 +355,10 @@ def taken(runs: Iterable[IngestionBatch], cooling: Cooling) -> Taken:
     return Taken(frozenset(feeds), frozenset(hosts), cooling.probed)
 
 
-def untaken(due: Iterable[FeedDocument], not_these: Taken) -> list[FeedDocument]:
+def untaken(due: Iterable[Document], not_these: Taken) -> list[Document]:
     """The feeds that may be claimed, in the given order."""
     probed: set[str] = set()
-    found: list[FeedDocument] = []
+    found: list[Document] = []
     for feed in due:
         host = host_of_feed(feed)
         if feed["feed_id"] in not_these.feeds or host in not_these.hosts or host in probed:
@@ -391,23 +369,23 @@ def untaken(due: Iterable[FeedDocument], not_these: Taken) -> list[FeedDocument]
     return found
 
 
-def sample(feeds: Iterable[FeedDocument]) -> list[FeedDocument]:
+def sample(feeds: Iterable[Document]) -> list[Document]:
     """One feed of each of a few hosts, whose fetches show whether an outage is over. All others wait, and are due."""
-    by_host: dict[str, FeedDocument] = {}
+    by_host: dict[str, Document] = {}
     for feed in sorted(feeds, key=lambda each: each["next_fetch_time"]):
         by_host.setdefault(host_of_feed(feed), feed)
     return list(by_host.values())[:SAMPLED_IN_OUTAGE]
 
 
-def grouped(feeds: Iterable[FeedDocument], most_of_host: int = MOST_OF_HOST) -> list[list[FeedDocument]]:
+def grouped(feeds: Iterable[Document], most_of_host: int = MOST_OF_HOST) -> list[list[Document]]:
     """The feeds by message: all feeds of a host are in one message, which otherwise has at most MOST_FEEDS. Of more
     feeds of one host than `most_of_host`, the others are left out. New feeds come first, then the given order."""
-    hosts: dict[str, list[FeedDocument]] = {}
+    hosts: dict[str, list[Document]] = {}
     for feed in feeds:
         of_host = hosts.setdefault(host_of_feed(feed), [])
         if len(of_host) < most_of_host:
             of_host.append(feed)
-    messages: list[list[FeedDocument]] = []
+    messages: list[list[Document]] = []
     for is_new in (True, False):
         begun = len(messages)
         for of_host in hosts.values():
@@ -422,7 +400,7 @@ def grouped(feeds: Iterable[FeedDocument], most_of_host: int = MOST_OF_HOST) -> 
     return messages
 
 
-def spread(groups: Sequence[list[FeedDocument]]) -> list[Planned]:
+def spread(groups: Sequence[list[Document]]) -> list[Planned]:
     """When each message is sent: over the whole tick, in the given order, so that the load is even. A few feeds are
     sent at once, and new feeds one message after the other as fast as they can be stored."""
     total = sum(map(len, groups))
@@ -441,7 +419,7 @@ def spread(groups: Sequence[list[FeedDocument]]) -> list[Planned]:
     return plan
 
 
-def _is_new(feeds: Iterable[FeedDocument]) -> bool:
+def _is_new(feeds: Iterable[Document]) -> bool:
     """Whether some of the feeds were never fetched."""
     return any(not each.get("last_fetch_time") for each in feeds)
 

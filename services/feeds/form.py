@@ -222,7 +222,7 @@ _NEW_START: Mapping[str, Any] = {
     "last_error": None,
     "last_error_fingerprint": None,
     "retry_after_until": None,
-    # A worker that has the claim now fetches the old URL.
+    # A worker that has the lease now fetches the old URL.
     **RELEASED,
 }
 
@@ -264,9 +264,6 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     moves_back = "feed_url" in wanted and feed.redirect_url is not None
     if enabled and (has_moved or moves_back or not feed.enabled):
         wanted |= {"next_fetch_time": now, **_NEW_START, **(UNCONDITIONAL if feed.redirect_url is not None else {})}
-        if feed.current_attempt is not None:
-            wanted["interrupted_attempts"] = (*feed.interrupted_attempts, feed.current_attempt)
-            wanted["recheck_entries"] = True
     if enabled != feed.enabled or ("enabled" in change and not enabled and feed.disabled_by == "app"):
         wanted |= _enabled(enabled, now)
     if all(getattr(feed, name) == value for name, value in wanted.items()):

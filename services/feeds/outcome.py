@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import UNCONDITIONAL, Feed, FeedAttempt
+from models.feed import UNCONDITIONAL, Feed
 from models.raw_item import ParsedDocument
-from models.run import Attempt
 from services.feeds.fetch_hours import after_fetch
-from services.feeds.last_attempt import last_attempt
 from services.feeds.leases import RELEASED
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
 from services.feeds.probing import ENABLED, after_failed_probe, disabled_by_app
@@ -84,17 +82,6 @@ class Failure:
     counts: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How many articles are added to the feed's total: by this attempt, whose record is `record`, and by interrupted
-    attempts, which are listed with their counts."""
-
-    new: int = 0
-    by_interrupted: int = 0
-    interrupted_attempts: tuple[FeedAttempt, ...] = ()
-    record: Attempt | None = None
-
-
 def failure_of(polled: PollResult) -> Failure | None:
     result, problem = polled.result, polled.problem
     if polled.ok:
@@ -120,7 +107,7 @@ def failure_of(polled: PollResult) -> Failure | None:
 def after_success(
     feed: Feed,
     polled: PollResult,
-    counted: Counted,
+    new_articles: int,
     published: Sequence[datetime],
     now: datetime,
     policy: Policy,
@@ -138,7 +125,7 @@ def after_success(
     feed that the app disabled is enabled again."""
     result = polled.result
     changes: dict[str, Any] = {
-        **_saved(feed, counted, now, fetches=feed.fetch_count + 1),
+        **_saved(feed, new_articles, now, fetches=feed.fetch_count + 1),
         "fetch_count": feed.fetch_count + 1,
         "fetch_hours": after_fetch(feed, now, succeeded=True),
         "last_successful_fetch": now,
@@ -155,7 +142,6 @@ def after_success(
         "last_modified": result.last_modified,
         "body_hash": result.body_hash,
         "validators_trusted": feed.validators_trusted and not polled.lied,
-        "recheck_entries": False,
         **_document_changes(feed, polled, now),
     }
     if feed.disabled_by == "app":
@@ -163,12 +149,12 @@ def after_success(
     if entries is not None:
         changes["empty_since"] = None if entries else feed.empty_since or now
     gaps, newest = gaps_after(
-        feed.longest_gaps, feed.newest_article_at, counted.new, published, feed.last_successful_fetch, now
+        feed.longest_gaps, feed.newest_article_at, new_articles, published, feed.last_successful_fetch, now
     )
     changes |= {"longest_gaps": gaps, "newest_article_at": newest}
     changes |= {
         "first_fetched_at": feed.first_fetched_at or now,
-        "articles_per_day": usual_after(feed, counted.new + counted.by_interrupted, now),
+        "articles_per_day": usual_after(feed, new_articles, now),
     }
     if quarantine_id is not None:
         changes["quarantine_id"] = quarantine_id
@@ -176,7 +162,7 @@ def after_success(
         changes["languages"] = with_languages(feed.languages, languages)
     if polled.unconditional:
         changes["last_unconditional_fetch"] = now
-    rhythm = observe(rhythm_of(feed), counted.new, published, now)
+    rhythm = observe(rhythm_of(feed), new_articles, published, now)
     hints = Hints(
         max_age_seconds=changes.get("max_age_seconds", feed.max_age_seconds),
         ttl_minutes=changes.get("ttl_minutes", feed.ttl_minutes),
@@ -243,7 +229,7 @@ def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str
 def after_failure(
     feed: Feed,
     failure: Failure,
-    counted: Counted,
+    new_articles: int,
     now: datetime,
     policy: Policy,
     jitter: float,
@@ -259,11 +245,13 @@ def after_failure(
     next document may again be the one it was taken of. `quarantine_id` names the part of them that was quarantined.
     """
     if outage_since is not None:
-        return _after_outage(feed, counted, outage_since, now, jitter, in_part=in_part, quarantine_id=quarantine_id)
+        return _after_outage(
+            feed, new_articles, outage_since, now, jitter, in_part=in_part, quarantine_id=quarantine_id
+        )
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
-        **_saved(feed, counted, now, fetches=feed.fetch_count),
+        **_saved(feed, new_articles, now, fetches=feed.fetch_count),
         "consecutive_errors": errors,
         "fetch_hours": after_fetch(feed, now, succeeded=False),
         "last_status_code": failure.status_code,
@@ -283,7 +271,7 @@ def after_failure(
     if errors and feed.failing_since is None:
         changes["failing_since"] = now
     if feed.blocked_since is None and is_block(failure.status_code, failure.fingerprint):
-        changes["blocked_since"] = feed.verdict_since if feed.verdict == "blocked" else now  # of an earlier version
+        changes["blocked_since"] = now
     reason = _reason_to_disable(failure, errors)
     if failure.permanent and feed.redirect_url is not None and failure.kind != WORKER_DIED:
         # The target of the move is gone: the next fetch uses the feed's own URL.
@@ -297,7 +285,7 @@ def after_failure(
 
 def _after_outage(
     feed: Feed,
-    counted: Counted,
+    new_articles: int,
     since: datetime,
     now: datetime,
     jitter: float,
@@ -309,7 +297,7 @@ def _after_outage(
     noticed, are forgiven."""
     retry = now + RETRY * (1 + jitter)
     changes: dict[str, Any] = {
-        **_saved(feed, counted, now, fetches=feed.fetch_count),
+        **_saved(feed, new_articles, now, fetches=feed.fetch_count),
         "fetch_hours": after_fetch(feed, now, succeeded=False),
         "next_fetch_time": retry,
     }
@@ -326,35 +314,31 @@ def _after_outage(
     return judged(feed.changed(now, **changes), feed)
 
 
-def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: str) -> Feed:
+def after_release(feed: Feed, new_articles: int, now: datetime, quarantine_id: str) -> Feed:
     """The feed after a batch was released from quarantine and ingested: its articles count, but nothing was fetched, so
     the schedule stays as it was. A person found so many articles plausible, so the daily volume begins anew."""
-    saved = _saved(feed, counted, now, fetches=feed.fetch_count)
+    saved = _saved(feed, new_articles, now, fetches=feed.fetch_count)
     after = feed.changed(
         now,
         **{**saved, **UNCONDITIONAL, "daily_volume": 0.0},
-        articles_per_day=usual_after(feed, counted.new + counted.by_interrupted, feed.last_successful_fetch or now),
+        articles_per_day=usual_after(feed, new_articles, feed.last_successful_fetch or now),
         quarantine_id=None if feed.quarantine_id == quarantine_id else feed.quarantine_id,
     )
     return judged(after, feed)
 
 
-def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:
+def _saved(feed: Feed, new_articles: int, now: datetime, *, fetches: int) -> dict[str, Any]:
     """The fields that every save changes: the lease, and the counts of articles. `last_fetch_time` is when these were
     counted."""
-    more = counted.new + counted.by_interrupted
-    total = max(0, feed.total_articles_fetched + more)
+    total = feed.total_articles_fetched + new_articles
     changes: dict[str, Any] = {
         "last_fetch_time": now,
         "total_articles_fetched": total,
-        "daily_volume": round(max(0.0, volume_of(feed, now) + more), 4),
+        "daily_volume": round(max(0.0, volume_of(feed, now) + new_articles), 4),
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
-        "interrupted_attempts": counted.interrupted_attempts,
         **RELEASED,
     }
-    if counted.record is not None:
-        changes["last_attempt"] = last_attempt(counted.record)
-    if counted.new or counted.by_interrupted:
+    if new_articles:
         changes["last_new_article_at"] = now
     return changes
 

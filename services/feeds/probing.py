@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import FeedDocument
 from models.values import format_time
 from models.verdict import PROBED_CAUSES, DisabledCause
 
@@ -72,7 +71,7 @@ def next_probe(cause: DisabledCause, probes: int, now: datetime, jitter: float) 
     return now + waits[min(probes, len(waits) - 1)] * (1 + JITTER * jitter)
 
 
-def is_probe(feed: FeedDocument, now: datetime) -> bool:
+def is_probe(feed: Mapping[str, Any], now: datetime) -> bool:
     """Whether the feed may be fetched though it is disabled."""
     probe_at = feed.get("probe_at")
     return feed.get("disabled_by") == "app" and probe_at is not None and probe_at <= format_time(now)

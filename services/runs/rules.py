@@ -8,7 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from models.errors import ToolpulseError
-from models.run import INGEST_FEEDS, MOST_ERRORS_KEPT, WORKER_DIED, Attempt, CollisionMetrics, JobRun, kind_of_run
+from models.run import (
+    FETCH_FEED,
+    INGEST_FEEDS,
+    MOST_ERRORS_KEPT,
+    WORKER_DIED,
+    Attempt,
+    CollisionMetrics,
+    IngestionBatch,
+    JobRun,
+    kind_of_run,
+)
 from models.states import RunStatus
 from models.values import parse_time, unix_milliseconds
 
@@ -100,6 +110,18 @@ def worker_died(attempt: Attempt, now: datetime) -> Attempt:
     )
 
 
+def attempts_without_end(run: JobRun, now: datetime) -> list[Attempt]:
+    """The attempts at feeds that the ingestion run began and has no record of, as FAILED: its worker died."""
+    if not isinstance(run, IngestionBatch) or run.running_since is None:
+        return []
+    known = {each.get("subject") for each in run.attempts}
+    return [
+        worker_died(started(run.run_id, FETCH_FEED, feed_id, 1, run.running_since), now)
+        for feed_id in run.claimed
+        if feed_id not in known
+    ]
+
+
 def without_open_ends(attempts: Iterable[Attempt], now: datetime) -> tuple[list[Attempt], list[Attempt]]:
     """The attempts that were STARTED, as FAILED; and all attempts with these changes."""
     died = [worker_died(each, now) for each in attempts if each.status == "STARTED"]
@@ -153,18 +175,10 @@ def ingestion_summary(
     }
 
 
-def recounted_ingestion(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """The new figures of an ingestion run that has ended, after the counts of an attempt were corrected. Status and
-    errors stay as they are."""
-    return {"status": run.status, "metrics": _collision_metrics(run, attempts)}
-
-
 def _collision_metrics(run: JobRun, attempts: Sequence[Attempt]) -> CollisionMetrics:
     fetched: Counter[str] = Counter()
     for each in attempts:
-        # A worker may die after it has stored articles, and before it has recorded how many it found.
-        added = (each.articles_stored or 0) + (each.collisions_detected or 0)
-        fetched[each.subject] += max(each.articles_found or 0, added)
+        fetched[each.subject] += each.articles_found or 0
     return CollisionMetrics(
         invocation_id=run.invocation_id or run.run_id,
         timestamp=run.running_since or run.started_at,

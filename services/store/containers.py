@@ -131,7 +131,6 @@ ARTICLES = Container(
         "by_sentiment": _ascending("sentiment", "timestamp"),
         "by_status": _ascending("status", "timestamp"),
         "by_observed_day": _ascending("observed_day"),
-        "by_attempt": _ascending("added_by_attempt"),
         "by_analysis_due": _ascending("analysis_due_since"),
         "by_further_source": _ascending("source", "article_timestamp"),
         "by_grouping_due": _ascending("grouping_due_since"),
@@ -144,7 +143,6 @@ ARTICLES = Container(
         "ttl_timestamp",  # so that articles that wait for their analysis are counted without being loaded
         "updated_at",
         "analysis_attempts",
-        "created_article",
         "source",
         "language",
         "publisher_id",

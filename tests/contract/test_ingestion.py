@@ -81,7 +81,7 @@ async def test_a_feed_that_two_workers_claim_at_once_is_counted_once(
     await asyncio.gather(*work)
     for name in names:
         feed = await world.feed(name)
-        assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (1, 1, None)
+        assert (feed.fetch_count, feed.total_articles_fetched, feed.lease) == (1, 1, None)
     runs = [each["metrics"] for each in await world.runs()]
     assert sum(each["articles_stored"] for each in runs) == len(names)
 
@@ -108,5 +108,5 @@ async def test_a_worker_whose_lease_expired_does_no_harm_when_it_goes_on(
     let_go.set()
     await first
     feed = await world.feed("a")
-    assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (1, 2, None)
+    assert (feed.fetch_count, feed.total_articles_fetched, feed.lease) == (1, 2, None)
     assert len(await world.articles()) == 2

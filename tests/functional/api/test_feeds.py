@@ -108,8 +108,8 @@ async def test_internals_of_a_feed_are_shown_with_view_full_only(app: Container)
             body = (await call(name, f"view={view}", feed_id="example")).json
             shown.append(body["items"][0] if name == "list_feeds" else body)
         default, full = shown
-        assert not {"claim_id", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} & default.keys()
-        assert {"claim_id", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} <= full.keys()
+        assert not {"lease", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} & default.keys()
+        assert {"lease", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} <= full.keys()
         assert default == {name: full[name] for name in default}
         assert default["links"]["history"] == "/api/v1/feeds/example/history"
     assert (await call("get_feed", "view=all", feed_id="example")).json["field"] == "view"

@@ -1,6 +1,7 @@
 """A process that ingests the messages of a folder, and dies (kill -9) at a body that begins with DEADLY.
 
-`python -m tests.functional.articles.deadly FOLDER`. Messages are delivered as the queue function does.
+`python -m tests.functional.articles.deadly FOLDER SECONDS`; its clock is that many seconds ahead. Messages are
+delivered as the queue function does: after the last delivery they are poison.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import signal
 import sys
 import uuid
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from services.fetch.fetcher import Fetcher
@@ -18,6 +20,7 @@ from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import utc_now
 from services.settings import Settings
 from services.store.sqlite import SqliteStore
+from services.topology import LAST_DELIVERY
 from tests.functional.articles.victim import Messages
 from tests.functional.articles.world import Worker
 
@@ -38,27 +41,26 @@ class Deadly:
         return result
 
 
-async def ingest(folder: Path) -> None:
+async def ingest(folder: Path, ahead: timedelta) -> None:
+    def clock() -> datetime:
+        return utc_now() + ahead
+
     settings = Settings(store="sqlite", allow_private_addresses=True)
-    store = SqliteStore(folder / "store.db", utc_now)
+    store = SqliteStore(folder / "store.db", clock)
     fetcher = Fetcher(settings)
     ids = (f"{os.getpid()}-{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
-    worker = Worker(store, Deadly(fetcher), utc_now, settings, ids)
+    worker = Worker(store, Deadly(fetcher), clock, settings, ids)
     messages = Messages(folder)
-    for batch in await worker.claims.claim_due(utc_now()):
+    for batch in await worker.claims.claim_due(clock()):
         messages.put(batch)
     while delivered := messages.delivered():
         for path, batch, delivery in delivered:
-            again = batch.instead_of_poison(delivery)
-            if again is not None:
-                path.unlink()
-                messages.put(again)
-                continue
-            await worker.ingestion.ingest(batch, batch.earlier + delivery)
+            if delivery <= LAST_DELIVERY:
+                await worker.ingestion.ingest(batch, delivery)
             path.unlink()
     await fetcher.close()
     await store.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(ingest(Path(sys.argv[1])))
+    asyncio.run(ingest(Path(sys.argv[1]), timedelta(seconds=float(sys.argv[2]))))

@@ -1,4 +1,4 @@
-"""Stored articles are announced to analysis at once, and after a crash by whoever works on their feed next."""
+"""Stored articles are announced to analysis at once, and after a crash when they are overdue."""
 
 import asyncio
 from collections.abc import Callable
@@ -62,37 +62,14 @@ async def test_an_article_is_stored_before_it_is_announced_and_its_feed_saved_af
     assert set(worker.announced) == await ids(world) != set()
 
 
-async def _unannounced(world: World) -> IngestMessage:
-    """The message of a worker that stored one article and could not announce it."""
+async def test_an_article_that_could_not_be_announced_is_found_by_its_document(world: World) -> None:
     await world.add_feed("a", [item(1)])
-    batch = await all_in_one_message(world)
     worker = world.new_worker()
     worker.announcing_fails = Unavailable("the queues did not answer")
     with pytest.raises(Unavailable):
-        await worker.ingestion.ingest(batch)
+        await worker.ingestion.ingest(await all_in_one_message(world))
     assert (worker.announced, len(await ids(world))) == ([], 1)
-    return batch
-
-
-async def test_a_message_that_is_delivered_again_announces_what_is_due_before_it_polls(world: World) -> None:
-    batch = await _unannounced(world)
-    shelf = Hanging(world.shelf, "a.")
-    worker = world.new_worker(shelf=shelf)
-    working = asyncio.create_task(worker.ingestion.ingest(batch, 2))
-    await until(lambda: worker.announced != [])
-    assert set(worker.announced) == await ids(world)
-    shelf.answers.set()
-    await working
-    assert worker.announced == [*await ids(world)]
-
-
-async def test_the_next_run_announces_what_an_interrupted_attempt_stored(world: World) -> None:
-    """Also if the entry has left the feed since."""
-    await _unannounced(world)
-    world.clock.forward(minutes=11)
-    world.publish("a", [])
-    worker = world.new_worker()
-    assert set((await world.poll("a", worker)).article_ids) == set(worker.announced) == await ids(world)
+    assert (await world.article())["analysis_due_since"] is not None
 
 
 async def test_an_attempt_after_a_saved_one_announces_nothing_again(world: World) -> None:

@@ -172,7 +172,7 @@ async def fetched(world: World, make: Make, good: str, url: str, **settings: Any
     assert (feed.last_error, feed.total_articles_fetched) == (None, 2)
     bad = await world.feed("bad")
     assert bad.next_fetch_time >= world.clock.now + timedelta(minutes=1)
-    assert (bad.claim_id, bad.enabled) == (None, True)
+    assert (bad.lease, bad.enabled) == (None, True)
     (run,) = await world.runs()
     assert run["status"] in ("SUCCEEDED", "PARTIAL")
     return bad

@@ -57,7 +57,7 @@ async def _check(world: World, message: IngestMessage) -> None:
     assert len(world.shelf.asked) == FEEDS
     for number in range(FEEDS):
         feed = await world.feed(f"feed-{number:02}")
-        assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (2, 1, None)
+        assert (feed.fetch_count, feed.total_articles_fetched, feed.lease) == (2, 1, None)
     run = await _run(world, message)
     assert (run.status, run.progress, len(run.attempts)) == ("SUCCEEDED", FEEDS, FEEDS)
 

@@ -48,7 +48,7 @@ async def test_feeds_that_have_no_turn_before_the_deadline_are_sent_again_untouc
     assert len(outcome.left) == 2
     for feed_id in outcome.left:
         feed = await world.feed(feed_id)
-        assert (feed.last_fetch_time, feed.current_attempt) == (None, None)
+        assert (feed.last_fetch_time, feed.lease) == (None, None)
     (sent,) = [IngestMessage.from_message(text) for text in worker.queues.sent["ingest-feeds"]]
     assert (sent.run_id, {each.feed_id for each in sent.feeds}) == (message.run_id, set(outcome.left))
     await world.new_worker().ingestion.ingest(sent)

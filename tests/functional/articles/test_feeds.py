@@ -16,9 +16,8 @@ from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
 from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
-from services.ports import BatchOutcome, Delete, Operation, Store, Where
+from services.ports import BatchOutcome, Operation, Store
 from tests.functional.articles.counting import CountingStore
-from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import Page, World, item, rss
 
 WEB_PAGE = b"<!doctype html><html><head><title>Hello</title></head><body>Not a feed</body></html>"
@@ -70,7 +69,7 @@ async def test_feeds_whose_save_lost_its_response_are_saved_and_counted_once(
     assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
     for name in "abcd":
         feed = await world.feed(name)
-        assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (1, 5, None)
+        assert (feed.fetch_count, feed.total_articles_fetched, feed.lease) == (1, 5, None)
 
 
 class _BreaksOver(CountingStore):
@@ -198,7 +197,7 @@ async def test_a_feed_that_is_gone_is_disabled_at_once(world: World, status: Fet
     world.shelf.pages["https://a.example/feed"] = Page(status=status)
     await world.poll("a")
     feed = await world.feed("a")
-    assert (feed.enabled, feed.disabled_at, feed.claim_id) == (False, world.clock.now, None)
+    assert (feed.enabled, feed.disabled_at, feed.lease) == (False, world.clock.now, None)
 
 
 async def test_retry_after_is_obeyed(world: World) -> None:
@@ -277,40 +276,11 @@ async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: Wor
     # The last delivery records an error that people can see.
     await worker.ingestion.ingest(batch, 5)
     feed = await world.feed("b")
-    assert (feed.last_error, feed.consecutive_errors, feed.claim_id) == ("ZeroDivisionError", 1, None)
+    assert (feed.last_error, feed.consecutive_errors, feed.lease) == ("ZeroDivisionError", 1, None)
     (run,) = [IngestionBatch.from_document(each) for each in await world.runs()]
     assert (run.status, run.errors) == ("PARTIAL", ("b: ZeroDivisionError",))
     assert run.metrics is not None
     assert run.metrics.articles_fetched == {"a": 1, "b": 0, "c": 1}
-
-
-class _BreaksCounting(CountingStore):
-    """Fails with a bug at its first count, which is after the articles are stored."""
-
-    has_broken = False
-
-    async def count(
-        self,
-        container: str,
-        where: tuple[Where, ...] = (),
-        partition: str | None = None,
-        *,
-        may_be_stale: bool = False,
-    ) -> int:
-        if not self.has_broken:
-            self.has_broken = True
-            raise KeyError("a bug")
-        return await super().count(container, where, partition, may_be_stale=may_be_stale)
-
-
-async def test_articles_that_were_stored_before_a_bug_are_counted_with_the_attempt_that_failed(world: World) -> None:
-    await world.add_feed("a", [item(1), item(2)])
-    (batch,) = await world.claimed("a")
-    await world.new_worker(_BreaksCounting(world.store)).ingestion.ingest(batch, 5)
-    feed = await world.feed("a")
-    assert (feed.last_error, feed.total_articles_fetched) == ("KeyError", 2)
-    (attempt,) = await world.attempts()
-    assert (attempt["status"], attempt["articles_stored"]) == ("FAILED", 2)
 
 
 async def test_a_persons_change_during_a_fetch_stays(world: World) -> None:
@@ -325,7 +295,7 @@ async def test_a_persons_change_during_a_fetch_stays(world: World) -> None:
 
     await world.poll("a", world.new_worker(shelf=Slow()))
     feed = await world.feed("a")
-    assert (feed.priority_score, feed.enabled, feed.fetch_count, feed.claim_id) == (7.0, False, 1, None)
+    assert (feed.priority_score, feed.enabled, feed.fetch_count, feed.lease) == (7.0, False, 1, None)
 
 
 async def test_a_fetch_from_a_url_that_a_person_has_changed_is_not_saved(world: World) -> None:
@@ -366,7 +336,7 @@ async def test_a_disabled_feed_is_not_fetched_though_its_message_waits(world: Wo
     changed = changed_feed(before, feed_change({"enabled": False}), world.clock.now)
     await world.store.replace("feeds", changed.to_document(), before.stored_etag or "")
     await world.worker.ingestion.ingest(batch)
-    assert (world.shelf.asked, (await world.feed("a")).claim_id) == ([], None)
+    assert (world.shelf.asked, (await world.feed("a")).lease) == ([], None)
 
 
 async def test_due_feeds_are_claimed_by_priority_then_due_time_and_all_of_a_host_in_one_message(world: World) -> None:
@@ -405,72 +375,15 @@ async def test_a_claim_whose_message_is_late_expires_and_the_feed_is_fetched_onc
     assert {each["status"] for each in await world.runs()} == {"SUCCEEDED"}
 
 
-async def test_a_claim_of_an_earlier_version_does_not_keep_a_feed_from_being_fetched(world: World) -> None:
-    await world.add_feed("a", [item(1)], claim_id="old", claimed_until=world.clock.now + timedelta(minutes=9))
-    (batch,) = await world.worker.claims.claim_due(world.clock.now)
-    await world.worker.ingestion.ingest(batch)
-    feed = await world.feed("a")
-    assert (feed.fetch_count, feed.claim_id, feed.claimed_until) == (1, None, None)
-
-
-async def test_a_message_of_an_earlier_version_is_done(world: World) -> None:
-    await world.add_feed("a", [item(1)], claim_id="old", claimed_until=world.clock.now + timedelta(minutes=9))
-    old = IngestMessage.from_message('{"run_id":"old","feeds":[{"feed_id":"a","claim_id":"old"}]}')
-    await world.worker.ingestion.ingest(old)
-    assert (await world.feed("a")).total_articles_fetched == 1
-
-
 async def test_of_two_runs_that_fetch_a_feed_at_once_one_saves_it(world: World) -> None:
     await world.add_feed("a", [item(1), item(2)])
     (batch,) = await world.claimed("a")
     other = IngestMessage("other", batch.feeds)
     await asyncio.gather(*(world.new_worker().ingestion.ingest(each) for each in (batch, other)))
     feed = await world.feed("a")
-    assert (feed.fetch_count, feed.total_articles_fetched, feed.interrupted_attempts) == (1, 2, ())
+    assert (feed.fetch_count, feed.total_articles_fetched) == (1, 2)
     assert sum(each["metrics"]["articles_stored"] for each in await world.runs()) == 2
     assert len(await world.attempts()) == 1
-
-
-class _DiesClosing(DyingStore):
-    """Dies before it writes a run that is over."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, 1_000_000, "before")
-
-    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
-        documents = [each.document for each in operations if not isinstance(each, Delete)]
-        if container == "runs" and any("ended_at" in each for each in documents):
-            raise Died
-        return await super().batch(container, partition, operations)
-
-
-@pytest.mark.parametrize("recovery", ["redelivery", "overdue"])
-async def test_an_unchanged_poll_is_counted_once_and_stays_in_the_history_though_its_worker_died(
-    world: World, recovery: str
-) -> None:
-    for name in ("a", "b"):
-        await world.add_feed(name, [item(1)])
-    world.shelf.pages["https://b.example/feed"].status = FetchStatus.TIMEOUT
-    (first,) = await world.worker.claims.claim_every(world.clock.now)
-    await world.worker.ingestion.ingest(first)
-    world.clock.forward(minutes=20)
-    (batch,) = await world.worker.claims.claim_every(world.clock.now)
-    with pytest.raises(Died):
-        await world.new_worker(_DiesClosing(world.store)).ingestion.ingest(batch)
-    if recovery == "redelivery":
-        asked = len(world.shelf.asked)
-        await world.new_worker().ingestion.ingest(batch, 2)
-        assert len(world.shelf.asked) == asked
-    else:
-        world.clock.forward(minutes=20)
-        await world.worker.overdue.runs(world.clock.now)
-    assert [(await world.feed(name)).fetch_count for name in ("a", "b")] == [2, 0]
-    for name, statuses in (("a", ["SUCCEEDED"] * 2), ("b", ["FAILED"] * 2)):
-        history = (await world.worker.engine.history(name, 10, None)).items
-        assert [each.status for each in history] == statuses
-        assert [each.run_id for each in history] == [batch.run_id, first.run_id]
-    failed = (await world.worker.engine.history("b", 1, None)).items[0]
-    assert (failed.error_type, failed.error_message) == ("timeout", "timeout")
 
 
 async def test_a_fetch_on_demand_of_a_feed_that_is_being_fetched_returns_that_run(world: World) -> None:

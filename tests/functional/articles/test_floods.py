@@ -130,7 +130,7 @@ async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> No
     again = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert again.batch is None, "it is ingested"
     feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.quarantine_id, feed.claim_id) == (2 * MANY, None, None)
+    assert (feed.total_articles_fetched, feed.quarantine_id, feed.lease) == (2 * MANY, None, None)
     assert feed.avg_articles_per_fetch == MANY
     (only,) = await world.all("quarantine")
     assert QuarantineItem.from_document(only).released_at is not None

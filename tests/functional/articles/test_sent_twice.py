@@ -43,5 +43,5 @@ async def test_however_two_deliveries_share_the_work_the_run_has_all_figures(wor
     for name in FEEDS:
         feed = await world.feed(name)
         failed = fails and name == "b"
-        assert (feed.claim_id, feed.total_articles_fetched) == (None, 0 if failed else 2)
+        assert (feed.lease, feed.total_articles_fetched) == (None, 0 if failed else 2)
         assert (feed.fetch_count, feed.consecutive_errors) == ((0, 1) if failed else (1, 0))

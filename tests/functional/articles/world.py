@@ -192,7 +192,7 @@ class Worker:
         self.hosts = HostStates(store, getattr(shelf, "host_reports", dict))
         outages = Outages(store, self.hosts)
         self.claims = Claims(store, self.engine, self.queues, self.hosts, outages, settings, apis, new_id)
-        self.overdue = OverdueIngestion(store, self.engine)
+        self.overdue = OverdueIngestion(self.engine)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
         poller = FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered)
@@ -206,7 +206,7 @@ class Worker:
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)
-        attempts = FeedAttempts(store, self.engine, poller, entries, announce, budget, outages, clock, chance.random)
+        attempts = FeedAttempts(store, self.engine, poller, entries, budget, outages, clock, chance.random)
         self.ingestion = Ingestion(
             store,
             self.engine,

@@ -1,72 +1,32 @@
-"""What an attempt added, also one whose worker died; its record, its log lines and its share of the metrics."""
+"""The record of an attempt, its log lines and its share of the metrics."""
 
 from __future__ import annotations
 
 import json
 import logging
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from models.feed import Feed, FeedAttempt
-from models.observation import attempt_key
+from models.feed import Feed
 from models.run import Attempt
-from models.values import CLOCKS_DIFFER
-from services.articles.attempts import (
-    AddedArticles,
-    added_by,
-    attempt_record,
-    count_interrupted,
-    due_since,
-    log_outcome,
-    record_interrupted,
-    totals_of,
-)
+from services.articles.attempts import attempt_record, log_outcome, totals_of
 from services.articles.entries import Ingested
+from services.articles.writing import Written
 from services.feeds.leases import Lease
-from services.feeds.outcome import Counted, Failure
+from services.feeds.outcome import Failure
 from services.fetch.outcome import FetchResult, FetchStatus
-from services.runs.engine import RunEngine
-from services.runs.recorded import with_attempts
-from services.store.sqlite import SqliteStore
-from tests.builders import Watch
-from tests.documents import NOW, article, attempt, feed, ingestion_batch, observation
-from tests.unit.conftest import Put
+from tests.documents import NOW, attempt, feed
 
 LEASE = Lease(feed(), {}, "run1", 2, "fetch", NOW)
 ID = feed().feed_id
 
 
-def added(number: int, by: int, *, created: bool) -> Any:
-    """An observation that attempt `by` of run1 added."""
-    key = attempt_key("run1", ID, by)
-    return observation(source_id=f"dedup:{number:032x}", added_by_attempt=key, created_article=created)
-
-
-@pytest.fixture
-def engine(store: SqliteStore, watch: Watch) -> RunEngine:
-    return RunEngine(store, watch, lambda: "unused")
-
-
-async def test_an_attempt_added_the_articles_whose_observations_name_it(store: SqliteStore, put: Put) -> None:
-    await put(
-        added(1, 2, created=True),
-        added(2, 2, created=True),
-        added(3, 2, created=False),
-        added(4, 1, created=True),
-        observation(source_id="dedup:" + "f" * 32),
-    )
-    mine = await added_by(store, "run1", ID, 2)
-    assert (mine.new, mine.created, mine.joined) == (3, 2, 1)
-    assert await added_by(store, "run1", ID, 3) == AddedArticles()
-
-
 def test_a_fetch_is_recorded_with_its_result() -> None:
     result = FetchResult(FetchStatus.FETCHED, "https://x.example", status_code=200, duration_ms=70)
-    record = attempt_record(
-        LEASE, "fetch", Ingested(9, held=4, skipped={"over_budget": 2, "awaits_review": 3}), AddedArticles(3, 2), result
-    )
+    skipped = {"over_budget": 2, "awaits_review": 3}
+    ingested = Ingested(9, written=Written(new=3, created=2), held=4, skipped=skipped)
+    record = attempt_record(LEASE, "fetch", ingested, result)
     assert (record.run_id, record.task_name, record.subject, record.attempt_no) == ("run1", "fetch", ID, 2)
     assert (record.started_at, record.status, record.status_code, record.duration_ms) == (NOW, "SUCCEEDED", 200, 70)
     assert (record.articles_found, record.articles_new, record.articles_stored) == (9, 3, 2)
@@ -75,90 +35,14 @@ def test_a_fetch_is_recorded_with_its_result() -> None:
 
 def test_a_failure_is_recorded_with_its_reason() -> None:
     failure = Failure("timeout", "took too long", "fp", status_code=None, duration_ms=10_000, tries=3)
-    record = attempt_record(LEASE, "fetch", Ingested(), AddedArticles(1, 0), failure)
+    record = attempt_record(LEASE, "fetch", Ingested(written=Written(new=1)), failure)
     assert (record.status, record.error_type, record.error_message) == ("FAILED", "timeout", "took too long")
     assert (record.error_fingerprint, record.duration_ms, record.articles_found) == ("fp", 10_000, 1)
 
 
 def test_a_released_batch_is_recorded_without_a_fetch() -> None:
-    record = attempt_record(LEASE, "release", Ingested(5), AddedArticles(5, 5), None)
+    record = attempt_record(LEASE, "release", Ingested(5, written=Written(new=5, created=5)), None)
     assert (record.status, record.duration_ms, record.status_code) == ("SUCCEEDED", 0, None)
-
-
-def interrupted(by: int, counted: int | None = None) -> FeedAttempt:
-    return FeedAttempt(run_id="run1", attempt_no=by, task_name="fetch", started_at=NOW, counted=counted)
-
-
-async def counted_and_recorded(store: SqliteStore, engine: RunEngine, now: datetime, *each: FeedAttempt) -> Counted:
-    counted, corrections = await count_interrupted(store, feed(interrupted_attempts=each))
-    await record_interrupted(engine, corrections, now)
-    return counted
-
-
-async def test_what_interrupted_attempts_added_is_counted_once_and_recorded(
-    store: SqliteStore, put: Put, engine: RunEngine
-) -> None:
-    await put(added(1, 1, created=True), added(2, 1, created=False), added(3, 2, created=True))
-    await put(ingestion_batch(run_id="run1"))
-    counted = await counted_and_recorded(store, engine, NOW, interrupted(1), interrupted(2))
-    assert counted.by_interrupted == 3
-    assert [each.counted for each in counted.interrupted_attempts] == [2, 1]
-    records = {each.attempt_no: each for each in await engine.attempts("run1")}
-    assert (records[1].status, records[1].error_type) == ("FAILED", "worker_died")
-    assert [(each.articles_new, each.articles_stored, each.collisions_detected) for each in records.values()] == [
-        (2, 1, 1),
-        (1, 1, 0),
-    ]
-    again = await counted_and_recorded(store, engine, NOW + timedelta(minutes=1), *counted.interrupted_attempts)
-    assert (again.by_interrupted, again.interrupted_attempts) == (0, counted.interrupted_attempts)
-    assert {each.updated_at for each in await engine.attempts("run1")} == {NOW}
-
-
-async def test_what_an_interrupted_attempt_adds_later_is_counted_too(
-    store: SqliteStore, put: Put, engine: RunEngine
-) -> None:
-    await put(added(1, 1, created=True), added(2, 1, created=True))
-    recorded = Attempt(
-        created_at=NOW,
-        updated_at=NOW,
-        run_id="run1",
-        task_name="fetch",
-        subject=ID,
-        attempt_no=1,
-        status="SUCCEEDED",
-        started_at=NOW,
-        articles_found=7,
-    )
-    await put(with_attempts(ingestion_batch(run_id="run1"), [recorded]))
-    counted = await counted_and_recorded(store, engine, NOW, interrupted(1, counted=1))
-    assert counted.by_interrupted == 1
-    (record,) = await engine.attempts("run1")
-    assert (record.status, record.articles_found, record.articles_new) == ("SUCCEEDED", 7, 2)
-
-
-async def test_an_interrupted_attempt_of_a_run_that_is_gone_is_counted_all_the_same(
-    store: SqliteStore, put: Put, engine: RunEngine
-) -> None:
-    await put(added(1, 1, created=True))
-    counted = await counted_and_recorded(store, engine, NOW, interrupted(1))
-    assert counted.by_interrupted == 1
-    assert await engine.find("run1") is None
-
-
-async def test_articles_of_these_feeds_whose_analysis_became_due_since_then_are_found(
-    store: SqliteStore, put: Put
-) -> None:
-    assert timedelta(minutes=1) == CLOCKS_DIFFER
-    since = NOW + timedelta(hours=1)
-    first = article(dedup_key="1" * 32, analysis_due_since=since - CLOCKS_DIFFER)
-    await put(
-        first,
-        article(dedup_key="2" * 32, analysis_due_since=since - CLOCKS_DIFFER - timedelta(seconds=1)),
-        article(dedup_key="3" * 32),
-        article(dedup_key="4" * 32, analysis_due_since=since, deleted_at=NOW),
-    )
-    assert await due_since(store, [*first.sources, "other"], since) == [first.source_id]
-    assert await due_since(store, ["other"], since) == []
 
 
 def logged(

@@ -55,14 +55,6 @@ def test_an_entry_is_known_by_its_form_and_by_identity_url_and_headline() -> Non
     assert not KnownEntries().has_form(each.entry.form_hash)
 
 
-def test_forms_that_are_not_trusted_are_unknown_and_kept() -> None:
-    each = candidate()
-    known = KnownEntries("".join(each.hashes()), trusted=False)
-    assert not known.has_form(each.entry.form_hash)
-    assert known.has(each.id_hash)
-    assert known.group(each.entry.form_hash) is not None
-
-
 def test_entries_that_have_left_the_feed_are_kept_up_to_four_for_each_that_is_in_it() -> None:
     assert (KEPT_PER_ENTRY, FEWEST_KEPT, MOST_KEPT) == (4, 100, 2_000)
     known = KnownEntries(hashes(range(1_000)))

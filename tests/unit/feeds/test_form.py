@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from models.feed import Feed, FeedAttempt
+from models.feed import Feed, FeedLease
 from services.feeds.form import DISABLED_BY_HAND, changed_feed, feed_change, new_feed
 from services.parse.news_apis import NEWS_APIS
 from tests.documents import NOW, feed
@@ -271,7 +271,7 @@ def test_disabling_a_feed_records_a_reason_and_keeps_its_statistics() -> None:
 
 def test_another_url_clears_what_belongs_to_the_old_one_and_releases_the_claim() -> None:
     before = feed(etag='"1"', last_modified="x", redirect_url="https://b.example/", consecutive_errors=3)
-    before = before.changed(NOW, claim_id="c", claimed_until=LATER)
+    before = before.changed(NOW, lease=LEASE)
     after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
     assert (after.feed_url, after.redirect_url, after.etag, after.last_modified) == (
         "https://new.example/feed",
@@ -279,7 +279,7 @@ def test_another_url_clears_what_belongs_to_the_old_one_and_releases_the_claim()
         None,
         None,
     )
-    assert (after.consecutive_errors, after.claim_id, after.next_fetch_time) == (0, None, LATER)
+    assert (after.consecutive_errors, after.lease, after.next_fetch_time) == (0, None, LATER)
 
 
 LEARNED: dict[str, Any] = {
@@ -301,7 +301,8 @@ FAILED: dict[str, Any] = {
     "last_error_fingerprint": "timeout",
     "retry_after_until": LATER,
 }
-CLAIMED: dict[str, Any] = {"claim_id": "run", "claimed_until": LATER}
+LEASE = FeedLease(run_id="run", attempt_no=1, task_name="fetch_feed", started_at=NOW, until=LATER)
+CLAIMED: dict[str, Any] = {"lease": LEASE, "worker_deaths": 1}
 
 
 def values_of(found: Feed, fields: dict[str, Any]) -> dict[str, Any]:
@@ -344,19 +345,9 @@ def test_the_url_of_a_feed_that_has_moved_makes_the_feed_due_with_no_known_body(
     assert changed_feed(unmoved, {"url": unmoved.feed_url}, LATER) is unmoved
 
 
-def test_an_attempt_that_a_change_releases_is_interrupted() -> None:
-    earlier, current = (
-        FeedAttempt(run_id="run", attempt_no=number, task_name="fetch_feed", started_at=NOW) for number in (1, 2)
-    )
-    before = feed(**CLAIMED, current_attempt=current, interrupted_attempts=(earlier,))
-    after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
-    assert (after.current_attempt, after.interrupted_attempts, after.recheck_entries) == (
-        None,
-        (earlier, current),
-        True,
-    )
-    kept = changed_feed(before, {"source_name": "New"}, LATER)
-    assert (kept.current_attempt, kept.interrupted_attempts, kept.claim_id) == (current, (earlier,), "run")
+def test_a_change_that_does_not_concern_the_url_keeps_the_lease() -> None:
+    kept = changed_feed(feed(**CLAIMED), {"source_name": "New"}, LATER)
+    assert (kept.lease, kept.worker_deaths) == (LEASE, 1)
 
 
 def test_the_token_of_an_api_source_comes_from_the_settings() -> None:

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from models.feed import Feed, FeedAttempt
+from models.feed import Feed, FeedLease
 from models.raw_item import Freshness, ParsedDocument
-from services.feeds.last_attempt import record_of
 from services.feeds.outcome import (
     LONGEST_ERROR,
     MOST_ERRORS,
-    Counted,
     Failure,
     PollResult,
     after_failure,
@@ -24,14 +22,14 @@ from services.feeds.outcome import (
 from services.feeds.schedule import Policy
 from services.fetch.outcome import FetchResult, FetchStatus
 from services.parse.collected import Unreadable
-from tests.documents import NOW, attempt, feed, ingestion_batch
+from tests.documents import NOW, feed
 
 URL = "https://www.reuters.com/rssFeed/worldNews"
 LATER = NOW + timedelta(minutes=20)
 CALM = Policy(fetches_per_feed_hour=0.01)
 """So small a budget that a feed without articles is fetched after 15 minutes."""
 MINUTE = timedelta(minutes=1)
-INTERRUPTED = FeedAttempt(run_id="old", attempt_no=1, task_name="fetch_feed", started_at=NOW, counted=3)
+LEASE = FeedLease(run_id="old", attempt_no=1, task_name="fetch_feed", started_at=NOW, until=LATER)
 
 
 def fetched(**fields: Any) -> FetchResult:
@@ -45,11 +43,11 @@ def document(**fields: Any) -> ParsedDocument:
 def succeeded(before: Feed | None = None, polled: PollResult | None = None, **counts: Any) -> Feed:
     quarantine_id = counts.pop("quarantine_id", None)
     jitter = counts.pop("jitter", 0.0)
-    cut = counts.pop("cut", False)
+    cut, new = counts.pop("cut", False), counts.pop("new", 0)
     return after_success(
         before or feed(),
         polled or PollResult(fetched(), document()),
-        Counted(**counts),
+        new,
         [],
         LATER,
         CALM,
@@ -61,7 +59,7 @@ def succeeded(before: Feed | None = None, polled: PollResult | None = None, **co
 
 def failed(before: Feed | None = None, *, jitter: float = 0.0, in_part: bool = False, **fields: Any) -> Feed:
     failure = Failure(**{"kind": "timeout", "error": "no response", "fingerprint": "timeout", **fields})
-    return after_failure(before or feed(), failure, Counted(), LATER, CALM, jitter, in_part=in_part)
+    return after_failure(before or feed(), failure, 0, LATER, CALM, jitter, in_part=in_part)
 
 
 def changed(before: Feed, after: Feed) -> set[str]:
@@ -145,15 +143,12 @@ def test_a_success_clears_the_errors_and_releases_the_lease() -> None:
         last_error="timeout",
         last_error_fingerprint="timeout",
         retry_after_until=LATER,
-        recheck_entries=True,
-        claim_id="run",
-        claimed_until=LATER,
-        current_attempt=INTERRUPTED,
+        lease=LEASE,
+        worker_deaths=2,
     )
     after = succeeded(before)
     assert (after.consecutive_errors, after.last_error, after.last_error_fingerprint) == (0, None, None)
-    assert (after.retry_after_until, after.recheck_entries) == (None, False)
-    assert (after.claim_id, after.claimed_until, after.current_attempt) == (None, None, None)
+    assert (after.retry_after_until, after.lease, after.worker_deaths) == (None, None, 0)
 
 
 def test_a_success_saves_its_validators_status_and_duration() -> None:
@@ -164,21 +159,14 @@ def test_a_success_saves_its_validators_status_and_duration() -> None:
     assert after.last_successful_fetch == after.last_fetch_time == after.updated_at == LATER
 
 
-def test_articles_are_added_to_the_total_with_those_of_interrupted_attempts() -> None:
-    before = feed(total_articles_fetched=10, fetch_count=3)
-    after = succeeded(before, new=4, by_interrupted=2, interrupted_attempts=(INTERRUPTED,))
+def test_articles_are_added_to_the_total() -> None:
+    after = succeeded(feed(total_articles_fetched=10, fetch_count=3), new=6)
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (16, 4, 4.0)
-    assert (after.interrupted_attempts, after.last_new_article_at) == ((INTERRUPTED,), LATER)
 
 
-@pytest.mark.parametrize(("new", "by_interrupted", "at"), [(0, 0, NOW), (1, 0, LATER), (0, 1, LATER), (0, -1, LATER)])
-def test_the_newest_article_is_noted_when_any_was_counted(new: int, by_interrupted: int, at: Any) -> None:
-    before = feed(last_new_article_at=NOW, total_articles_fetched=5)
-    assert succeeded(before, new=new, by_interrupted=by_interrupted).last_new_article_at == at
-
-
-def test_a_total_that_is_corrected_is_never_negative() -> None:
-    assert succeeded(feed(total_articles_fetched=1), by_interrupted=-3).total_articles_fetched == 0
+@pytest.mark.parametrize(("new", "at"), [(0, NOW), (1, LATER)])
+def test_the_newest_article_is_noted_when_any_was_counted(new: int, at: Any) -> None:
+    assert succeeded(feed(last_new_article_at=NOW, total_articles_fetched=5), new=new).last_new_article_at == at
 
 
 def test_the_average_is_kept_to_four_decimals() -> None:
@@ -320,7 +308,7 @@ def test_jitter_shortens_the_interval() -> None:
 
 def test_the_rhythm_of_the_feed_is_updated() -> None:
     before = feed(last_successful_fetch=NOW)
-    after = after_success(before, PollResult(fetched()), Counted(new=2), [LATER - MINUTE], LATER, CALM, 0.0)
+    after = after_success(before, PollResult(fetched()), 2, [LATER - MINUTE], LATER, CALM, 0.0)
     assert after.articles_per_hour > 0
     assert sum(after.hourly_distribution) == pytest.approx(2, rel=0.01)
     assert after.fetches_per_hour > 0
@@ -339,7 +327,6 @@ def test_a_failure_changes_the_outcome_the_errors_and_the_next_fetch_only() -> N
         total_articles_fetched=5,
         fetch_count=2,
         avg_articles_per_fetch=2.5,
-        recheck_entries=True,
     )
     after = failed(before, status_code=500, duration_ms=70)
     assert changed(before, after) == {
@@ -405,7 +392,7 @@ def test_a_feed_that_a_person_disabled_keeps_that_reason() -> None:
 
 def test_a_failure_keeps_the_body_hash_by_default() -> None:
     failure = Failure("timeout", "no response", "timeout")
-    after = after_failure(feed(body_hash="a" * 64), failure, Counted(), LATER, CALM, 0.0)
+    after = after_failure(feed(body_hash="a" * 64), failure, 0, LATER, CALM, 0.0)
     assert after.body_hash == "a" * 64
 
 
@@ -417,7 +404,7 @@ def test_a_fetch_that_failed_in_part_forgets_the_hash_of_its_body() -> None:
 def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> None:
     failure = Failure("timeout", "no response", "timeout")
     before = feed(quarantine_id="q1")
-    after = after_failure(before, failure, Counted(), LATER, CALM, 0.0, in_part=True, quarantine_id="q2")
+    after = after_failure(before, failure, 0, LATER, CALM, 0.0, in_part=True, quarantine_id="q2")
     assert after.quarantine_id == "q2"
     assert failed(before).quarantine_id == "q1"
 
@@ -425,20 +412,19 @@ def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> N
 def test_a_failure_counts_what_was_added_before_it() -> None:
     before = feed(total_articles_fetched=3, fetch_count=2)
     failure = Failure("timeout", "no response", "timeout")
-    after = after_failure(before, failure, Counted(2, 1, (INTERRUPTED,)), LATER, CALM, 0.0)
+    after = after_failure(before, failure, 3, LATER, CALM, 0.0)
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
-    assert after.interrupted_attempts == (INTERRUPTED,)
 
 
 # After a release
 
 
 def test_a_released_batch_counts_its_articles_and_keeps_the_schedule() -> None:
-    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2, claim_id="run", claimed_until=LATER)
-    after = after_release(before, Counted(new=4), LATER, "q1")
+    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2, lease=LEASE)
+    after = after_release(before, 4, LATER, "q1")
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
-    assert (after.quarantine_id, after.claim_id, after.next_fetch_time) == (None, None, before.next_fetch_time)
-    assert after_release(before, Counted(), LATER, "q2").quarantine_id == "q1"
+    assert (after.quarantine_id, after.lease, after.next_fetch_time) == (None, None, before.next_fetch_time)
+    assert after_release(before, 0, LATER, "q2").quarantine_id == "q1"
 
 
 def test_a_document_that_was_cut_is_fetched_again_soon_whether_it_has_changed_or_not() -> None:
@@ -451,33 +437,14 @@ def test_a_document_that_was_cut_is_fetched_again_soon_whether_it_has_changed_or
     assert (whole.etag, whole.last_modified, whole.body_hash) == ('"1"', "x", "a" * 64)
 
 
-def test_new_articles_raise_the_daily_volume_also_those_of_interrupted_attempts() -> None:
+def test_new_articles_raise_the_daily_volume() -> None:
     before = feed(daily_volume=1_000.0, last_fetch_time=LATER - timedelta(hours=1))
-    assert succeeded(before, new=7, by_interrupted=2).daily_volume == pytest.approx(1_009 - 20_000 / 24, abs=0.001)
+    assert succeeded(before, new=9).daily_volume == pytest.approx(1_009 - 20_000 / 24, abs=0.001)
     assert failed(before).daily_volume == pytest.approx(1_000 - 20_000 / 24, abs=0.001)
     assert succeeded(new=7).daily_volume == 7
 
 
 def test_after_a_release_the_daily_volume_begins_anew_and_the_next_fetch_brings_the_whole_document() -> None:
     before = feed(daily_volume=20_000.0, last_fetch_time=LATER, etag='"1"', last_modified="x", body_hash="a" * 64)
-    after = after_release(before, Counted(new=4_000), LATER, "q1")
+    after = after_release(before, 4_000, LATER, "q1")
     assert (after.daily_volume, after.etag, after.last_modified, after.body_hash) == (0.0, None, None, None)
-
-
-@pytest.mark.parametrize("task", ["fetch_feed", "let_in_held_batch"])
-def test_a_saved_feed_has_the_record_of_its_last_attempt_until_its_run_has_it(task: str) -> None:
-    run = ingestion_batch(run_id="run")
-    counts = dict.fromkeys(("articles_new", "articles_stored", "articles_held", "articles_skipped"), 0)
-    record = attempt(
-        run_id="run", subject=feed().feed_id, task_name=task, status="SUCCEEDED", started_at=NOW, duration_ms=7,
-        articles_found=3, collisions_detected=0, **counts,
-    )  # fmt: skip
-    before = feed(last_duration_ms=7, last_status_code=304)
-    if task == "fetch_feed":
-        record = record.changed(NOW, status_code=304)
-    after = after_release(before, Counted(record=record), NOW, "q")
-    document = after.to_document()
-    assert record_of(document, run) == record
-    assert record_of(document, ingestion_batch(run_id="other")) is None
-    assert record_of(feed().to_document(), run) is None
-    assert after_release(after, Counted(), NOW, "q").last_attempt == after.last_attempt

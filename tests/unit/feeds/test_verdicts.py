@@ -12,7 +12,7 @@ from models.feed import Feed
 from models.resources.feeds import FeedResource
 from models.verdict import ADVICE, VERDICTS
 from services.feeds.form import changed_feed, new_feed
-from services.feeds.outcome import Counted, Failure, after_failure
+from services.feeds.outcome import Failure, after_failure
 from services.feeds.schedule import Policy
 from services.feeds.verdicts import (
     EMPTY_AFTER,
@@ -224,12 +224,6 @@ def test_a_feed_is_blocked_since_the_first_refusal_whatever_other_errors_come_be
     forbidden = Failure("unauthorized", "403", "unauthorized:403", status_code=403)
     timeout, found = Failure("timeout", "t", "timeout"), well()
     for minutes, failure in enumerate((timeout, forbidden, timeout, forbidden)):
-        found = after_failure(found, failure, Counted(), NOW + timedelta(minutes=minutes), Policy(), 0.0)
+        found = after_failure(found, failure, 0, NOW + timedelta(minutes=minutes), Policy(), 0.0)
     assert (found.verdict, found.verdict_since) == ("blocked", NOW + timedelta(minutes=1))
     assert found.failing_since == NOW
-
-
-def test_a_feed_that_an_earlier_version_called_blocked_keeps_since_when() -> None:
-    known = well(**CONDITIONS["blocked"], verdict="blocked", verdict_since=NOW - DAY)
-    forbidden = Failure("unauthorized", "403", "unauthorized:403", status_code=403)
-    assert after_failure(known, forbidden, Counted(), NOW, Policy(), 0.0).verdict_since == NOW - DAY

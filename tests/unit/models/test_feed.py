@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.feed import HASH_LENGTH, HOURS, Feed, FeedAttempt, FeedSeen, feed_id_of, hour_multiplier
+from models.feed import HASH_LENGTH, HOURS, Feed, FeedLease, FeedSeen, feed_id_of, hour_multiplier
 from tests.documents import NOW, feed
 
 
@@ -40,8 +40,6 @@ def test_an_hourly_distribution_is_empty_or_has_24_hours(length: int) -> None:
         ({"skip_hours": ("1",)}, "skip_hours"),
         ({"enabled": False}, "disabled_reason"),
         ({"disabled_reason": "gone"}, "disabled_reason"),
-        ({"claim_id": "run"}, "claimed_until"),
-        ({"claimed_until": NOW}, "claim_id"),
         ({"kind": "tiingo"}, "kind"),
     ],
 )
@@ -50,9 +48,8 @@ def test_a_feed_with_impossible_fields_is_refused(changes: dict[str, Any], named
         feed(**changes)
 
 
-def test_a_feed_may_be_disabled_claimed_or_a_news_api() -> None:
+def test_a_feed_may_be_disabled_or_a_news_api() -> None:
     assert not feed(enabled=False, disabled_reason="gone").enabled
-    assert feed(claim_id="run", claimed_until=NOW).claim_id == "run"
     assert feed(kind="tiingo", feed_id="tiingo").is_of_news_api
     assert not feed().is_of_news_api
     assert feed(skip_hours=(0, 23)).skip_hours == (0, 23)
@@ -60,12 +57,12 @@ def test_a_feed_may_be_disabled_claimed_or_a_news_api() -> None:
 
 
 def test_an_attempt_is_numbered_from_one() -> None:
-    first: dict[str, Any] = {"run_id": "run", "task_name": "task", "started_at": NOW}
-    assert FeedAttempt(attempt_no=1, **first).counted is None
+    first: dict[str, Any] = {"run_id": "run", "task_name": "task", "started_at": NOW, "until": NOW}
+    assert not FeedLease(attempt_no=1, **first).alone
     impossible: tuple[Any, ...] = (0, "1")
     for wrong in impossible:
         with pytest.raises(ValueError, match="attempt_no"):
-            FeedAttempt(attempt_no=wrong, **first)
+            FeedLease(attempt_no=wrong, **first)
 
 
 def test_a_new_feed_has_no_history_and_trusts_its_validators() -> None:
@@ -81,7 +78,7 @@ def test_a_new_feed_has_no_history_and_trusts_its_validators() -> None:
     counts = (new.fetch_count, new.total_articles_fetched, new.consecutive_errors)
     assert (figures, counts) == ((0.0,) * 4, (0, 0, 0))
     assert new.hourly_distribution == (0.0,) * 24
-    assert (new.enabled, new.validators_trusted, new.recheck_entries) == (True, True, False)
+    assert (new.enabled, new.validators_trusted, new.lease) == (True, True, None)
     assert (new.kind, new.entity_type, new.priority_score) == ("feed", "Feed", 1.0)
     assert (new.CONTAINER, new.PARTITION_FIELD, new.partition, new.id) == ("feeds", "feed_id", "a", "feed")
 
@@ -104,10 +101,10 @@ def test_known_entries_are_stored_as_hashes_one_after_the_other() -> None:
 
 
 def test_fields_that_most_feeds_have_alike_are_not_stored() -> None:
-    usual = {"kind", "interrupted_attempts", "recheck_entries", "validators_trusted", "skip_hours", "skip_days"}
+    usual = {"kind", "worker_deaths", "validators_trusted", "skip_hours", "skip_days"}
     usual |= {"parse_warnings", "entries_skipped"}
     assert usual.isdisjoint(feed().to_document())
-    other = feed(recheck_entries=True, validators_trusted=False, skip_hours=(3,), parse_warnings={"date_missing": 1})
-    assert {"recheck_entries", "validators_trusted", "skip_hours", "parse_warnings"} <= other.to_document().keys()
+    other = feed(worker_deaths=1, validators_trusted=False, skip_hours=(3,), parse_warnings={"date_missing": 1})
+    assert {"worker_deaths", "validators_trusted", "skip_hours", "parse_warnings"} <= other.to_document().keys()
     for each in (feed(), other):
         assert Feed.from_document(each.to_document()) == each

@@ -81,7 +81,6 @@ BROKEN: list[tuple[str, Build, dict[str, Any], str]] = [
     ("a rate that does not follow", metrics, {"collision_rate": 0.5}, "collisions_detected /"),
     ("a feed disabled without a reason", feed, {"enabled": False}, "disabled_reason"),
     ("a reason for what is enabled", feed, {"disabled_reason": "410"}, "disabled_reason"),
-    ("half a claim", feed, {"claim_id": "c"}, "together"),
     ("an API under another name", feed, {"kind": "finnhub"}, "that name as its feed_id"),
     ("a feed id with a slash", feed, {"feed_id": "a/b"}, "letters, digits"),
     ("a histogram of 23 hours", feed, {"hourly_distribution": (0,) * 23}, "at least 24"),

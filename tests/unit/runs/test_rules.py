@@ -167,10 +167,6 @@ def test_counts_are_sums_over_all_attempts_since_each_counts_what_it_added_itsel
     assert (metrics.articles_fetched, metrics.articles_stored, metrics.collisions_detected) == ({"a": 8}, 4, 1)
 
 
-def test_stored_and_joined_articles_count_as_fetched_though_the_worker_died_before_it_counted() -> None:
-    assert metrics_of(failed("a", articles_stored=2, collisions_detected=3)).articles_fetched == {"a": 5}
-
-
 def test_a_run_without_attempts_has_counts_of_zero() -> None:
     found = summary(ended(), ())
     assert (found["progress"], found["sources_queried"], found["errors"]) == (0, (), ())
@@ -203,10 +199,12 @@ def test_a_run_that_is_given_up_is_failed_if_no_worker_began_it(running_since: A
     assert summary(ended(running_since=running_since), (), given_up="lost")["status"] == status
 
 
-def test_a_recount_corrects_the_counts_of_a_run_and_leaves_its_status_and_errors() -> None:
-    found = rules.recounted_ingestion(ended(errors=("given up",)), [fetched("a", 10, 6, 2)])
-    assert found.keys() == {"status", "metrics"}
-    assert (found["status"], found["metrics"].articles_stored) == ("SUCCEEDED", 6)
+def test_feeds_that_a_run_began_and_has_no_record_of_have_attempts_whose_workers_died() -> None:
+    queued = rules.queued_ingestion("r", NOW, ("a", "b"), ())
+    begun = rules.begun(queued, None, NOW).changed(NOW, attempts=({"subject": "a"},))
+    (died,) = rules.attempts_without_end(begun, LATER)
+    assert (died.subject, died.status, died.error_type, died.started_at) == ("b", "FAILED", "worker_died", NOW)
+    assert rules.attempts_without_end(queued, LATER) == []
 
 
 def test_attempts_without_an_end_are_failures_beside_the_others() -> None:

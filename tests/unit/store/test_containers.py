@@ -104,7 +104,6 @@ def test_each_order_has_its_name() -> None:
     assert {name: sorted(container.orders) for name, container in CONTAINERS.items() if container.orders} == {
         "articles": [
             "by_analysis_due",
-            "by_attempt",
             "by_change",
             "by_further_source",
             "by_grouping_due",

@@ -1,4 +1,5 @@
-"""What the app tells OpenTelemetry: spans of invocations, store calls and sent messages, and metrics.
+"""What the app tells OpenTelemetry: spans of invocations and fetches, and metrics. The SDKs of Azure make
+their own spans.
 
 Without a backend every call here does nothing, and OpenTelemetry is not imported. The container sets the backend
 (services/operations/azure_monitor.py) if APPLICATIONINSIGHTS_CONNECTION_STRING is set.
@@ -9,9 +10,8 @@ every other reader ignores.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -126,7 +126,6 @@ class _Off:
 
 _NOTHING: Final = nullcontext(_Off())
 _backend: Backend | None = None
-_charges: ContextVar[list[float] | None] = ContextVar("charges", default=None)
 
 
 def begin(backend: Backend) -> None:
@@ -173,23 +172,6 @@ def observe(metric: Metric, read: Callable[[], Iterable[Sample]]) -> None:
     """The metric is read by `read` whenever metrics are exported: a total since the start for a counter."""
     if _backend is not None:
         _backend.observe(metric, read)
-
-
-@contextmanager
-def charged() -> Iterator[list[float]]:
-    """Collects what `charge` is given within this block, also in tasks that the block starts."""
-    charges: list[float] = []
-    token = _charges.set(charges)
-    try:
-        yield charges
-    finally:
-        _charges.reset(token)
-
-
-def charge(request_units: float) -> None:
-    charges = _charges.get()
-    if charges is not None:
-        charges.append(request_units)
 
 
 def with_trace(message: str) -> str:

@@ -20,12 +20,11 @@ from services.container.adapters import (
     archive_of,
     begin_telemetry,
     credentials,
+    observe_requests,
     opened_store,
     prepare_store,
     queues_of,
     request_counters,
-    traced_queues,
-    traced_store,
 )
 from services.container.analyzers import analyzers_of
 from services.container.container import Container
@@ -131,23 +130,24 @@ async def build(
 
         credential = credentials(resources)
         adapter = await opened_store(settings, clock, credential, resources, migrate=migrate)
-        queues = traced_queues(queues or queues_of(settings, credential))
+        observe_requests(adapter)
+        queues = queues or queues_of(settings, credential)
         resources.push_async_callback(queues.close)
         archive = archive_of(settings, credential, resources)
         analyzers = analyzers_of(settings, credential)
         resources.push_async_callback(analyzers.close)
-        store, enabled = traced_store(adapter), enabled_apis(settings, apis)
+        enabled = enabled_apis(settings, apis)
         container = Container(
             settings=settings,
             clock=clock,
-            store=store,
+            store=adapter,
             queues=queues,
             archive=archive,
             analyzers=analyzers,
             apis=enabled,
             apis_off=sorted({api.name for api in apis} - enabled.keys()),
             credentials=credentials_in(environment),
-            traffic=StoreTraffic(store, clock, request_counters(settings, adapter)),
+            traffic=StoreTraffic(adapter, clock, request_counters(settings, adapter)),
             last_write=adapter.last_write,
             connections=adapter.connections,
             started=clock(),

@@ -18,7 +18,7 @@ from models.version import VERSION
 from services import logs, telemetry
 from services.operations import migrations
 from services.operations.traffic import RequestCounters
-from services.ports import Archive, Clock, Queues, Store, utc_now
+from services.ports import Archive, Clock, Queues, utc_now
 from services.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,17 +44,11 @@ async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None
     resources.callback(telemetry.end)
 
 
-def traced_store(adapter: SqliteStore | CosmosStore) -> Store:
-    if not telemetry.is_on():
-        return adapter
-    from services.store.cosmos import CosmosStore
-    from services.store.traced import TracedStore
-
-    if not isinstance(adapter, CosmosStore):
-        return TracedStore(adapter, "sqlite")
-    for metric, field in telemetry.OF_THE_STORE.items():
-        telemetry.observe(metric, partial(_counted, adapter, field))
-    return TracedStore(adapter, "azure.cosmosdb")
+def observe_requests(adapter: SqliteStore | CosmosStore) -> None:
+    """Makes metrics of the counters of Cosmos DB."""
+    if counters := getattr(adapter, "counters", None):
+        for metric, field in telemetry.OF_THE_STORE.items():
+            telemetry.observe(metric, partial(_counted, counters, field))
 
 
 def request_counters(
@@ -67,17 +61,9 @@ def request_counters(
     return (lambda: adapter.counters) if isinstance(adapter, CosmosStore) else None
 
 
-def _counted(store: CosmosStore, field: str) -> list[telemetry.Sample]:
+def _counted(counters: Mapping[str, RequestCounters], field: str) -> list[telemetry.Sample]:
     """One figure of the store's counters, by container."""
-    return [(getattr(each, field), {"container": name}) for name, each in store.counters.items() if each.operations]
-
-
-def traced_queues(queues: Queues) -> Queues:
-    if not telemetry.is_on():
-        return queues
-    from services.queues.traced import TracedQueues
-
-    return TracedQueues(queues)
+    return [(getattr(each, field), {"container": name}) for name, each in counters.items() if each.operations]
 
 
 def credentials(resources: AsyncExitStack) -> NewCredential:

@@ -1,7 +1,7 @@
 """Sends spans and metrics to Application Insights. Imported only if APPLICATIONINSIGHTS_CONNECTION_STRING is set.
 
-The providers are this module's own, not OpenTelemetry's global ones, so that a worker can end and begin again. Nothing
-else is instrumented: the spans are those of services/telemetry.py. Log lines are sent by the Functions host.
+The spans are those of services/telemetry.py, and those that the SDKs of Cosmos DB and Storage make of their requests.
+Log lines are sent by the Functions host.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from azure.core.settings import settings as sdk_settings
 from azure.monitor.opentelemetry.exporter import AzureMonitorMetricExporter, AzureMonitorTraceExporter
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -37,6 +38,7 @@ _KINDS: Mapping[Kind, SpanKind] = {
 SAMPLE_RATE = "_MS.sampleRate"
 """The percentage by which Application Insights extrapolates a count of spans."""
 _TRACE_IDS = 1 << 64
+_SCOPE = "toolpulse"
 METRICS_EVERY_MS = 60_000
 LAST_MS = 2_000
 
@@ -71,10 +73,13 @@ class RatioAndErrors(Sampler):
 
 
 class SampledAndFailed(BatchSpanProcessor):
-    """Exports the sampled spans, and all that failed. A failed span counts as one, since none is left out."""
+    """Exports the sampled spans, and all of the app's own that failed. A failed span counts as one, since none is left
+    out. In the SDKs of Azure, a document that is not there is a failure too: their spans are sampled."""
 
     def on_end(self, span: ReadableSpan) -> None:
-        super().on_end(_always_sampled(span) if span.status.status_code is StatusCode.ERROR else span)
+        scope = span.instrumentation_scope
+        has_failed = span.status.status_code is StatusCode.ERROR and scope is not None and scope.name == _SCOPE
+        super().on_end(_always_sampled(span) if has_failed else span)
 
 
 def _always_sampled(span: ReadableSpan) -> ReadableSpan:
@@ -123,10 +128,15 @@ class OpenTelemetry:
         self._tracers = TracerProvider(RatioAndErrors(ratio), resource, shutdown_on_exit=False)
         self._tracers.add_span_processor(SampledAndFailed(spans))
         self._meters = MeterProvider([metrics], resource, shutdown_on_exit=False)
-        self._tracer = self._tracers.get_tracer("toolpulse", version)
-        self._meter = self._meters.get_meter("toolpulse", version)
+        self._tracer = self._tracers.get_tracer(_SCOPE, version)
+        self._meter = self._meters.get_meter(_SCOPE, version)
         self._ratio = ratio
         self._instruments: dict[str, Callable[[float, Mapping[str, Attribute]], None]] = {}
+
+    def trace_sdks(self) -> None:
+        """Lets the SDKs of Azure make spans. A process can do so once: later providers are not told of them."""
+        trace.set_tracer_provider(self._tracers)
+        sdk_settings.tracing_enabled = True
 
     @contextmanager
     def span(
@@ -202,4 +212,6 @@ def begin(connection_string: str, version: str, ratio: float) -> OpenTelemetry:
     """Sends from threads of its own. Signs in as APPLICATIONINSIGHTS_AUTHENTICATION_STRING says, if it is set."""
     options: dict[str, Any] = {"connection_string": connection_string, "disable_offline_storage": True}
     metrics = PeriodicExportingMetricReader(AzureMonitorMetricExporter(**options), METRICS_EVERY_MS)
-    return OpenTelemetry(version, ratio, AzureMonitorTraceExporter(**options), metrics)
+    made = OpenTelemetry(version, ratio, AzureMonitorTraceExporter(**options), metrics)
+    made.trace_sdks()
+    return made

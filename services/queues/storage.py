@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from models.errors import InvalidInput, Unavailable
+from services import telemetry
 from services.ports import QueueDepth
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class StorageQueues:
         hidden = math.ceil(delay_seconds)
         if not 0 <= hidden <= _LONGEST_DELAY_SECONDS:
             raise InvalidInput("delay_seconds", f"0 to {_LONGEST_DELAY_SECONDS}")
-        texts = [message.encode() for message in messages]
+        texts = [telemetry.with_trace(message).encode() for message in messages]
         if any(len(text) > _MESSAGE_BYTES for text in texts):
             raise InvalidInput("messages", f"at most {_MESSAGE_BYTES} bytes each")
         waiting = iter(texts)
@@ -75,6 +76,7 @@ class StorageQueues:
         failures = [each for each in await asyncio.gather(*senders, return_exceptions=True) if each is not None]
         if failures:
             raise failures[0]
+        telemetry.record(telemetry.SENT, len(messages), queue=name)
 
     async def oldest(self, name: str) -> datetime | None:
         async with self._service() as service:

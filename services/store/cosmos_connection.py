@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from models.errors import InvalidInput, Unavailable
-from services import deadline, telemetry
+from services import deadline
 from services.logs import log_event
 from services.store.containers import CONTAINERS
 from services.store.cosmos_errors import NOT_DONE, of_batch, passes, status_of, unavailable, wait_after
@@ -375,7 +375,6 @@ class Connection:
         units = float(response.http_response.headers.get("x-ms-request-charge") or 0)
         is_refused = response.http_response.status_code == 429
         counters.request_units += units
-        telemetry.charge(units)
         counters.throttles += is_refused
         if not is_refused:
             self._paces[found[1]].spend(units, asyncio.get_running_loop().time())

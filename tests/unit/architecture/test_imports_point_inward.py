@@ -57,7 +57,7 @@ EXCEPTIONS = {"services/settings.py": "services.parse.news_apis."}
 ADAPTERS: dict[str, set[str]] = {
     "services/container/adapters.py": {"azure.identity", "azure.core"},
     "services/operations/error_reports.py": {"sentry_sdk"},
-    "services/operations/azure_monitor.py": {"azure.monitor", "opentelemetry"},
+    "services/operations/azure_monitor.py": {"azure.core", "azure.monitor", "opentelemetry"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_errors.py": {"azure.core"},

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from services import container, telemetry
-from services.container.adapters import traced_store
+from services.container.adapters import observe_requests
 from services.store.cosmos import CosmosStore
-from services.store.traced import TracedStore
 from tests.documents import NOW
 from tests.exported import exported_to_memory
 
@@ -36,7 +35,6 @@ async def test_telemetry_is_on_with_a_connection_string_unless_it_is_switched_of
         }
     )
     assert telemetry.is_on() is is_on
-    assert isinstance(built.store, TracedStore) is is_on
     await built.close()
     assert not telemetry.is_on()
 
@@ -47,7 +45,7 @@ async def test_the_counters_of_cosmos_db_are_metrics_by_container() -> None:
     counted.operations, counted.retries, counted.throttles = 4, 2, 1
     counted.request_units, counted.waited_seconds = 12.5, 0.5
     with exported_to_memory() as exported:
-        assert isinstance(traced_store(store), TracedStore)
+        observe_requests(store)
         found = exported.metrics()
     await store.close()
     assert found == {

@@ -144,3 +144,12 @@ def test_other_lines_are_logged_for_every_trace(exported: Exported, caplog: pyte
 
 def test_without_telemetry_every_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert json.loads(routine_line(caplog, HIGH) or "") == {"event": "feed_fetched", "feed_id": "a"}
+
+
+def test_a_failed_span_of_an_sdk_is_exported_only_if_its_trace_is_sampled() -> None:
+    """In an SDK, a document that is not there is a failure."""
+    with exported_to_memory(0.0) as made:
+        tracer = made.backend._tracers.get_tracer("azure.cosmos")
+        with pytest.raises(KeyError), tracer.start_as_current_span("read_item"):
+            raise KeyError("not there")
+        assert made.spans() == {}

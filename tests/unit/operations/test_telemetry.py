@@ -79,16 +79,6 @@ def test_without_telemetry_a_span_does_nothing_and_errors_pass() -> None:
         raise Conflict("exists")
 
 
-def test_charges_are_collected_within_a_block_only() -> None:
-    telemetry.charge(1)
-    with telemetry.charged() as outer:
-        telemetry.charge(2)
-        with telemetry.charged() as inner:
-            telemetry.charge(3)
-    telemetry.charge(4)
-    assert (outer, inner) == ([2], [3])
-
-
 def test_every_metric_has_the_prefix_and_a_name_of_its_own() -> None:
     names = [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)

@@ -19,7 +19,7 @@ class Match(Value):
     """Why the tool was detected: the name as written, its kind, and the part of the article that has it.
 
     `positions` are where this part has the name: start and end in the headline of the mention, or in the text
-    that was scored (the article's `scored_text`). Older mentions lack them, and tags have none.
+    that was scored (the article's `scored_text`). Tags have none.
     """
 
     name: Text = Field(description="The name as it is written in the article.")
@@ -29,7 +29,7 @@ class Match(Value):
         default=(),
         description="The first ten places of the name: start and end, in characters (Unicode code points), in "
         "the mention's `headline` or in the text that was scored (`scored_text` of the article). "
-        "Empty for tags, and in mentions of earlier versions.",
+        "Empty for tags.",
     )
 
 

@@ -19,7 +19,7 @@ from services.runs.driver import (
     Workflow,
     Workflows,
 )
-from services.workflows.backfill import Backfill
+from services.workflows.backfill import Backfill, Reanalysis
 from services.workflows.changes import ArticleChanges, Deletion, FeedChanges, ToolChanges
 from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
@@ -28,7 +28,6 @@ from services.workflows.merging import Merging
 from services.workflows.preview import ToolPreviews
 from services.workflows.priorities import Priorities
 from services.workflows.quarantine_preview import QuarantinePreviews
-from services.workflows.reanalysis import Reanalysis
 from services.workflows.splitting import ArticleSplitChanges, Splitting
 
 

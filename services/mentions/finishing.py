@@ -10,7 +10,7 @@ from models.article import Article
 from models.scored import WordsJudgement
 from services.articles.words import article_words
 from services.mentions.analyzers.port import NotJudged
-from services.mentions.judged import Version, has_fields, judged_fields, words_judgement
+from services.mentions.scoring import Version, has_fields, judged_fields, words_judgement
 from services.mentions.understanding import ArticleAnalysis, source_tickers
 
 _READ_BY_GROUPING = ("analyzed_revision", "language", "detected_tool_ids", "publisher_id")

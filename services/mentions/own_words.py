@@ -11,17 +11,14 @@ from dataclasses import dataclass
 
 from models.article import Article
 from models.observation import Observation
-from models.values import UNKNOWN_LANGUAGE
 from services.articles.attributions import observation_id
 from services.mentions.prose import prose_of_reading
 from services.mentions.scoring import Questions, Scores, ask
-from services.parse.language import decide
 from services.ports import Document
 from services.tools.detector import Detected, Detector
 
-LANGUAGE_OF_OLDER_ARTICLES = "en"
-"""Articles that an earlier version stored have no language, and were all scored as English. They stay so, unless their
-text tells another language."""
+DEFAULT_LANGUAGE = "en"
+"""Of words whose language nobody has decided."""
 
 
 @dataclass(slots=True)
@@ -61,11 +58,5 @@ def understand_own_words(
     prose = prose_of_reading(observation.headline, observation.text or "", publishers, observation.url, identifying)
     named = detector.find(prose.headline, prose.text, observation.tags, observation.tickers)
     detected = {tool_id: each for tool_id, each in named.items() if tool_id in tool_ids}
-    language = observation.language or language_of_older(prose.headline, prose.text)
+    language = observation.language or DEFAULT_LANGUAGE
     return OwnWords(observation.revision, detected, ask(prose.headline, prose.text, detected, only, language))
-
-
-def language_of_older(headline: str, text: str) -> str:
-    """The language of words that an earlier version stored."""
-    language = decide(headline, text, "", {}).language
-    return LANGUAGE_OF_OLDER_ARTICLES if language == UNKNOWN_LANGUAGE else language

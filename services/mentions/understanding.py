@@ -1,4 +1,5 @@
-"""What an analysis stores: the mentions of an article and the first articles of tools. Pure.
+"""What an analysis stores: the mentions of an article and the first articles of tools. Pure, but for the asking
+of an analyzer.
 
 Which texts count for which tool is decided in scoring.py, what becomes of the article in finishing.py. Reading and
 writing, in an order that stays right under races and crashes, is in writing.py.
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from models.article import Article, ScoredText
@@ -19,12 +21,21 @@ from models.mention import SentimentScore
 from models.observation import Observation
 from models.scored import WordsJudgement
 from models.tool import ReferenceRole, Tool
-from services.mentions.analyzers.port import NotJudged
+from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.corrections import corrected, judged_passages, removes, with_verdict
-from services.mentions.judged import Version, has_fields, judged_fields, words_judgement
-from services.mentions.own_words import OwnWords, language_of_older, understand_own_words
+from services.mentions.own_words import DEFAULT_LANGUAGE, OwnWords, understand_own_words
 from services.mentions.prose import Prose, prose_of
-from services.mentions.scoring import Questions, Scores, ask
+from services.mentions.scoring import (
+    Questions,
+    Scores,
+    Version,
+    ask,
+    conclude,
+    has_fields,
+    judged_fields,
+    unscored,
+    words_judgement,
+)
 from services.parse.publisher_id import publisher_id
 from services.ports import Document
 from services.tools.detector import Detected, Detector
@@ -88,7 +99,7 @@ def understand(
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     questions = None
     if not is_deleted:
-        questions = ask(prose.headline, prose.text, detected, only, article.language or language_of_older(*prose))
+        questions = ask(prose.headline, prose.text, detected, only, article.language or DEFAULT_LANGUAGE)
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
@@ -270,3 +281,21 @@ def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
 def fingerprint(failure: str) -> str:
     """A short name for a failure, the same for the same failure, without the text of an article."""
     return f"{failure[:40]}:{hashlib.sha256(failure.encode()).hexdigest()[:8]}"
+
+
+async def judge(analyzer: Analyzer, analyses: Iterable[ArticleAnalysis]) -> None:
+    """Gives each analysis its scores. Words in a language that the analyzer does not know are unscored. Raises
+    Unavailable if the analyzer does not answer."""
+    asked: list[tuple[ArticleAnalysis | OwnWords, Questions]] = []
+    every: list[ArticleAnalysis | OwnWords] = []
+    for analysis in analyses:
+        every += [analysis, *analysis.own_words]
+    for each in every:
+        if each.questions is not None and each.questions.language in analyzer.languages:
+            asked.append((each, each.questions))
+        elif each.questions is not None:
+            each.scores = unscored(each.questions, "LANGUAGE")
+    passages = [passage for _, questions in asked for passage in questions.passages]
+    judgements = iter(await analyzer.analyze(passages) if passages else ())
+    for each, questions in asked:
+        each.scores = conclude(questions, list(islice(judgements, len(questions.passages))))

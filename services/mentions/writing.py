@@ -32,14 +32,14 @@ from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
 from services.mentions.dirty_hours import mark_dirty_by_tool
 from services.mentions.finishing import finished
-from services.mentions.judged import Version
-from services.mentions.judging import judge
 from services.mentions.own_words import observations_of_other_words
 from services.mentions.refresh_due import REFRESH_STAGE
+from services.mentions.scoring import Version
 from services.mentions.signals_due import mark_signals_due
 from services.mentions.understanding import (
     ArticleAnalysis,
     fingerprint,
+    judge,
     no_longer_active,
     understand,
     wanted_mentions,

@@ -15,9 +15,10 @@ from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
 from models.tool_merge import AFTER_PREFIX, PREFIX, ToolMerge, merge_id
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
+from services.store.change import until_unchanged
 from services.store.containers import CATALOG
 from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
-from services.tools.names import TRIES, Kind, NameClaims, name_taken, owns
+from services.tools.names import Kind, NameClaims, name_taken, owns
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MOST_MERGES = 20
@@ -110,7 +111,8 @@ class Catalog:
         crash, the tool is created once.
         """
         name, own_id = new["primary_name"], self._new_id()
-        for _ in range(TRIES):
+
+        async def once() -> Tool:
             claim = await self.names.find_or_create(name, "PRIMARY", own_id)
             holder = await self.names.tool(claim.tool_id)
             if owns(holder, name):
@@ -118,13 +120,13 @@ class Catalog:
             if holder is not None:
                 # That tool no longer lists the name: a change of it has not released the claim.
                 await self.names.claim(name, "PRIMARY", own_id)
-                continue
+                claim = await self.names.find_or_create(name, "PRIMARY", own_id)
             now = self._clock()
-            tool = await self._create(Tool(created_at=now, updated_at=now, tool_id=claim.tool_id, **new))
-            if tool is not None:
-                await self.announce()
-                return tool
-        raise ChangedMeanwhile(f"name: {name} keeps changing hands: try again")
+            return await self._create(Tool(created_at=now, updated_at=now, tool_id=claim.tool_id, **new))
+
+        tool = await until_unchanged(once, f"name {name}")
+        await self.announce()
+        return tool
 
     async def change(self, text: str, change: ToolFields) -> tuple[Tool, bool]:
         """The tool after `change`, which `tool_change` checked, and whether other articles name it now.
@@ -182,7 +184,8 @@ class Catalog:
 
     async def _replace(self, tool_id: str, change: Callable[[Tool], Tool]) -> tuple[Tool, Tool]:
         """The tool before and after, its new names claimed; the same object twice if `change` changes nothing."""
-        for _ in range(TRIES):
+
+        async def once() -> tuple[Tool, Tool]:
             before = await self.names.tool(tool_id)
             if before is None:
                 raise NotFound(f"tool: there is none with the id {tool_id}")
@@ -191,15 +194,14 @@ class Catalog:
                 return before, before
             for name in _names_only_in(after, before):
                 await self.names.claim(name, _kind_of(name, after), tool_id)
-            try:
-                stored = await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
-            except ChangedMeanwhile:
-                continue
+            stored = await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
             return before, Tool.from_document(stored)
-        raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
 
-    async def _create(self, tool: Tool) -> Tool | None:
-        """Creates the tool, whose primary name is claimed; None if another caller with that claim created it first."""
+        return await until_unchanged(once, f"tool {tool_id}")
+
+    async def _create(self, tool: Tool) -> Tool:
+        """Creates the tool, whose primary name is claimed. Raises ChangedMeanwhile if another caller with that claim
+        created it first."""
         claimed = [tool.primary_name]
         try:
             for alias in tool.aliases:
@@ -210,9 +212,9 @@ class Catalog:
             raise
         try:
             stored = await self._store.create(CATALOG.name, tool.to_document())
-        except Conflict:
+        except Conflict as error:
             await self._release(tool.aliases, tool.tool_id)
-            return None
+            raise ChangedMeanwhile(str(error)) from error
         try:
             for name in tool.names:
                 await self.names.claim(name, _kind_of(name, tool), tool.tool_id)

@@ -15,10 +15,10 @@ from models.errors import ChangedMeanwhile, Conflict
 from models.tool import Tool, ToolName, name_key, normalize_name
 from models.values import is_over
 from services.ports import Clock, Store
+from services.store.change import until_unchanged
 from services.store.containers import CATALOG
 
 ABANDONED_AFTER = timedelta(minutes=1)
-TRIES = 8
 
 Kind = Literal["PRIMARY", "ALIAS"]
 
@@ -57,18 +57,19 @@ class NameClaims:
     async def claim(self, name: str, kind: Kind, tool_id: str) -> None:
         """Claims the name for the tool, or raises Conflict. A claim that the tool has already is renewed: see
         `release`."""
-        for _ in range(TRIES):
+
+        async def once() -> None:
             claim = await self.find_or_create(name, kind, tool_id)
             if claim.tool_id != tool_id:
                 holder = await self.tool(claim.tool_id)
                 if owns(holder, name):
                     raise name_taken(name, claim.tool_id)
                 self._require_abandoned(claim)
-                if holder is not None and not await self._replaced(holder, holder.changed(self._clock())):
-                    continue
-            if await self._moved(claim, kind, tool_id):
-                return
-        raise ChangedMeanwhile(f"name: {name} keeps changing hands: try again")
+                if holder is not None:
+                    await self._replace(holder, holder.changed(self._clock()))
+            await self._move(claim, kind, tool_id)
+
+        await until_unchanged(once, f"name {name}")
 
     def _require_abandoned(self, claim: ToolName) -> None:
         """Raises Conflict while the writer of an unused claim may still use it."""
@@ -77,11 +78,13 @@ class NameClaims:
 
     async def move(self, name: str, kind: Kind, source: str, target: str) -> None:
         """Gives the claim to the tool `target` if it is for the tool `source`."""
-        for _ in range(TRIES):
+
+        async def once() -> None:
             claim = await self.find(name)
-            if claim is None or claim.tool_id != source or await self._moved(claim, kind, target):
-                return
-        raise ChangedMeanwhile(f"name: {name} keeps changing hands")
+            if claim is not None and claim.tool_id == source:
+                await self._move(claim, kind, target)
+
+        await until_unchanged(once, f"name {name}")
 
     async def release(self, name: str, tool_id: str) -> None:
         """Frees the name, unless its claim is for another tool or the tool lists it again.
@@ -97,16 +100,12 @@ class NameClaims:
         except ChangedMeanwhile:
             return
 
-    async def _moved(self, claim: ToolName, kind: Kind, tool_id: str) -> bool:
-        return await self._replaced(claim, claim.changed(self._clock(), tool_id=tool_id, name_kind=kind))
+    async def _move(self, claim: ToolName, kind: Kind, tool_id: str) -> None:
+        await self._replace(claim, claim.changed(self._clock(), tool_id=tool_id, name_kind=kind))
 
-    async def _replaced(self, before: Tool | ToolName, after: Tool | ToolName) -> bool:
-        """False if another writer was first."""
-        try:
-            await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
-        except ChangedMeanwhile:
-            return False
-        return True
+    async def _replace(self, before: Tool | ToolName, after: Tool | ToolName) -> None:
+        """Raises ChangedMeanwhile if another writer was first."""
+        await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
 
 
 def name_taken(name: str, tool_id: str) -> Conflict:

@@ -1,5 +1,7 @@
 """Backfill: searches the articles of the last 30 days for the present names of some tools, adds missing mentions, and
-removes those that no longer match."""
+removes those that no longer match. Reanalysis: scores a tool's mentions again, and then rebuilds its timeline; a
+mention whose article has expired keeps its score.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,13 @@ from models.errors import UnreadableDocument
 from models.run import JobRun
 from models.values import format_time, parse_time
 from services.figures.entries import Generations
+from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
-from services.ports import Document, Query, Store, Where
-from services.runs.driver import Counted, PageResult, page_after
-from services.store.containers import ARTICLES
+from services.ports import Clock, Document, Query, Store, Where
+from services.runs.driver import Counted, PageResult, RunImpossible, page_after
+from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Detector
 from services.tools.watchlist import Watchlist
@@ -96,3 +99,32 @@ def published_since(since: str, after: str | None, *, newest_first: bool = False
 
 def _texts(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Reanalysis:
+    """A workflow: `subject` is the tool. Its pages are the tool's mentions by id."""
+
+    store: Store
+    catalog: Catalog
+    writer: MentionWriter
+    recount: Recount
+    generations: Generations
+    clock: Clock
+
+    async def page(self, run: JobRun) -> PageResult:
+        tool_id = run.subject or ""
+        tool = await self.catalog.names.tool(tool_id)
+        if tool is None or tool.status == "MERGED":
+            raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
+        query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
+        mentions = await self.store.query(MENTIONS.name, query)
+        source_ids = [each["source_id"] for each in mentions.items]
+        report = await self.writer.write(source_ids, only=frozenset({tool_id}), invalidate=self.generations.raise_all)
+        counts: Counted = {"rescored": report.written, "removed": report.removed}
+        if mentions.next is not None:
+            return PageResult({"after": mentions.next}, len(source_ids), counts, report.failed)
+        await self.catalog.note_scored(tool_id, self.writer.scored_by)
+        await self.recount.rebuild_tool(tool_id, self.clock())
+        await self.generations.raise_(tool_id)
+        return PageResult(None, len(source_ids), counts, report.failed, (tool_id,))

@@ -55,13 +55,12 @@ from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
 from services.work.handling import Handler
-from services.workflows.backfill import Backfill
+from services.workflows.backfill import Backfill, Reanalysis
 from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
 from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
-from services.workflows.reanalysis import Reanalysis
 from services.workflows.splitting import ArticleSplitChanges, Splitting
 from tests.builders import MemoryQueues, forgetful
 from tests.documents import article, reading

@@ -18,7 +18,7 @@ from services.runs.engine import LOST_AFTER, STUCK_AFTER, RunEngine
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
-from services.workflows.reanalysis import Reanalysis
+from services.workflows.backfill import Reanalysis
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.failing_stores import hesitant

@@ -6,7 +6,7 @@ import pytest
 
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.deciding import deciding_words, odds_of
+from services.mentions.passages import deciding_words, odds_of
 from services.tools.matching import Span
 
 DOUBLINGS = {"good": 2.0, "bad": -2.0, "fine": 1.0, "rather": 0.5, "quite": 0.94, "Nimbry": 3.0}

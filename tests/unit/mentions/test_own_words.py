@@ -10,7 +10,6 @@ from models.mention import what_it_says
 from models.observation import Observation
 from models.scored import WordsJudgement
 from services.mentions.own_words import (
-    language_of_older,
     observations_of_other_words,
     understand_own_words,
 )
@@ -66,11 +65,6 @@ class TestUnderstanding:
         english = article(language="en")
         assert understand_own_words(english, self.words(language="de"), DETECTOR, ()).questions.language == "de"
         assert understand_own_words(english, self.words(), DETECTOR, ()).questions.language == "en"
-
-
-def test_older_words_are_in_the_language_of_their_text_or_english() -> None:
-    assert language_of_older("Go", "") == "en"
-    assert language_of_older("Das neue Werkzeug ist da", "Es wird von vielen Menschen schon lange erwartet.") == "de"
 
 
 def test_a_source_says_what_the_mention_says_unless_its_words_are_others() -> None:

@@ -494,10 +494,9 @@ def test_only_prose_names_tools_and_is_judged() -> None:
     assert [each.text.strip() for each in made.questions.passages] == ["Kubernetes is out", "Quorvia is good."]
 
 
-def test_an_article_without_a_language_is_in_that_of_its_text_or_english() -> None:
-    german = "Ausfall bei Quorvia: viele Dienste sind nicht erreichbar"
-    for headline, stored, expected in ((german, None, "de"), ("Quorvia", None, "en"), (german, "und", "und")):
-        given = analysis(article(canonical=reading(headline=headline), language=stored))
+def test_an_article_whose_language_nobody_decided_is_in_english() -> None:
+    for stored, expected in ((None, "en"), ("und", "und")):
+        given = analysis(article(language=stored))
         assert given.questions is not None
         assert given.questions.language == expected
         assert finished(given, ANALYZER, LATER, whole=True).language == expected

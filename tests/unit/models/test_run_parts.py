@@ -10,7 +10,7 @@ from models.run import CollisionMetrics, CountName
 from models.states import AcquisitionStatus, ValidationStatus
 from services.documents.acquisition import counted_as
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.workflows.comparison import LABELS, Comparison, NotCompared, Rating
+from services.workflows.comparing import LABELS, Comparison, NotCompared, Rating
 from tests import documents
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from models.errors import ChangedMeanwhile, Conflict
+from models.errors import Conflict
 from models.tool import name_key, normalize_name
 from services.store.sqlite import SqliteStore
 from services.tools.names import ABANDONED_AFTER, NameClaims, owns
@@ -133,23 +133,6 @@ async def test_a_name_that_was_claimed_again_meanwhile_is_not_released(names: Na
 
     await NameClaims(Renewing(), Watch()).release("Free", TOOL_ID)  # type: ignore[arg-type]
     assert await names.find("Free") is not None
-
-
-async def test_a_name_whose_claim_keeps_changing_is_given_up(names: NameClaims, store: SqliteStore) -> None:
-    await names.find_or_create("C#", "ALIAS", TOOL_ID)
-
-    class Restless:
-        def __getattr__(self, name: str) -> object:
-            return getattr(store, name)
-
-        async def replace(self, *_: object) -> None:
-            raise ChangedMeanwhile("changed")
-
-    restless = NameClaims(Restless(), Watch())  # type: ignore[arg-type]
-    with pytest.raises(ChangedMeanwhile, match="keeps changing hands"):
-        await restless.claim("C#", "ALIAS", TOOL_ID)
-    with pytest.raises(ChangedMeanwhile, match="keeps changing hands"):
-        await restless.move("C#", "ALIAS", TOOL_ID, OTHER_TOOL_ID)
 
 
 async def test_a_claim_of_a_clock_that_was_ahead_is_abandoned(names: NameClaims, watch: Watch) -> None:

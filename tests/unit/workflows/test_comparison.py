@@ -10,7 +10,7 @@ from models.values import Sentiment
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.port import Judgement
 from services.mentions.scoring import Unscored
-from services.workflows.comparison import (
+from services.workflows.comparing import (
     LONGEST_HEADLINE,
     MOST_SAMPLES,
     MOST_VERSIONS,

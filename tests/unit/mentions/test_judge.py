@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from services.mentions.analyzers.port import Judgement, Passage, PassageJudgement
-from services.mentions.judging import judge
 from services.mentions.scoring import Scores, Unscored
-from services.mentions.understanding import ArticleAnalysis, understand
+from services.mentions.understanding import ArticleAnalysis, judge, understand
 from services.tools.detector import Detector
 from tests.documents import NOW, TOOL_ID, article, reading, tool
 

@@ -21,9 +21,14 @@ def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> st
 INGEST_FEEDS = "ingest_feeds"
 """The workflow of ingestion."""
 
+STAGE_WORKFLOWS = ("analyze_articles", "group_headlines", "generate_ideas")
+"""The stages that follow every new article: an invocation is a run."""
+
 WORKFLOWS = (
     *(INGEST_FEEDS, "refresh_cache", "acquire_documents", "backfill_tools", "reanalyze_tool", "compare_analyzers"),
-    *("merge_tool", "apply_source_priority", "delete_article", "correct_grouping", "correct_mention"),
+    *STAGE_WORKFLOWS,
+    *("merge_tool", "apply_source_priority", "delete_article", "split_article"),
+    *("correct_grouping", "correct_mention"),
 )
 """All workflows: lists of runs can be filtered by them."""
 
@@ -89,7 +94,8 @@ class JobRun(_InRun):
     `ended_at` in Unix milliseconds; runs stored before these fields existed lack them.
     `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins; `report` is what
     the pages so far have found, of a workflow that reports.
-    Status, `progress`, `metrics` and `errors` of a finished run follow from its attempts.
+    `attempts` are those in the document of the run, as `Attempt.in_run` gives them: of runs on which one worker at a
+    time works. Status, `progress`, `metrics` and `errors` of a finished run follow from the attempts.
     """
 
     ID: ClassVar[str] = "RUN"
@@ -113,6 +119,15 @@ class JobRun(_InRun):
     metrics: Any = None
     report: dict[str, JsonValue] | None = None
     errors: tuple[Text, ...] = ()
+    attempts: tuple[dict[str, Any], ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        document = super().to_document()
+        if not document.get("is_quiet", True):
+            del document["is_quiet"]
+        if not self.attempts:
+            del document["attempts"]
+        return document
 
     @property
     def is_finished(self) -> bool:
@@ -142,9 +157,8 @@ class IngestionBatch(JobRun):
     """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`.
 
     `claimed` are the feeds that the run is for, and `hosts` the hosts that they are fetched from: until the run is
-    over, no other run is to fetch them. `attempts` are the attempts at the feeds, as `Attempt.in_run` gives them: one
-    worker at a time works on the run, so they need no documents of their own. `feeds` are the feeds with an attempt.
-    `is_quiet` is stored if it is true: lists of runs leave such runs out.
+    over, no other run is to fetch them. `feeds` are the feeds with an attempt. `is_quiet` is stored if it is true:
+    lists of runs leave such runs out.
     """
 
     COMPUTED: ClassVar[tuple[str, ...]] = ("is_quiet",)
@@ -153,7 +167,6 @@ class IngestionBatch(JobRun):
     claimed: tuple[SourceKey, ...] = ()
     hosts: tuple[Text, ...] = ()
     feeds: tuple[SourceKey, ...] = ()
-    attempts: tuple[dict[str, Any], ...] = ()
     tickers_processed: tuple[Text, ...] = ()
     sources_queried: tuple[SourceKey, ...] = ()
     metrics: CollisionMetrics | None = None
@@ -174,16 +187,23 @@ class IngestionBatch(JobRun):
     def completed_at(self) -> datetime | None:
         return self.ended_at
 
-    def to_document(self) -> dict[str, Any]:
-        document = super().to_document()
-        if not self.is_quiet:
-            del document["is_quiet"]
-        return document
+
+class StageRun(JobRun):
+    """The run of one invocation of a stage that follows every new article. If it succeeded it is quiet: lists of runs
+    leave it out."""
+
+    COMPUTED: ClassVar[tuple[str, ...]] = ("is_quiet",)
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.status == "SUCCEEDED"
 
 
 def kind_of_run(workflow: object) -> type[JobRun]:
     """The model that the runs of `workflow` are read with."""
-    return IngestionBatch if workflow == "ingest_feeds" else JobRun
+    if workflow == INGEST_FEEDS:
+        return IngestionBatch
+    return StageRun if workflow in STAGE_WORKFLOWS else JobRun
 
 
 def read_run(document: Mapping[str, Any]) -> JobRun:
@@ -238,7 +258,7 @@ class Attempt(_InRun):
         return attempt_id(self.task_name, self.subject, self.attempt_no, self.started_at)
 
     def in_run(self) -> dict[str, Any]:
-        """The attempt at a feed as its run stores it: without fields that `of_run` can restore."""
+        """The attempt as its run stores it: without fields that `of_run` can restore."""
         fields = self.model_dump(mode="json", exclude_defaults=True)
         for name in ("run_id", "created_at", "ttl_timestamp"):
             fields.pop(name, None)
@@ -249,7 +269,9 @@ class Attempt(_InRun):
     def of_run(cls, run: JobRun, fields: Mapping[str, Any]) -> Self:
         """The attempt that `run` stores as `fields`. Raises UnreadableDocument."""
         began = fields.get("started_at")
-        usual = {"task_name": FETCH_FEED, "created_at": began, "updated_at": began, **_NOTHING_FOUND}
+        usual = {"task_name": FETCH_FEED, "created_at": began, "updated_at": began}
+        if fields.get("task_name", FETCH_FEED) in (FETCH_FEED, RELEASE_BATCH):
+            usual |= _NOTHING_FOUND
         return cls.from_document({**usual, **fields, "run_id": run.run_id, "ttl_timestamp": run.ttl_timestamp})
 
     @model_validator(mode="after")

@@ -41,9 +41,9 @@ async def acquire_documents(services: Container, message: func.QueueMessage) -> 
 
 
 @consumer(queues, ANALYZE_ARTICLES)
-async def analyze_articles(services: Container, message: func.QueueMessage) -> None:
+async def analyze_articles(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     source_ids = source_ids_of(message.get_body().decode())
-    await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1)
+    await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1, context.invocation_id)
     await services.grouping_announcer.announce_if_many()
 
 
@@ -53,9 +53,9 @@ async def group_headlines(services: Container, message: func.QueueMessage) -> No
 
 
 @consumer(queues, GENERATE_IDEAS)
-async def generate_ideas(services: Container, message: func.QueueMessage) -> None:
+async def generate_ideas(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     event_ids = event_ids_of(message.get_body().decode())
-    await services.stories.signal_work.handle(event_ids, message.dequeue_count or 1)
+    await services.stories.signal_work.handle(event_ids, message.dequeue_count or 1, context.invocation_id)
 
 
 @consumer(queues, REANALYZE_TOOLS)

@@ -78,10 +78,13 @@ class WorkflowMetrics(_Known):
     """The counts of a run that is no ingestion: each is there for the workflows that count it."""
 
     articles: Count = sometimes("Articles that were searched.")
-    analyzed: Count = sometimes("Articles that were analysed again, since another source leads.")
+    analyzed: Count = sometimes("Articles that were analysed.")
     mentions: Count = sometimes("Mentions that were written; of a merge, that were moved.")
     removed: Count = sometimes("Mentions that were removed.")
     rescored: Count = sometimes("Mentions that were judged again.")
+    grouped: Count = sometimes("Articles that were grouped.")
+    stories: Count = sometimes("Stories that were updated; of `generate_ideas`, whose signals were decided.")
+    signals: Count = sometimes("Signals that were written.")
     corrections: Count = sometimes("Corrections that went to the other tool.")
     compared: Count = sometimes("Mentions that were compared.")
     changed: Count = sometimes("Mentions that get another label.")
@@ -93,7 +96,8 @@ class WorkflowMetrics(_Known):
     skipped: Count = sometimes("Full texts that are not fetched, or not now.")
     stub: Count = sometimes("Full texts whose try has not ended.")
     failed: Count = sometimes(
-        "Articles that could not be read or judged, and stay as they were; of `acquire_documents`, tries that failed."
+        "Articles that could not be read or judged, and stay as they were; of `acquire_documents`, tries that "
+        "failed; of `generate_ideas`, stories that are tried again."
     )
 
 

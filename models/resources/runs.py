@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from models.resources.base import Resource, View, added, internal, links, path
 from models.resources.run_parts import ComparisonReport, Metrics, RunParameters, metrics_of
-from models.run import FETCH_FEED, Attempt, IngestionBatch, JobRun
+from models.run import FETCH_FEED, Attempt, IngestionBatch, JobRun, StageRun
 from models.states import AttemptStatus, RunStatus
 from models.values import Count, IdPart, Text, Time, UnixSeconds
 
@@ -92,9 +92,10 @@ class RunResource(Resource):
 
     run_id: IdPart = Field(description="The id.")
     workflow_name: IdPart = Field(
-        description="The kind of work: `ingest_feeds`, `refresh_cache`, `acquire_documents`, "
+        description="The kind of work: `ingest_feeds`, `refresh_cache`, `acquire_documents`, `analyze_articles`, "
+        "`group_headlines`, `generate_ideas`, "
         "`backfill_tools`, `reanalyze_tool`, `compare_analyzers`, `merge_tool`, "
-        "`apply_source_priority`, `delete_article`, `correct_grouping` or `correct_mention`."
+        "`apply_source_priority`, `delete_article`, `split_article`, `correct_grouping` or `correct_mention`."
     )
     status: RunStatus = Field(
         description="`QUEUED`, `RUNNING`, `SUCCEEDED`, `PARTIAL` (some of the work failed) or `FAILED`."
@@ -118,7 +119,10 @@ class RunResource(Resource):
         description="What a `compare_analyzers` run has found so far; null for other runs."
     )
     errors: tuple[Text, ...] = Field(description="At most 50 failures, each with the feed, tool or article.")
-    is_quiet: bool | None = Field(description="Of an ingestion: whether it succeeded and nothing new came; else null.")
+    is_quiet: bool | None = Field(
+        description="Of an ingestion: whether it succeeded and nothing new came; of the stages that follow every "
+        "article: whether it succeeded; else null."
+    )
     batch_id: str | None = Field(
         description="Of an ingestion: `run_id` under the name of the specification; else null."
     )
@@ -157,7 +161,7 @@ class RunResource(Resource):
             parameters=RunParameters.of(run),
             metrics=metrics_of(run),
             report=None if run.report is None else ComparisonReport.of_values(run.report),
-            is_quiet=batch.is_quiet if batch else None,
+            is_quiet=run.is_quiet if isinstance(run, IngestionBatch | StageRun) else None,
             batch_id=run.run_id if batch else None,
             completed_at=run.ended_at if batch else None,
             sources_queried=batch.sources_queried if batch else None,

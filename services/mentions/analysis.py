@@ -56,9 +56,8 @@ class Analysis:
         # An article whose text the archive does not give now stays due: no try of it counts.
         uncounted = {key for key, why in report.failed.items() if why == ARCHIVE_UNAVAILABLE} | report.permanent.keys()
         failed = {key: why for key, why in report.failed.items() if key not in uncounted}
-        return Worked(
-            len(report.done), failed, kill=kill, counts={"mentions": report.written, "removed": report.removed}
-        )
+        counts = {"analyzed": len(report.done), "mentions": report.written, "removed": report.removed}
+        return Worked(len(report.done), failed, kill=kill, counts=counts)
 
     async def _give_up(self, report: WriteReport) -> None:
         """Makes articles errors that would fail at every further try, as they were read: one that was edited meanwhile

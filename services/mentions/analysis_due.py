@@ -59,6 +59,7 @@ ANALYSIS_STAGE = Stage(
         error="last_error_fingerprint",
         given_up=lambda document: {"status": "error"},
     ),
+    workflow="analyze_articles",
 )
 """An article that was given up is an error that people see (`GET articles?status=error`) and can redrive. It keeps the
 scores and mentions that it has."""

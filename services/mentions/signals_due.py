@@ -56,6 +56,7 @@ SIGNALS_STAGE = Stage(
     key="event_id",
     messages=ideas_messages,
     tries=Tries(address=lambda event_id: (day_of(event_id), due_id(event_id)), most=MOST_TRIES),
+    workflow="generate_ideas",
 )
 
 

@@ -1,4 +1,4 @@
-"""The attempts of an ingestion run, in the document of the run. Pure."""
+"""The attempts in the document of a run. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from services.ports import Listed, listed_documents
 
 def in_run(run: JobRun, feed_id: str | None = None) -> Listed[Attempt]:
     """The attempts in the document of the run, in the order of their start: all, or those at one feed."""
-    stored = run.attempts if isinstance(run, IngestionBatch) else ()
-    wanted = [each for each in stored if feed_id is None or each.get("subject") == feed_id]
+    wanted = [each for each in run.attempts if feed_id is None or each.get("subject") == feed_id]
     found = listed_documents(wanted, lambda fields: Attempt.of_run(run, fields), "subject")
     return replace(found, items=_in_order(found.items))
 

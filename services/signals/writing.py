@@ -77,7 +77,8 @@ class SignalWriter:
                 return 0
 
         written = sum(await asyncio.gather(*(one(each) for each in wanted)))
-        return Worked(len(wanted) - len(failed), failed, kill=kill, counts={"signals": written})
+        done = len(wanted) - len(failed)
+        return Worked(done, failed, kill=kill, counts={"stories": done, "signals": written})
 
     async def write(self, event_id: str) -> int:
         """Returns how many signals were written. Raises UnreadableDocument if a document of the story cannot be read,

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
+import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from models.errors import ToolpulseError, Unavailable
@@ -22,7 +23,9 @@ from services import deadline
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.change import Decided, change
+from services.store.containers import RUNS
 from services.work.announcing import Announcer
+from services.work.recording import Invocation, run_of
 from services.work.stage import Stage, backoff
 
 log = logging.getLogger("toolpulse.work")
@@ -62,8 +65,8 @@ class Handled:
     given_up: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     halved: list[str] = field(default_factory=list)
+    tries: dict[str, int] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    milliseconds: int = 0
 
     def add(self, worked: Worked) -> None:
         self.done += worked.done
@@ -84,8 +87,7 @@ class Handler:
         *,
         portion: int = 50,
         at_once: int = 4,
-        ended: Callable[[Handled], Awaitable[None]] | None = None,
-        seconds: Callable[[], float] = time.monotonic,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self._stage = stage
         self._work = work
@@ -94,12 +96,11 @@ class Handler:
         self._clock = clock
         self._portion = portion
         self._turns = asyncio.Semaphore(at_once)
-        self._ended = ended
-        self._seconds = seconds
+        self._new_id = new_id
 
-    async def handle(self, keys: Sequence[str], delivery: int = 1) -> Handled:
+    async def handle(self, keys: Sequence[str], delivery: int = 1, invocation_id: str | None = None) -> Handled:
         """Raises Unavailable if a service does not answer: the queue delivers the message again."""
-        began, handled = self._seconds(), Handled()
+        began, handled = self._clock(), Handled()
         alone = delivery >= ALONE_AT_DELIVERY and self._stage.tries is not None
         left = list(dict.fromkeys(keys))
         while left:
@@ -118,19 +119,26 @@ class Handler:
             left = left[len(portion) :]
         handled.left += left
         await self._announcer.send(self._stage, self._stage.messages(handled.left))
-        handled.milliseconds = round(1000 * (self._seconds() - began))
-        await self._end(handled)
+        await self._end(handled, began, invocation_id)
         return handled
 
-    async def _end(self, handled: Handled) -> None:
+    async def _end(self, handled: Handled, began: datetime, invocation_id: str | None) -> None:
         left = len(handled.left) + len(handled.halved)
         if not (handled.done or handled.failed or left):
             return
         fields = {"done": handled.done, "failed": len(handled.failed), "left": left, **handled.counts}
         level = logging.WARNING if handled.failed else logging.INFO
-        log_event(log, level, "work_done", stage=self._stage.name, milliseconds=handled.milliseconds, **fields)
-        if self._ended is not None:
-            await self._ended(handled)
+        log_event(log, level, "work_done", stage=self._stage.name, **fields)
+        if self._stage.workflow is None or not (handled.done or handled.failed):
+            return
+        one = Invocation(
+            *(self._stage.workflow, self._new_id(), began, self._clock(), handled.done, handled.failed),
+            *(handled.tries, handled.counts, invocation_id),
+        )
+        try:
+            await self._store.create(RUNS.name, run_of(one).to_document())
+        except ToolpulseError as error:  # the work is done
+            log_event(log, logging.WARNING, "run_not_recorded", stage=self._stage.name, error=str(error))
 
     async def _together(self, keys: Sequence[str], handled: Handled) -> None:
         """Works on these items. If that fails as a whole, halves them until the item that fails is alone."""
@@ -218,6 +226,7 @@ class Handler:
         document = await self._changed(key, decide)
         if document is None:
             return
+        handled.tries[key] = document.get(stage.tries.count) or 1
         if stage.due not in document:
             self._given_up(key, why, handled)
         else:

@@ -53,7 +53,8 @@ class Stage:
     on them; `where` are further conditions of that list. `key` is the field that names an item in messages, which
     `messages` makes of keys; items with another `group` are in other messages. `furthest` is the longest time by which
     the stage sets `due` ahead. An item is overdue after `overdue_after`. Messages wait for `delay_seconds`.
-    A stage without `tries` counts no failures: an item that fails stays due.
+    A stage without `tries` counts no failures: an item that fails stays due. `workflow` names the runs of its
+    invocations; without it, the stage records runs of its own.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Stage:
     overdue_after: timedelta = OVERDUE_AFTER
     delay_seconds: float = 0.0
     tries: Tries | None = None
+    workflow: str | None = None
 
     def due_at(self, document: Document) -> datetime | None:
         """None if the item is not due at any time."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from models.errors import ChangedMeanwhile, Unavailable
 from models.run import WORKER_DIED
 from models.values import format_time
 from services import deadline
-from services.ports import Document, Store
+from services.ports import Document, Query, Store
 from services.store.containers import STORIES
 from services.work.announcing import Announcer
 from services.work.handling import Handled, Handler, Worked
@@ -142,6 +143,15 @@ async def test_a_message_does_the_work_of_its_items_once_however_often_it_comes(
     for keys in (["b", "c"], ["a"], ["c", "a"], ["unknown"]):
         await world.worker().handle(keys)
     assert await world.painted("a", "b", "c") == [1, 1, 1]
+
+
+async def test_an_invocation_is_one_run_and_one_that_finds_nothing_due_is_none(world: World) -> None:
+    await world.add("a", "b")
+    stage = replace(TOYS, workflow="generate_ideas")
+    for _ in range(2):
+        await Handler(stage, world.worker()._work, world.store, world.announcer(), world.clock).handle(["a", "b"])
+    (run,) = (await world.store.query("runs", Query(order="by_start"))).items
+    assert (run["status"], run["progress"], len(run["attempts"])) == ("SUCCEEDED", 2, 1)
 
 
 async def test_an_item_whose_message_was_lost_is_announced_after_a_minute(world: World) -> None:

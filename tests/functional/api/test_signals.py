@@ -16,6 +16,12 @@ from tests.functional.api.conftest import FUNCTIONS, call
 from tests.functional.signals.world import HEADLINE, SAID, World
 
 
+class Call:
+    """The context of a function call."""
+
+    invocation_id = "call-1"
+
+
 @pytest.fixture
 async def world(app: Container) -> World:
     return World(app.store, Watch(app.clock()))
@@ -25,7 +31,7 @@ async def deliver(world: World) -> None:
     """Calls the function with each message, as the Functions host does."""
     for event_ids in world.messages():
         body = json.dumps({"event": "processing.generate_ideas", "event_ids": event_ids, "trigger_reason": "x"})
-        await FUNCTIONS["generate_ideas"](func.QueueMessage(id="1", body=body.encode()))
+        await FUNCTIONS["generate_ideas"](func.QueueMessage(id="1", body=body.encode()), Call())
 
 
 async def story_of(world: World, *outlets: str) -> list[str]:

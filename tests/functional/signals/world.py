@@ -46,6 +46,7 @@ class World(StoriesWorld):
             canonical=reading(headline=headline, revision=revision, url=url),
             text_for_analysis=text.replace("An outage", f"An outage, {how or 'short'},"),
             timestamp=now - timedelta(minutes=number),
+            analysis_due_since=now,
         )
         await self.store.create(ARTICLES.name, stored.to_document())
         await self.delivered([stored.source_id])

@@ -21,6 +21,7 @@ HIDDEN = {
     "Tool": {"corrections", "reviews"},
     "SentimentScore": {"removal_counted"},
     "Story": {"words"},
+    "JobRun": {"attempts"},
     "IngestionBatch": {"claimed", "hosts", "feeds", "attempts"},
     "Correction": {"passages_hash"},
     "DataProduct": {

@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.resources.runs import RunResource
-from models.run import WORKFLOWS, IngestionBatch
+from models.run import STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch
 from models.values import format_time
 from services.documents import life_cycle
 from services.figures import refresh
@@ -151,4 +151,4 @@ def test_a_wrong_filter_is_refused_by_its_name(given: dict[str, str], field: str
 def test_every_workflow_can_be_asked_for() -> None:
     of_driver = {value for name, value in vars(driver).items() if re.fullmatch(r"[A-Z_]+", name)}
     named = {each for each in of_driver if isinstance(each, str) and re.fullmatch(r"[a-z]+(_[a-z]+)+", each)}
-    assert {*named, life_cycle.WORKFLOW, refresh.WORKFLOW, "ingest_feeds"} == set(WORKFLOWS)
+    assert {*named, life_cycle.WORKFLOW, refresh.WORKFLOW, "ingest_feeds", *STAGE_WORKFLOWS} == set(WORKFLOWS)

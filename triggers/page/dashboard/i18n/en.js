@@ -336,6 +336,9 @@ export default {
   "workflow.let_in_held_batch": "Ingest a released batch",
   "workflow.acquire_document": "Acquire a full text",
   "workflow.acquire_documents": "Acquire full texts",
+  "workflow.analyze_articles": "Analyse articles",
+  "workflow.group_headlines": "Group stories",
+  "workflow.generate_ideas": "Find signals",
   "workflow.refresh_cache": "Refresh figures",
   "workflow.refresh_tools": "Refresh tools",
   "workflow.reanalyze_tool": "Reanalyse a tool",
@@ -345,6 +348,7 @@ export default {
   "workflow.delete_article": "Delete articles",
   "workflow.apply_source_priority": "Apply a priority",
   "workflow.correct_mention": "Apply a correction",
+  "workflow.split_article": "Split an article",
   "workflow.correct_grouping": "Correct the grouping",
 
   // Operations: health

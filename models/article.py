@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Self, TypedDict
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from models.raw_item import PublishedFlag
 from models.scored import ScoredDocument, WordsJudgement
 from models.states import ARTICLE, ArticleStatus, Machine
-from models.stored import StoredFields
 from models.values import (
     Count,
     Flag,
@@ -50,90 +49,12 @@ def source_id(dedup_key: str) -> str:
     return f"dedup:{dedup_key}"
 
 
-class AttributionDocument(TypedDict, total=False):
-    """SourceAttribution as it is stored."""
-
-    article_id: str
-    url: str
-    crawl_timestamp: str
-    original_headline: str
-    source_name: str
-    publisher_url: str
-    source_priority: int | None
-    published_at: str
-    scraped_at: str
-    revision: str
-    language: str
-    added_by_run: str
-    joined_by: str
-
-
-class ReadingDocument(TypedDict, total=False):
-    """CanonicalReading as it is stored."""
-
-    source: str
-    source_priority: int
-    observation_id: str
-    article_id: str
-    headline: str
-    url: str
-    published_at: str
-    scraped_at: str
-    revision: str
-    publisher: str
-    publisher_url: str
-    language: str
-
-
-class ArticleDocument(StoredFields, total=False):
-    """Article as it is stored."""
-
-    source_id: str
-    dedup_key: str
-    timestamp: str
-    published_flag: str
-    headline: str
-    normalized_headline: str
-    url_in_key: bool
-    sources: list[str]
-    source_attribution: dict[str, AttributionDocument]
-    has_further_sources: bool
-    canonical: ReadingDocument
-    language: str
-    created_by_run: str
-    status: str
-    sentiment: str
-    score: float
-    polarity: float
-    unscored_reason: str
-    scored_headline: str
-    analyzer: str
-    analyzer_version: str
-    analyzed_at: str
-    analyzed_revision: str
-    other_words: dict[str, dict[str, JsonValue]]
-    analysis_due_since: str
-    analysis_attempts: int
-    last_error_fingerprint: str
-    resends: int
-    matched_tickers: list[str]
-    detected_tickers: list[str]
-    detected_tool_ids: list[str]
-    tool_ids_ever_detected: list[str]
-    muted_tool_ids: list[str]
-    tags: list[str]
-    text_for_analysis: str | None
-    words: list[str]
-    full_text: dict[str, JsonValue]
-    scored_text: str
-    publisher_id: str
-    event_id: str
-    near_duplicate_of: str
-    grouping_due_since: str
-    grouping_corrections: list[str]
-    split_links: dict[str, str]
-    metadata: dict[str, JsonValue]
-    deleted_at: str
+AttributionDocument = dict[str, Any]
+"""SourceAttribution as it is stored."""
+ReadingDocument = dict[str, Any]
+"""CanonicalReading as it is stored."""
+ArticleDocument = dict[str, Any]
+"""Article as it is stored."""
 
 
 class SourceAttribution(Value):

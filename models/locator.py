@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from models.stored import StoredDocument, StoredFields
+from models.stored import StoredDocument
 from models.values import IdPart, Sha256, SourceKey, Text, UnixSeconds, lives
 
 ALIAS_KEPT = timedelta(days=30)
@@ -33,25 +33,6 @@ def document_key(locator_identity: str) -> str:
 
 def seen_key(source: str, content_hash: str) -> str:
     return f"seen:{source}:{content_hash[:32]}"
-
-
-class AliasDocument(StoredFields, total=False):
-    """LocatorAlias as it is stored."""
-
-    locator: str
-    provider: str
-    locator_identity: str
-    source_id: str
-
-
-class SeenHashDocument(StoredFields, total=False):
-    """SeenHash as it is stored."""
-
-    locator: str
-    source: str
-    content_hash: str
-    revision: str
-    source_id: str
 
 
 class _Locator(StoredDocument):

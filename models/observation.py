@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from models.article import ARTICLE_KEPT, LOWEST_PRIORITY, JoinRule
 from models.raw_item import PublishedFlag
-from models.stored import StoredDocument, StoredFields
+from models.stored import StoredDocument
 from models.values import Count, Day, Flag, IdPart, Language, SourceKey, Text, Time, UnixSeconds, WebUrl, lives
 
 
@@ -15,33 +15,8 @@ def attempt_key(run_id: str, feed_id: str, attempt_no: int) -> str:
     return f"{run_id}:{feed_id}:{attempt_no}"
 
 
-class ObservationDocument(StoredFields, total=False):
-    """Observation as it is stored."""
-
-    source_id: str
-    source: str
-    source_priority: int
-    observed_day: str
-    scraped_at: str
-    article_id: str
-    url: str
-    headline: str
-    text: str
-    language: str
-    publisher: str
-    publisher_url: str
-    published_at: str
-    published_flag: str
-    tags: list[str]
-    tickers: list[str]
-    revision: str
-    raw_value: str
-    parse_warnings: list[str]
-    added_by_attempt: str
-    created_article: bool
-    joined_by: str
-    article_timestamp: str
-    deleted_at: str
+ObservationDocument = dict[str, Any]
+"""Observation as it is stored."""
 
 
 class Observation(StoredDocument):

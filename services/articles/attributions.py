@@ -41,7 +41,7 @@ def chosen_source(attributions: Attributions) -> str:
 def chosen_reading(article: ArticleDocument, known: Attributions) -> ReadingDocument:
     """The canonical reading among the sources in `known` and the source of the present canonical reading."""
     source = chosen_source(known)
-    present = article["canonical"]
+    present: ReadingDocument = article["canonical"]
     if present["source"] not in known and _rank_of_reading(present) > _rank(source, known[source]):
         return present
     return reading(source, known[source])
@@ -119,4 +119,4 @@ def _rank_of_reading(found: ReadingDocument) -> Rank:
 
 
 def _scraped_at(attribution: AttributionDocument) -> str:
-    return attribution.get("scraped_at") or attribution["crawl_timestamp"]
+    return str(attribution.get("scraped_at") or attribution["crawl_timestamp"])

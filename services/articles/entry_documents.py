@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, JoinRule
-from models.locator import ALIAS_KEPT, AliasDocument, SeenHashDocument, seen_key
+from models.locator import ALIAS_KEPT, seen_key
 from models.observation import ObservationDocument, attempt_key
-from models.stored import StoredFields
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.articles.identity import Candidate, Source
 from services.parse.text import one_line
+from services.ports import Document
 
 LONGEST_DATE = 200
 OF_FIRST_OBSERVATION = frozenset(
@@ -51,9 +51,9 @@ class SourceAttempt:
         return attempt_key(self.run_id, self.source.key, self.attempt_no)
 
 
-def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> AliasDocument:
+def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> Document:
     """The locator alias that names the article of the entry's identity."""
-    document: AliasDocument = {
+    document: Document = {
         "id": candidate.locator_id,
         "locator": candidate.locator_id,
         "provider": attempt.source.key,
@@ -64,10 +64,10 @@ def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> Alias
     return document
 
 
-def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept_seconds: int) -> SeenHashDocument:
+def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept_seconds: int) -> Document:
     """The stored content hash of an ingested entry."""
     name = seen_key(attempt.source.key, candidate.entry.content_hash)
-    document: SeenHashDocument = {
+    document: Document = {
         "id": name,
         "locator": name,
         "source": attempt.source.key,
@@ -79,7 +79,7 @@ def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept
     return document
 
 
-def stamp(document: StoredFields, entity_type: str, attempt: SourceAttempt, kept_seconds: int) -> None:
+def stamp(document: Document, entity_type: str, attempt: SourceAttempt, kept_seconds: int) -> None:
     """Sets the fields that all documents have."""
     document["entity_type"] = entity_type
     document["schema_version"] = "1"
@@ -132,7 +132,7 @@ def entry_observation(
     if earlier is None or earlier["id"] != document["id"]:
         return document
     kept = {name: value for name, value in earlier.items() if name in OF_FIRST_OBSERVATION}
-    return {**document, **kept}  # type: ignore[typeddict-item]
+    return {**document, **kept}
 
 
 def entry_attribution(
@@ -166,4 +166,4 @@ def entry_attribution(
             attribution["joined_by"] = joined_by
         return attribution
     kept = {name: value for name, value in earlier.items() if name in _OF_FIRST_CRAWL and value}
-    return {**attribution, **kept}  # type: ignore[typeddict-item]
+    return {**attribution, **kept}

@@ -255,7 +255,8 @@ def pinned(groups: Groups, articles: Mapping[str, Known]) -> Groups:
 
 
 def split_links(article: ArticleDocument | None) -> Mapping[str, str]:
-    return (article or {}).get("split_links", {})
+    pins: Mapping[str, str] = (article or {}).get("split_links", {})
+    return pins
 
 
 def _own_articles(stored: Known, group: Sequence[Match], present: Collection[str]) -> list[Match]:

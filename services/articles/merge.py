@@ -267,7 +267,7 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
     canonical = after["canonical"]["source"]
     if before is None or canonical in (source.key, before["canonical"]["source"]):
         return None
-    return after["canonical"]["observation_id"]
+    return str(after["canonical"]["observation_id"])
 
 
 def _added(

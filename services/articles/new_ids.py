@@ -11,7 +11,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from models.article import Article
 from models.observation import ObservationDocument
@@ -180,7 +180,7 @@ class NewIds:
         where = (Where("entity_type", "eq", "Observation"), Where("source", "eq", attempt.source.key))
         found: list[StoredEntry] = []
         async for page in pages(self.store, ARTICLES.name, Query(where, limit=_PAGE)):
-            observations = cast("list[ObservationDocument]", page.items)
+            observations = page.items
             found += [
                 stored_entry(each, attempt.source)
                 for each in observations

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import cast
 
 from models.article import Article, ArticleDocument, AttributionDocument, SourceAttribution
 from models.observation import Observation, ObservationDocument
@@ -23,8 +22,7 @@ _PAGE = 500
 
 async def observations_of(store: Store, source_id: str, source: str | None = None) -> list[ObservationDocument]:
     """The observations of an article, or those of one source, by source and day."""
-    found = await query_all(store, ARTICLES.name, _query(source_id, source))
-    return cast("list[ObservationDocument]", found)
+    return await query_all(store, ARTICLES.name, _query(source_id, source))
 
 
 def _query(source_id: str, source: str | None = None) -> Query:
@@ -86,14 +84,14 @@ async def with_further_sources(store: Store, article: Article, most: int = MOST_
     and with the number of all."""
     if not article.has_further_sources:
         return article
-    document = cast(ArticleDocument, article.to_document())
+    document = article.to_document()
     own = await observations_of(store, article.source_id, article.canonical.source)
     further = further_attributions(document, _readable(own))
     room = max(most - len(article.sources), 0)
     for key, each in (await _first_further(store, document, room)).items():
         if len(further) < room:
             further.setdefault(key, each)
-    known = {**article.source_attribution, **{key: SourceAttribution(**each) for key, each in further.items()}}  # type: ignore[arg-type]
+    known = {**article.source_attribution, **{key: SourceAttribution(**each) for key, each in further.items()}}
     sources = tuple(sorted(known, key=lambda key: known[key].crawl_timestamp))
     counted = await _with_source_count(store, article)
     return counted.model_copy(update={"sources": sources, "source_attribution": known})
@@ -102,7 +100,7 @@ async def with_further_sources(store: Store, article: Article, most: int = MOST_
 def _readable(documents: Iterable[Document | ObservationDocument]) -> list[ObservationDocument]:
     """The observations that can be read. The others are logged."""
     found = listed_documents((dict(each) for each in documents), Observation.from_document, "id")
-    return [cast(ObservationDocument, each.to_document()) for each in found.items]
+    return [each.to_document() for each in found.items]
 
 
 async def _first_further(store: Store, article: ArticleDocument, most: int) -> dict[str, AttributionDocument]:

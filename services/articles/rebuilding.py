@@ -37,14 +37,14 @@ class Parts:
 
     @property
     def source_id(self) -> str:
-        return self.article["source_id"]
+        return str(self.article["source_id"])
 
     def attributions(self) -> Attributions:
         found: Attributions = {}
         for key, own in groupby(self.observations, key=lambda each: each["source"]):
             listed = self.article["source_attribution"].get(key, {})
             kept = {name: value for name, value in listed.items() if name in _KEPT}
-            found[key] = {**attribution_of(list(own)), **kept}  # type: ignore[typeddict-item]
+            found[key] = {**attribution_of(list(own)), **kept}
         return found
 
 
@@ -155,7 +155,7 @@ def _with_those(there: Observations, coming: Observations, to: str) -> list[Obse
         known = found.get(each["id"], each)
         latest = known if known["scraped_at"] > each["scraped_at"] else each
         kept = {name: value for name, value in each.items() if name in OF_FIRST_OBSERVATION}
-        found[each["id"]] = {**latest, **kept}  # type: ignore[typeddict-item]
+        found[each["id"]] = {**latest, **kept}
     return [found[name] for name in sorted(found)]
 
 
@@ -166,7 +166,7 @@ def _rebuilt(stored: Parts, known: Attributions, time: str, most_listed: int) ->
     article["updated_at"] = max(article["updated_at"], time)
     if not known:
         emptied = tombstone(Article.from_document(article), parse_time(time))
-        return Parts(emptied.to_document(), ())  # type: ignore[arg-type]
+        return Parts(emptied.to_document(), ())
     ordered = sorted(known, key=lambda key: known[key]["crawl_timestamp"])
     article["sources"] = ordered[:most_listed]
     article["source_attribution"] = {key: known[key] for key in article["sources"]}

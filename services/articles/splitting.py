@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import cast
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument
 from models.errors import ChangedMeanwhile, Conflict, NotFound
@@ -130,7 +129,7 @@ class ArticleSplits:
         found: Document | None = await self.store.read(ARTICLES.name, source_id, Article.ID)
         if found is None:
             return None
-        return Parts(cast("ArticleDocument", found), await observations_of(self.store, source_id))
+        return Parts(found, await observations_of(self.store, source_id))
 
 
 def _returned(deleted: ArticleDocument, article_id: str) -> bool:

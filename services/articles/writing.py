@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
 
-from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ArticleDocument
+from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article
 from models.errors import ChangedMeanwhile
 from models.feed import Feed
 from models.locator import seen_key
@@ -216,7 +215,7 @@ class ArticleWriter:
         if not wanted:
             return {}
         keys = [(each, Article.ID) for each in wanted]
-        found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, keys))
+        found = await self.store.read_many(ARTICLES.name, keys)
         source = self.attempt.source.key
         known: Articles = {}
         for name, article in zip(wanted, found, strict=True):
@@ -294,7 +293,7 @@ class ArticleWriter:
             if any(own.get("revision") != match.candidate.revision for match in group):
                 keys.append((key, observation_id(source, today)))
         if keys:
-            stored = cast("list[ObservationDocument | None]", await self.store.read_many(ARTICLES.name, keys))
+            stored = await self.store.read_many(ARTICLES.name, keys)
             found |= {key: each for (key, _), each in zip(keys, stored, strict=True) if each is not None}
         return found
 

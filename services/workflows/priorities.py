@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from models.article import Article, ArticleDocument
 from models.errors import ChangedMeanwhile, UnreadableDocument
@@ -22,7 +21,7 @@ from services.articles.observations import observations_of
 from services.figures.entries import Generations
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Operation, Page, Query, Replace, Store, Where
+from services.ports import Clock, Operation, Query, Replace, Store, Where
 from services.runs.driver import Counted, PageResult, page_after
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
@@ -32,8 +31,8 @@ PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """The workflow that applies a changed priority: `subject` is the feed. Its pages are the articles that list the
-    feed, by their published time, then those of which the feed is a further source.
+    """The workflow that applies a changed priority: `subject` is the feed. Its pages are the observations of the
+    feed, which name the articles of which it is a source.
 
     Each page reads the feed's present priority, so that of two changes the later one wins. If the priority changes
     during the run, the run begins again at the first article.
@@ -49,39 +48,19 @@ class Priorities:
         priority = await self._priority_of(feed_id)
         if priority is None:
             return PageResult(None)  # the feed is gone; its articles keep the priority that it had
-        checkpoint = run.checkpoint or {}
-        is_same = checkpoint.get("priority") == priority
-        after = page_after(run) if is_same else None
-        is_further = is_same and checkpoint.get("of_further_source") is True
-        page = None if is_further else await self._listing(feed_id, after)
-        found = page.items if page is not None else []
-        if page is None or page.next is None:
-            page = await self._naming(feed_id, after if is_further else None)
-            found = [*found, *await self._named_in(page.items)]
-            is_further = True
-        articles, failed = await self._rewritten(cast("list[ArticleDocument]", found), feed_id, priority)
+        is_same = (run.checkpoint or {}).get("priority") == priority
+        query = Query(_observed_by(feed_id), limit=PAGE, after=page_after(run) if is_same else None)
+        page = await self.store.query(ARTICLES.name, query)
+        keys = list(dict.fromkeys((each["source_id"], Article.ID) for each in page.items))
+        found = [each for each in await self.store.read_many(ARTICLES.name, keys) if each is not None]
+        articles, failed = await self._rewritten(found, feed_id, priority)
         # An earlier try may have rewritten articles and died before their analysis: these are found here too.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
         report = await self.writer.write(outdated, invalidate=self.generations.raise_all)
         counts: Counted = {"articles": len(found), "analyzed": len(report.done)}
-        is_last = is_further and page.next is None and await self._priority_of(feed_id) in (priority, None)
-        following = {"priority": priority, "after": page.next, "of_further_source": is_further}
+        is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
+        following = {"priority": priority, "after": page.next}
         return PageResult(None if is_last else following, len(found), counts, {**report.failed, **failed})
-
-    async def _listing(self, feed_id: str, after: str | None) -> Page:
-        """A page of the articles that list the feed."""
-        where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
-        return await self.store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
-
-    async def _naming(self, feed_id: str, after: str | None) -> Page:
-        """A page of the observations that name the feed as a further source of their article."""
-        where = (Where("source", "eq", feed_id), Where("deleted_at", "missing"))
-        return await self.store.query(ARTICLES.name, Query(where, order="by_further_source", limit=PAGE, after=after))
-
-    async def _named_in(self, observations: Sequence[Document]) -> list[Document]:
-        keys = [(each["source_id"], Article.ID) for each in observations]
-        articles = await self.store.read_many(ARTICLES.name, keys) if keys else []
-        return [each for each in articles if each is not None]
 
     async def _priority_of(self, feed_id: str) -> int | None:
         """None if the feed is gone."""
@@ -125,7 +104,7 @@ class Priorities:
             again = [name for name, (after, _) in changed.items() if name in raced or after.get("has_further_sources")]
             done.extend(after for name, (after, _) in changed.items() if name not in again)
             keys = [(name, Article.ID) for name in again]
-            found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, keys))
+            found = await self.store.read_many(ARTICLES.name, keys)
             waiting = {each["source_id"]: each for each in found if each is not None}
             if raced:
                 raise ChangedMeanwhile(f"{len(raced)} articles were written meanwhile")
@@ -149,6 +128,10 @@ class Priorities:
         # worker that has died since may have written mentions of another reading.
         with_text.pop("analyzed_revision", None)
         return with_text
+
+
+def _observed_by(feed_id: str) -> tuple[Where, ...]:
+    return Where("entity_type", "eq", "Observation"), Where("source", "eq", feed_id), Where("deleted_at", "missing")
 
 
 def with_present_priority(

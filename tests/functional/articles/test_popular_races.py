@@ -167,7 +167,7 @@ async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is
         }
         for key, each in article.source_attribution.items()
     }
-    best = chosen_source(documents)  # type: ignore[arg-type]
+    best = chosen_source(documents)
     assert article.canonical.source == best
     own = [each for each in await world.observations() if each["source"] == best]
     assert article.text_for_analysis == own[-1]["text"]

@@ -74,7 +74,7 @@ def observed(source: str = "c", day: int = 21, **fields: Any) -> ObservationDocu
         "published_at": "2026-02-21T19:00:00Z",
         "revision": f"r{day}",
     }
-    return document | fields  # type: ignore[return-value]
+    return document | fields
 
 
 def test_an_attribution_is_made_from_the_first_and_the_last_observation() -> None:
@@ -101,7 +101,7 @@ def test_an_attribution_is_made_from_the_first_and_the_last_observation() -> Non
 
 def stored(**canonical: Any) -> ArticleDocument:
     article = article_after(attempt(source("a", 5)), candidate(of=source("a", 5)))
-    article["canonical"] = {**article["canonical"], **canonical}  # type: ignore[typeddict-item]
+    article["canonical"] = {**article["canonical"], **canonical}
     return article
 
 

@@ -1,10 +1,9 @@
 """For which articles a feed asks for the page."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from models.article import ArticleDocument
 from models.feed import FullTextChoice
 from services.articles.entry_documents import SourceAttempt
 from services.articles.full_texts import Asked, asked_for, asks
@@ -28,7 +27,7 @@ def test_a_feed_asks_as_it_is_told(choice: FullTextChoice, length: int, expected
     assert asks(choice, "x" * length) is expected
 
 
-STORED = cast(ArticleDocument, article().to_document())
+STORED = article().to_document()
 READING = STORED["canonical"]
 
 

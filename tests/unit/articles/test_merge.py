@@ -290,15 +290,10 @@ def test_an_edit_keeps_what_the_observation_of_the_day_recorded() -> None:
     assert {name: edited.get(name) for name in kept} == {name: before.get(name) for name in kept}
     assert (edited["text"], edited["scraped_at"], edited["updated_at"]) == ("Edited", LATER_TIME, LATER_TIME)
     joined = {**before, "created_article": False}
-    again = observed(merge(created.article, joined, [edit], by_a(1)))  # type: ignore[arg-type]
+    again = observed(merge(created.article, joined, [edit], by_a(1)))
     assert again["created_article"] is False
     old = {name: value for name, value in before.items() if name not in ("added_by_attempt", "created_article")}
-    assert (
-        not {"added_by_attempt", "created_article"}
-        & observed(
-            merge(created.article, old, [edit], by_a(1))  # type: ignore[arg-type]
-        ).keys()
-    )
+    assert not {"added_by_attempt", "created_article"} & observed(merge(created.article, old, [edit], by_a(1))).keys()
 
 
 def test_an_edit_that_is_taken_back_is_an_edit() -> None:

@@ -129,7 +129,7 @@ def test_an_article_is_found_by_any_url_or_headline_that_the_feed_gave_it() -> N
 
 def test_a_deleted_article_is_known_by_its_url_only() -> None:
     observation = documents.observation(url=ONE, headline="[deleted]").to_document()
-    entry_of_deleted = stored_entry({**observation, "deleted_at": "2026-02-21T20:00:00Z"}, SOURCE)  # type: ignore[typeddict-item]
+    entry_of_deleted = stored_entry({**observation, "deleted_at": "2026-02-21T20:00:00Z"}, SOURCE)
     assert entry_of_deleted.headline == ""
     assert shown(sorted_out([entry(ONE)], [entry_of_deleted]))[0] == {ONE: observation["source_id"]}
     assert shown(sorted_out([entry(NEW, "[deleted] [deleted] [deleted]")], [entry_of_deleted]))[1] == {NEW}
@@ -137,7 +137,7 @@ def test_a_deleted_article_is_known_by_its_url_only() -> None:
 
 def test_a_stored_entry_has_the_normalized_url_and_headline_of_its_observation() -> None:
     observation = documents.observation(url=ONE + "?utm_source=x", headline=LONG + " - Daily News").to_document()
-    found = stored_entry(observation, SOURCE)  # type: ignore[arg-type]
+    found = stored_entry(observation, SOURCE)
     assert (found.url, found.headline) == (entry(ONE).url, entry(ONE).normalized_headline)
     assert (found.source_id, found.day) == (observation["source_id"], observation["published_at"][:10])
     assert len(found.day) == 10
@@ -147,9 +147,9 @@ def test_the_name_of_the_publisher_is_no_part_of_a_headline() -> None:
     observation = documents.observation(
         headline=LONG + " - Zorblatt Gazette", publisher="Zorblatt Gazette"
     ).to_document()
-    assert stored_entry(observation, SOURCE).headline == entry(ONE).normalized_headline  # type: ignore[arg-type]
+    assert stored_entry(observation, SOURCE).headline == entry(ONE).normalized_headline
 
 
 def test_a_url_that_cannot_be_normalized_stands_for_itself() -> None:
     observation = {**documents.observation().to_document(), "url": "http://[::1"}
-    assert stored_entry(observation, SOURCE).url == "http://[::1"  # type: ignore[arg-type]
+    assert stored_entry(observation, SOURCE).url == "http://[::1"

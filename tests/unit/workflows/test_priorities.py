@@ -20,7 +20,7 @@ SOURCES = {
 
 def stored(**changes: Any) -> ArticleDocument:
     fields = {"sources": ("tiingo", "finnhub"), "source_attribution": SOURCES, **changes}
-    return cast(ArticleDocument, article(**fields).to_document())
+    return article(**fields).to_document()
 
 
 def test_the_source_with_the_lowest_number_gives_the_reading() -> None:

@@ -49,6 +49,12 @@ PERIOD_BY_HOURS: Mapping[str, Period] = {
 }
 FRESH_MINUTES = 30
 FRESH_FOR = timedelta(minutes=FRESH_MINUTES)
+FEWEST = 5
+"""With fewer mentions, or with an effective sample size below this, an average says too little."""
+ONE_STORY = 2.0
+"""Below this effective sample size, one story has more than 70 % of the mentions."""
+ONE_PUBLISHER = 0.8
+"""From this share on, the figures are those of one publisher."""
 METADATA_PARTITION: Final = "metadata"
 MOST_TOOLS_LISTED = 1000
 MOST_FAILED_LISTED = 100
@@ -178,7 +184,7 @@ class SentimentCacheEntry(_Cached):
     * `oldest_mention_ts`: in HOUR_1, the minute of the oldest mention that is counted; null without mentions, and for
       the other periods. Once that minute has left the window, the entry is computed again when it is read: up to 30
       minutes are half of an hour, and little of a day.
-    * `is_stale`, computed: `last_updated_ts` is more than 30 minutes ago. A stale entry is served, and refreshed soon.
+    * `is_stale`, computed: `last_updated_ts` is over FRESH_MINUTES ago. A stale entry is served, and refreshed soon.
     """
 
     entity_type: Literal["SentimentCacheEntry"] = "SentimentCacheEntry"

@@ -34,10 +34,12 @@ from models.verdict import DisabledBy, DisabledCause, Verdict
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FullTextChoice = Literal["never", "short", "always"]
+"""For which entries the full text of the page is acquired: none, those with a short text, or all."""
 SHORT_TEXT = 600
 """A feed with `full_text` short asks for the text of the page if the entry has fewer characters of text. Summaries have
 some hundreds; a text of two or three paragraphs has more."""
-"""For which entries the full text of the page is acquired: none, those with a short text, or all."""
+MOST_ERRORS = 10
+"""After so many errors in a row the feed is disabled."""
 FEED_KIND = "feed"
 MOST_WORDS = 50
 HOURS = 24

@@ -6,12 +6,21 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from models.cache import FRESH_MINUTES, MOSTLY_UNSCORED, Period, SentimentCacheEntry, Verdict
-from models.resources.base import Resource, View, internal, links, path
-from models.values import Amount, Count, Flag, IdPart, Percentage, Polarity, Share, Text, Time, UnixSeconds
+from models.cache import (
+    FEWEST,
+    FRESH_MINUTES,
+    MOSTLY_UNSCORED,
+    ONE_PUBLISHER,
+    ONE_STORY,
+    Period,
+    SentimentCacheEntry,
+    Verdict,
+)
+from models.resources.base import Stored, View, internal, links, path
+from models.values import Amount, Count, Flag, IdPart, Percentage, Polarity, Share, Text, UnixSeconds
 
 
-class AggregateResource(Resource):
+class AggregateResource(Stored):
     """The sentiment of one tool over one period."""
 
     id: str = Field(description="`tool_id` and `period`.")
@@ -55,9 +64,9 @@ class AggregateResource(Resource):
     verdict: Verdict | None = Field(
         description="Whether `average_sentiment` can be relied on; if not, the first of these that applies: "
         f"`MOSTLY_UNSCORED`: more mentions are unscored than scored, and at least {MOSTLY_UNSCORED}. `TOO_FEW`: fewer "
-        "than 5 scored mentions. `ONE_PUBLISHER`: one publisher has at least 80 % of them. "
-        "`ONE_STORY`: `effective_sample_size` is below 2, so that one story has most of them. "
-        "`TOO_FEW`: it is below 5. Else `OK`."
+        f"than {FEWEST} scored mentions. `ONE_PUBLISHER`: one publisher has at least {ONE_PUBLISHER:.0%} of them. "
+        f"`ONE_STORY`: `effective_sample_size` is below {ONE_STORY:g}, so that one story has most of them. "
+        f"`TOO_FEW`: it is below {FEWEST}. Else `OK`."
     )
     verdict_text: Text | None = Field(description="The verdict in words.")
     analyzers: tuple[Text, ...] = Field(
@@ -156,8 +165,6 @@ class AggregateResource(Resource):
         "that the figures do not count yet. It is as of the request; on Cosmos DB, one that is "
         "true is as of a moment at most two seconds and `CACHE_MEMORY_SECONDS` ago."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the aggregate itself, its evidence, its history, its tool.")
     generation: Count | None = internal(
         "How often all entries of the tool had been invalidated when this one was computed: by a reanalysis, a "
@@ -168,9 +175,6 @@ class AggregateResource(Resource):
         "How often the tool's mentions had been recounted when this entry was computed. A recount follows every "
         "change of a mention: if the tool's number is higher now, the entry does not contain the latest changes."
     )
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 from models.article import Article, CanonicalReading, FullText, JoinRule, ScoredText, SourceAttribution
 from models.observation import Observation
 from models.raw_item import PublishedFlag
-from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.resources.base import Shape, Stored, View, added, internal, links, path
 from models.resources.mentions import MentionResource
 from models.scored import ScoredDocument, WordsJudgement
 from models.states import ArticleStatus
@@ -28,7 +28,6 @@ from models.values import (
     SourceKey,
     Text,
     Time,
-    UnixSeconds,
     UnscoredReason,
     WebUrl,
 )
@@ -55,7 +54,7 @@ class SaidOfTool(Shape):
     )
 
 
-class ObservationResource(Resource):
+class ObservationResource(Stored):
     """What one source published of an article, as it was on one UTC day."""
 
     source_id: IdPart = Field(description="The article.")
@@ -109,16 +108,11 @@ class ObservationResource(Resource):
     tools: list[SaidOfTool] | None = Field(
         description="What these words say of each tool that they name; null if they were not judged."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the article, and the feed.")
     revision: Text | None = internal("Hash of headline, text and tags.")
     added_by_attempt: Text | None = internal(
         "On the first observation of a source: `run:feed:attempt` that added the source."
     )
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(
@@ -153,7 +147,7 @@ class FullTextPart(Shape):
         return cls.shaped({name: getattr(text, name) for name in cls.model_fields})
 
 
-class ArticleResource(Resource):
+class ArticleResource(Stored):
     """One article across all sources."""
 
     source_id: str = Field(description="The id of the article: `dedup:` and `dedup_key`.")
@@ -239,8 +233,6 @@ class ArticleResource(Resource):
         description="The ids of the corrections of articles and stories that name the article."
     )
     metadata: dict[str, JsonValue] | None = Field(description="Not used; null.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(
         description="Paths: the article itself, its ledger, its story, the article that it repeats, its full text."
     )
@@ -261,9 +253,6 @@ class ArticleResource(Resource):
         "Since when the article waits to be grouped into stories; null if it does not."
     )
     deleted_at: Time | None = internal("Null; a deleted article is never served.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, article: Article, publisher_name: str | None, view: View = "default") -> Self:

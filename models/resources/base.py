@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from models.values import Time, UnixSeconds
+
 View = Literal["default", "full"]
 VIEWS: tuple[View, ...] = get_args(View)
 ROOT = "/api/v1"
@@ -135,6 +137,16 @@ class Resource(Shape):
         return self.shaped({**self.__dict__, **values})
 
 
+class Stored(Resource):
+    """The resource of a stored document. Its fields here come after its own ones."""
+
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+
 def shown_all(resources: Iterable[Resource]) -> list[dict[str, Any]]:
     return [each.shown() for each in resources]
 
@@ -142,7 +154,8 @@ def shown_all(resources: Iterable[Resource]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=256)
 def _names(cls: type[Resource], view: View) -> tuple[str, ...]:
     left_out = [ADDED] if view == "full" else [ADDED, INTERNAL]
-    return tuple(name for name, field in cls.model_fields.items() if field.json_schema_extra not in left_out)
+    fields = sorted(cls.model_fields.items(), key=lambda each: each[0] in Stored.model_fields)
+    return tuple(name for name, field in fields if field.json_schema_extra not in left_out)
 
 
 @lru_cache(maxsize=256)

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from models.correction import Correction, JudgedPassage, PastVerdict, Subject, Verdict, VersionedJudgement
 from models.grouping_correction import GroupingCorrection, Kind
-from models.resources.base import Resource, View, added, internal, links, path
+from models.resources.base import Stored, View, added, internal, links, path
 from models.tool import ToolId
-from models.values import Day, Flag, IdPart, Sentiment, SourceKey, Text, Time, UnixSeconds
+from models.values import Day, Flag, IdPart, Sentiment, SourceKey, Text, Time
 
 CorrectionState = Literal["active", "outdated", "undone"]
 
 
-class CorrectionResource(Resource):
+class CorrectionResource(Stored):
     """The verdict of a person on a mention, a source or a phrase."""
 
     correction_id: str = Field(
@@ -57,14 +57,9 @@ class CorrectionResource(Resource):
         "that say who judged what, when and why. `tool_id` is set if the verdict was on a tool that "
         "was merged since."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the correction itself, the tool, and the article or feed.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
     revision: Text | None = internal("The revision of the article that was judged.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, correction: Correction, state: CorrectionState, view: View = "default") -> Self:
@@ -85,7 +80,7 @@ class CorrectionResource(Resource):
         )
 
 
-class GroupingCorrectionResource(Resource):
+class GroupingCorrectionResource(Stored):
     """What a person said of articles and stories."""
 
     correction_id: IdPart = Field(description="The id. A correction expires with its articles, after 30 days.")
@@ -114,12 +109,7 @@ class GroupingCorrectionResource(Resource):
     undone_at: Time | None = Field(description="When it was undone; null while it applies.")
     undone_by: Text | None = Field(description="Who undid it; null while it applies.")
     undone_reason: Text | None = Field(description="Why it was undone; null while it applies.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the correction itself, and the run that made it.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, correction: GroupingCorrection, view: View = "default") -> Self:

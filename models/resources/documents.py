@@ -18,13 +18,13 @@ from models.document import (
     QuarantineReason,
     SkipReason,
 )
-from models.resources.base import Resource, View, added, internal, links, path
+from models.resources.base import Stored, View, added, internal, links, path
 from models.resources.runs import AttemptResource
 from models.states import AcquisitionStatus, ReviewStatus, ValidationStatus
-from models.values import Count, IdPart, Sha256, SourceKey, Text, Time, UnixSeconds
+from models.values import Count, IdPart, Sha256, SourceKey, Text, Time
 
 
-class FileResource(Resource):
+class FileResource(Stored):
     """One file in the archive, without its place there, which nobody outside can use."""
 
     source_id: IdPart = Field(description="The article.")
@@ -37,14 +37,9 @@ class FileResource(Resource):
     content_type: Text = Field(description="The media type of the object in the archive.")
     byte_length: Count = Field(description="The size of the object in the archive, in bytes.")
     created_by: CreatedBy = Field(description="The workflow and the run that made the file.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the article, and the run that made the file.")
     etag: Text | None = internal("The ETag of the object in the archive.")
     sha256: Sha256 | None = internal("The hash of the object in the archive.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, file: FileObject, view: View = "default") -> Self:
@@ -52,7 +47,7 @@ class FileResource(Resource):
         return cls.made(file, view, links=links(article=article, run=run))
 
 
-class DocumentResource(Resource):
+class DocumentResource(Stored):
     """The state of the full text behind an article."""
 
     source_id: IdPart = Field(description="The article.")
@@ -101,8 +96,6 @@ class DocumentResource(Resource):
         description="`PENDING`, `CLEARED_RETRY_APPROVED` (tried again) or `CLEARED_TERMINAL` (dropped)."
     )
     eligibility: Eligibility = Field(description="`ACQUIRE` while the document is to be tried, else `NONE`.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the document itself, the article, the feed.")
     files: list[FileResource] | None = added("The files in the archive.")
     attempts: list[AttemptResource] | None = added("The last 50 tries.")
@@ -121,9 +114,6 @@ class DocumentResource(Resource):
     profile_selection_inputs: dict[str, JsonValue] | None = internal("What the profile was chosen by.")
     hints: dict[str, JsonValue] | None = internal("Not used; null.")
     provenance: dict[str, JsonValue] | None = internal("Not used; null.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, document: DocumentProduct, view: View = "default") -> Self:

@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from models.coverage import FetchHours
-from models.feed import Feed, FeedLease, FullTextChoice, HourlyDistribution, Weekday
-from models.resources.base import Resource, View, added, internal, links, path
-from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, UnixSeconds, WebUrl
+from models.feed import MOST_ERRORS, SHORT_TEXT, Feed, FeedLease, FullTextChoice, HourlyDistribution, Weekday
+from models.resources.base import Stored, View, added, internal, links, path
+from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
 
 
-class FeedResource(Resource):
+class FeedResource(Stored):
     """A source of articles: its schedule, statistics and health."""
 
     STORED_AS: ClassVar[Mapping[str, str]] = {"url": "feed_url", "priority": "priority_score"}
@@ -61,7 +61,7 @@ class FeedResource(Resource):
     disabled_by: DisabledBy | None = Field(description="`person` or `app`; null if the feed is enabled.")
     disabled_cause: DisabledCause | None = Field(
         description="Why the app disabled it: `gone` (410), `not_found` (404), `duplicate` (its address leads to "
-        "another registered feed), `errors` (ten in a row), `worker_died`."
+        f"another registered feed), `errors` ({MOST_ERRORS} in a row), `worker_died`."
     )
     probe_at: Time | None = Field(description="When a feed that the app disabled is tried again; null: never.")
     probes: Count = Field(description="How often trying it again has failed.")
@@ -70,7 +70,7 @@ class FeedResource(Resource):
     )
     full_text: FullTextChoice = Field(
         description="For which entries the text of the page is acquired: `never`, `short` (those with fewer "
-        "than 600 characters of text) or `always`."
+        f"than {SHORT_TEXT} characters of text) or `always`."
     )
     tags: tuple[Text, ...] = Field(description="Tags, sorted, each once. A slash separates levels, as in `News/World`.")
     daily_limit: Count | None = Field(
@@ -120,7 +120,9 @@ class FeedResource(Resource):
         description="The languages that texts of the feed were clearly in, with the number of texts; older ones "
         "count for less."
     )
-    consecutive_errors: Count = Field(description="Failed fetches since the last success; at 10 the feed is disabled.")
+    consecutive_errors: Count = Field(
+        description=f"Failed fetches since the last success; at {MOST_ERRORS} the feed is disabled."
+    )
     failing_since: Time | None = Field(description="When the first of the failures in a row was.")
     blocked_since: Time | None = Field(
         description="When the first failure in a row was refused by 403 or by a page that keeps programs out."
@@ -143,8 +145,6 @@ class FeedResource(Resource):
     quarantine_id: IdPart | None = Field(
         description="The feed's last batch in quarantine; null once that batch was reviewed and ingested or dropped."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the feed itself, its history, its articles, its runs.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
     lease: FeedLease | None = internal("The attempt that stores articles of the feed now; null if none does.")
@@ -176,9 +176,6 @@ class FeedResource(Resource):
         "Hours: the longest gap between articles on each of the last 33 days with one."
     )
     last_error_fingerprint: Text | None = internal("A short name of `last_error`, the same for the same kind of error.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, feed: Feed, view: View = "default") -> Self:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.correction import AnalyzerJudgement, Verdict
 from models.mention import Match, SentimentScore
-from models.resources.base import Resource, View, added, internal, links, path
+from models.resources.base import Stored, View, added, internal, links, path
 from models.scored import WordsJudgement
 from models.tool import ReferenceRole
 from models.values import (
@@ -20,13 +20,12 @@ from models.values import (
     SourceKey,
     Text,
     Time,
-    UnixSeconds,
     UnscoredReason,
     WebUrl,
 )
 
 
-class MentionResource(Resource):
+class MentionResource(Stored):
     """What one article says of one tool."""
 
     tool_id: IdPart = Field(description="The tool.")
@@ -76,8 +75,6 @@ class MentionResource(Resource):
         description="Of a corrected mention: `sentiment`, `score`, `polarity` and `unscored_reason` that the "
         "analyzer gave; otherwise null."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the mention itself, the article, the tool, the story.")
     tool: str | None = added("The name of the tool, in `GET articles/{article_id}`.")
     revision: Text | None = internal("The `revision` of the canonical reading that was judged.")
@@ -86,9 +83,6 @@ class MentionResource(Resource):
         "null for words that do not name the tool. Null if no listed source has other words."
     )
     removed_at: Time | None = internal("Null; a removed mention is never served.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, mention: SentimentScore, view: View = "default") -> Self:

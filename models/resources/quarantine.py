@@ -8,12 +8,12 @@ from pydantic import Field, JsonValue
 
 from models.document import QuarantineReason
 from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantineKind
-from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.resources.base import Shape, Stored, View, added, internal, links, path
 from models.states import ReviewStatus
-from models.values import Count, IdPart, Text, Time, UnixSeconds
+from models.values import Count, IdPart, Text, Time
 
 
-class QuarantineResource(Resource):
+class QuarantineResource(Stored):
     """A batch of entries of a feed, or a full text, that waits for the review of a person."""
 
     quarantine_id: IdPart = Field(description="The id.")
@@ -37,14 +37,9 @@ class QuarantineResource(Resource):
     reviewed_by: Text | None = Field(description="Who decided; null before the review.")
     reviewed_at: Time | None = Field(description="When it was decided; null before the review.")
     review_note: Text | None = Field(description="Why it was decided so; null before the review.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the preview of a batch; the feed, or the article.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
     parts: Count | None = internal("Number of stored documents that have the entries.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, item: QuarantineItem, view: View = "default") -> Self:

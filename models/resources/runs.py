@@ -6,14 +6,14 @@ from typing import Self
 
 from pydantic import Field, JsonValue
 
-from models.resources.base import Resource, View, added, internal, links, path
+from models.resources.base import Stored, View, added, internal, links, path
 from models.resources.run_parts import ComparisonReport, Metrics, RunParameters, metrics_of
 from models.run import FETCH_FEED, Attempt, IngestionBatch, JobRun, StageRun
 from models.states import AttemptStatus, RunStatus
-from models.values import Count, IdPart, Text, Time, UnixSeconds
+from models.values import Count, IdPart, Text, Time
 
 
-class AttemptResource(Resource):
+class AttemptResource(Stored):
     """One try of one task of a run."""
 
     run_id: IdPart = Field(description="The run.")
@@ -64,13 +64,8 @@ class AttemptResource(Resource):
     unscored_tools: tuple[IdPart, ...] = Field(
         description="The refreshed tools of which most mentions of the last 7 days are unscored."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the run, and the subject.")
     error_fingerprint: Text | None = internal("A short name, the same for the same kind of failure.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, attempt: Attempt, view: View = "default") -> Self:
@@ -87,7 +82,7 @@ class AttemptResource(Resource):
         )
 
 
-class RunResource(Resource):
+class RunResource(Stored):
     """One execution of a workflow."""
 
     run_id: IdPart = Field(description="The id.")
@@ -135,8 +130,6 @@ class RunResource(Resource):
     tickers_processed: tuple[str, ...] | None = Field(
         description="Of an ingestion: the tickers that were requested from news APIs; else null."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the run itself, and its subject.")
     attempts: list[AttemptResource] | None = added("The attempts of the run, in `GET runs/{run_id}`.")
     unreadable: list[str] | None = added(
@@ -148,9 +141,6 @@ class RunResource(Resource):
     checkpoint: dict[str, JsonValue] | None = internal(
         "Where the next page of a workflow begins; after a crash the run goes on there."
     )
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, run: JobRun, view: View = "default") -> Self:

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from models.article import Article, JoinRule
 from models.grouping_correction import Kind as CorrectionKind
-from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.signal import Kind, Side, Signal
 from models.story import Reason, Story, StoryMember, Topic, first_article
-from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time, UnixSeconds
+from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time
 
 StoryState = Literal["open", "closed"]
 
@@ -82,7 +82,7 @@ class StoryMemberResource(Resource):
         )
 
 
-class StoryResource(Resource):
+class StoryResource(Stored):
     """Articles about one event."""
 
     event_id: IdPart = Field(
@@ -113,8 +113,6 @@ class StoryResource(Resource):
     topics: tuple[Topic, ...] = Field(
         description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`."
     )
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the story itself, its ledger, its first article.")
     publishers: list[StoryPublisher] | None = added(
         "The publishers with the number of their articles, those with most first; named as in `publisher_ids`."
@@ -124,9 +122,6 @@ class StoryResource(Resource):
     unreadable: list[str] | None = added(
         "The ids of parts that cannot be read and were left out; absent if there are none."
     )
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, story: Story, state: StoryState, closes_at: datetime, view: View = "default") -> Self:
@@ -141,7 +136,7 @@ class StoryResource(Resource):
         )
 
 
-class SignalResource(Resource):
+class SignalResource(Stored):
     """What one story suggests for one tool."""
 
     signal_id: str = Field(description="The id, which follows from kind, topic and story.")
@@ -170,12 +165,7 @@ class SignalResource(Resource):
     publishers: tuple[Text, ...] = Field(description="The first 20 publishers that made it so.")
     articles: tuple[IdPart, ...] = Field(description="The first 20 articles that made it so.")
     withdrawn_at: Time | None = Field(description="Since when it does not hold any more; null while it holds.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: the tool, and the story.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, signal: Signal, tool: str | None, headline: str | None, view: View = "default") -> Self:

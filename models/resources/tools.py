@@ -8,11 +8,11 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from models.reference import ADDED_BY, Reference, reference_id
-from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.states import ToolStatus
 from models.tool import NameRule, ReferenceRole, Reviews, Tool, ToolId
 from models.tool_merge import ToolMerge
-from models.values import Count, Day, IdPart, Share, SourceKey, Text, Time, UnixSeconds
+from models.values import Count, Day, IdPart, Share, SourceKey, Text, Time
 
 
 class PrecisionFigures(Shape):
@@ -50,7 +50,7 @@ class Precision(PrecisionFigures):
         return cls.shaped({**total.shown(), "by_analyzer": by_analyzer})
 
 
-class ToolResource(Resource):
+class ToolResource(Stored):
     """A product, library or ticker that the app watches."""
 
     STORED_AS: ClassVar[Mapping[str, str]] = {"name": "primary_name"}
@@ -89,8 +89,6 @@ class ToolResource(Resource):
     )
     merged_into: ToolId | None = Field(description="The tool that replaces it, if the status is `MERGED`.")
     merging_into: ToolId | None = Field(description="The tool of a merge that is under way.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(
         description="Paths: the tool itself, its sentiment, evidence, history, mentions, articles, references, "
         "stories, signals, corrections, merges."
@@ -100,9 +98,6 @@ class ToolResource(Resource):
         "of the last 30 days, as of the last recount."
     )
     run_id: str = added("The run that this request began, in the response to a change; absent if it needed none.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, tool: Tool, view: View = "default") -> Self:
@@ -159,7 +154,7 @@ class ReferenceResource(Resource):
         )
 
 
-class MergeResource(Resource):
+class MergeResource(Stored):
     """A merge of two tools."""
 
     tool_id: ToolId = Field(description="The tool that got the names and mentions.")
@@ -174,12 +169,7 @@ class MergeResource(Resource):
     reason: Text | None = Field(description="Why they were merged; null if nobody said.")
     made_at: Time = Field(description="When they were merged.")
     made_by_run: IdPart = Field(description="The run of the merge.")
-    created_at: Time = Field(description="When it was first stored.")
-    updated_at: Time = Field(description="When the stored document last changed.")
     links: dict[str, str] = Field(description="Paths: both tools, and the run.")
-    entity_type: str | None = internal("The kind of stored document.")
-    schema_version: str | None = internal("The version of its stored form.")
-    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
     @classmethod
     def of(cls, merge: ToolMerge, view: View = "default") -> Self:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import UNCONDITIONAL, Feed
+from models.feed import MOST_ERRORS, UNCONDITIONAL, Feed
 from models.raw_item import ParsedDocument
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.leases import RELEASED
@@ -24,9 +24,6 @@ from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
 from services.parse.language import with_languages
-
-MOST_ERRORS = 10
-"""After so many errors in a row the feed is disabled."""
 
 LONGEST_ERROR = 500
 _NO_LANGUAGES: Mapping[str, int] = {}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from models.cache import Verdict, is_mostly_unscored
+from models.cache import FEWEST, ONE_PUBLISHER, ONE_STORY, Verdict, is_mostly_unscored
 from models.tally import Tally
 from models.values import agreeing_polarity
 from services.parse.publisher_id import counted_publisher
@@ -23,13 +23,6 @@ MEAN_UNIT = 100_000_000
 """The mean of a story is kept in ten-thousandths of this part."""
 
 UNKNOWN_SOURCE = "unknown"
-
-FEWEST = 5
-"""With fewer mentions, or with an effective sample size below this, an average says too little."""
-ONE_STORY = 2.0
-"""Below this effective sample size, one story has more than 70 % of the mentions."""
-ONE_PUBLISHER = 0.8
-"""From this share on, the figures are those of one publisher."""
 
 
 def publisher_of(mention: Mapping[str, Any]) -> str:

@@ -67,7 +67,7 @@ def _aggregates(call: Call, tools: list[str] | None, period: str, limit: int) ->
 
 def _noted(call: Call, found: list[dict[str, Any]]) -> None:
     if any(each["is_stale"] for each in found):
-        call.out.say("Some figures are over 30 minutes old: see `toolpulse cache health`.")
+        call.out.say("Some figures are stale: see `toolpulse cache health`.")
     if any(each["pending_articles"] for each in found):
         call.out.say(f"{found[0]['pending_articles']} articles are not analysed yet, and may change the figures.")
 

@@ -8,13 +8,12 @@ from datetime import timedelta
 import pytest
 
 from models.errors import Conflict, InvalidInput, NotFound, Unavailable
-from models.feed import Feed
+from models.feed import MOST_ERRORS, Feed
 from models.run import Attempt, IngestionBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
-from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from services.ports import BatchOutcome, Operation, Store
 from tests.functional.articles.counting import CountingStore

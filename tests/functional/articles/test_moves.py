@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from models.feed import MOST_ERRORS
 from services.feeds.form import feed_change, new_feed
-from services.feeds.outcome import MOST_ERRORS
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.world import Item, Page, World, item, rss

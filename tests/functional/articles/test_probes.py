@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from models.feed import MOST_ERRORS
 from services.feeds.form import feed_change
-from services.feeds.outcome import MOST_ERRORS
 from services.feeds.probing import MOST_NOT_FOUND
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus

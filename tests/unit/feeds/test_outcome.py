@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from models.feed import Feed, FeedLease
+from models.feed import MOST_ERRORS, Feed, FeedLease
 from models.raw_item import Freshness, ParsedDocument
 from services.feeds.outcome import (
     LONGEST_ERROR,
-    MOST_ERRORS,
     Failure,
     PollResult,
     after_failure,

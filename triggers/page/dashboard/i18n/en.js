@@ -39,7 +39,7 @@ export default {
   "state.absent": "Nothing has this name",
   "state.forbidden": "This key may not do that",
   "state.forbidden.text": "The app knows you, and does not allow this. Ask whoever runs it.",
-  "state.stale": "older than 30 minutes",
+  "state.stale": "out of date",
   "state.partial": "Some of this could not be read: {names}",
 
   // Keys

@@ -30,7 +30,7 @@ from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
 from services.operations.migrations import run_pending, states  # noqa: E402
 from services.ports import Store  # noqa: E402
-from services.setting_names import unknown  # noqa: E402
+from services.setting import unknown  # noqa: E402
 from services.settings import table  # noqa: E402
 
 READER_ENDED = 141

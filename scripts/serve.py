@@ -38,7 +38,7 @@ def _is_routine(fields: Mapping[str, Any]) -> bool:
 def _check_settings(environment: Mapping[str, str], given: Collection[str]) -> Checked:
     """In Azure the first call that needs a wrong setting reports it; here the start does."""
     from models.errors import WrongSettings
-    from services.setting_names import nearly_settings, unknown
+    from services.setting import nearly_settings, unknown
     from services.settings import Settings, table
 
     problems, level = unknown(given, table()), ""

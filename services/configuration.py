@@ -1,8 +1,8 @@
 """config/ingestion.yaml: the `ingestion:` block of the ingestion specification, with every key known and every value
 checked.
 
-A key that is unknown, and a value that breaks its rule, are problems that name the line and the key; nothing is
-ignored. The list `feeds:` may be in the same file: `toolpulse feeds apply` reads it, not the start of the app.
+A key that is unknown, and a value that breaks its rule, are problems that name the key; nothing is ignored. The
+list `feeds:` may be in the same file: `toolpulse feeds apply` reads it, not the start of the app.
 """
 
 from __future__ import annotations
@@ -20,16 +20,13 @@ FILE_SETTING: Final = "CONFIGURATION_FILE"
 DEFAULT_FILE: Final = "config/ingestion.yaml"
 _APP: Final = Path(__file__).resolve().parents[1]
 _BLOCK, _FEEDS = "ingestion", "feeds"
-_Node = Any
-"""A node of PyYAML, whose subclasses its types do not tell apart."""
-_NULL: Final = "tag:yaml.org,2002:null"
 _OTHER_NAMES: Final = {"deduplication": "parser"}
 """What the specification's prose calls a section, for the hint at the section that is meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the file sets, by attribute of `Settings`, and what is wrong in it: sentences with file, line and key."""
+    """What the file sets, by attribute of `Settings`, and what is wrong in it: sentences with file and key."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -54,21 +51,22 @@ def parse(document: bytes, rows: Sequence[Setting], name: str = DEFAULT_FILE) ->
     import yaml
 
     try:
-        root = yaml.SafeLoader(BytesIO(document)).get_single_node()  # a stream: errors then quote no line of the file
+        # Every scalar is a text, as in the environment. Of a stream, errors quote no line of the file.
+        content = yaml.load(BytesIO(document), Loader=yaml.BaseLoader)  # noqa: S506 - makes texts, lists and mappings only
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         return Configuration(problems=(f"{name} must be YAML, but cannot be parsed ({reason})",))
-    reader = _Reader(rows, name)
-    if root is not None:
-        reader.document(root)
-    return Configuration(reader.values, tuple(reader.problems))
+    reader = _Reader(rows)
+    reader.document(content or {})
+    return Configuration(reader.values, tuple(f"{name}: {problem}" for problem in reader.problems))
 
 
 class _Reader:
-    def __init__(self, rows: Sequence[Setting], name: str) -> None:
+    """Collects the values of the `ingestion:` block, and what is wrong in it."""
+
+    def __init__(self, rows: Sequence[Setting]) -> None:
         self.values: dict[str, Any] = {}
         self.problems: list[str] = []
-        self._name = name
         self._rows = {row.key: row for row in rows if row.key}
         self._elsewhere = {row.attribute: row.name for row in rows if not row.key}
         self._sections: dict[str, list[str]] = {}
@@ -76,73 +74,54 @@ class _Reader:
             section, _, own = key.partition(".")
             self._sections.setdefault(section, []).append(own)
 
-    def document(self, root: _Node) -> None:
-        for key, node in self._items(root, "", (_BLOCK, _FEEDS)):
+    def document(self, content: object) -> None:
+        for key, value in self._items(content, "", (_BLOCK, _FEEDS)):
             if key == _BLOCK:
-                for section, content in self._items(node, _BLOCK, self._sections):
-                    self._section(section, content)
-            elif not _is_null(node) and node.id != "sequence":
-                self._wrong(node, f"{_FEEDS} must be a list of feeds")
+                for section, own in self._items(value, _BLOCK, self._sections):
+                    for name, text in self._items(own, f"{_BLOCK}.{section}", self._sections[section]):
+                        self._value(f"{section}.{name}", text)
+            elif value and not isinstance(value, list):
+                self.problems.append(f"{_FEEDS} must be a list of feeds")
 
-    def _section(self, section: str, node: _Node) -> None:
-        for own, value in self._items(node, f"{_BLOCK}.{section}", self._sections[section]):
-            row = self._rows[f"{section}.{own}"]
-            key = f"{_BLOCK}.{row.key}"
-            if _is_null(value) or not value.value:
-                self._wrong(value, f"{key} has no value: {row.allowed}; without the line, the default counts")
-                continue
-            if value.id != "scalar":
-                self._wrong(value, f"{key} {row.allowed}")
-                continue
+    def _value(self, key: str, text: object) -> None:
+        row, named = self._rows[key], f"{_BLOCK}.{key}"
+        if not text:
+            self.problems.append(f"{named} has no value: {row.allowed}; without the line, the default counts")
+        elif not isinstance(text, str):
+            self.problems.append(f"{named} {row.allowed}")
+        else:
             try:
-                read = row.read(value.value.strip())
+                value = row.read(text.strip())
             except ValueError as error:
-                self._wrong(value, f"{key} {error}")
-                continue
-            if not row.has_effect and read != row.default:
-                self._wrong(value, f"{key} has no effect in this version: leave it out, or at {row.default}")
-                continue
-            self.values[row.attribute] = read
+                self.problems.append(f"{named} {error}")
+                return
+            if row.has_effect or value == row.default:
+                self.values[row.attribute] = value
+            else:
+                self.problems.append(f"{named} has no effect in this version: leave it out, or at {row.default}")
 
-    def _items(self, node: _Node, path: str, known: Iterable[str]) -> Iterator[tuple[str, _Node]]:
+    def _items(self, content: object, path: str, known: Iterable[str]) -> Iterator[tuple[str, object]]:
         """The known keys of a mapping with their values. Everything else is a problem."""
-        if _is_null(node):
+        names = [*known]
+        if not content:
             return
-        if node.id != "mapping":
-            self._wrong(node, f"{path or 'the file'} must be a mapping with {_listed(known)}")
+        if not isinstance(content, dict):
+            self.problems.append(f"{path or 'the file'} must be a mapping with {', '.join(names)}")
             return
-        seen: set[str] = set()
-        for key_node, value in node.value:
-            key = key_node.value if key_node.id == "scalar" else "a key that is no text"
-            full = f"{path}.{key}" if path else key
-            if key in seen:
-                self._wrong(key_node, f"{full} is there twice")
-            elif key in known:
+        for key, value in content.items():
+            if key in names:
                 yield key, value
             else:
-                self._wrong(key_node, f"{full} is unknown{self._meant(key, known)}; allowed: {_listed(known)}")
-            seen.add(key)
+                full = f"{path}.{key}" if path else key
+                self.problems.append(f"{full} is unknown{self._meant(key, names)}; allowed: {', '.join(names)}")
 
-    def _meant(self, key: str, known: Iterable[str]) -> str:
+    def _meant(self, key: str, known: list[str]) -> str:
         """A hint at the key that was probably meant."""
         for section, keys in self._sections.items():
             if key in keys:
                 return f" here (it belongs to {_BLOCK}.{section})"
         if key.lower() in self._elsewhere:
             return f" here (set the environment variable {self._elsewhere[key.lower()]})"
-        names = [*known]
-        near = [other] if (other := _OTHER_NAMES.get(key)) in names else difflib.get_close_matches(key, names, 1)
-        if near:
-            return f" (did you mean {near[0]}?)"
-        return ""
-
-    def _wrong(self, node: _Node, problem: str) -> None:
-        self.problems.append(f"{self._name}, line {node.start_mark.line + 1}: {problem}")
-
-
-def _is_null(node: _Node) -> bool:
-    return bool(node.tag == _NULL)
-
-
-def _listed(keys: Iterable[str]) -> str:
-    return ", ".join(keys)
+        other = _OTHER_NAMES.get(key)
+        near = [other] if other in known else difflib.get_close_matches(key, known, 1)
+        return f" (did you mean {near[0]}?)" if near else ""

@@ -26,7 +26,6 @@ from services.setting import (
     DATABASE,
     DSN,
     INSIGHTS,
-    MODEL,
     TICKERS,
     URL,
     Setting,
@@ -74,9 +73,6 @@ class Settings:
         "", "Key of an emulator; for an account in Azure, the app signs in with its identity", secret=True
     )
     cosmos_database: str = setting("toolpulse", "Name of the Cosmos DB database", form=DATABASE)
-    cosmos_proxy_from_environment: bool = setting(
-        False, "Whether requests to Cosmos DB go through HTTPS_PROXY, at half the speed"
-    )
 
     archive: str = setting(
         "",
@@ -201,11 +197,6 @@ class Settings:
     azure_language_key: str = setting(
         "", "Key of that resource; without a key, the app signs in with its identity", secret=True
     )
-    azure_language_model_version: str = setting(
-        "latest",
-        "Model of that resource; with latest, no reanalysis is offered after a new model",
-        form=MODEL,
-    )
 
     sentiment_candidate_file: str = setting(
         "",
@@ -242,11 +233,6 @@ class Settings:
     )
     sentry_dsn: str = setting("", "DSN of Sentry, for lines logged at ERROR and above", form=DSN, secret=True)
 
-    telemetry_enabled: bool = setting(
-        True,
-        "Whether spans and metrics are exported, with a connection string",
-        section="monitoring",
-    )
     telemetry_sample_ratio: float = setting(
         0.1,
         "Share of traces that is exported; failed spans always are",

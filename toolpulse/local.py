@@ -85,7 +85,7 @@ def checked_settings(target: Local) -> dict[str, str]:
         from models.errors import WrongSettings
         from scripts import demo
         from scripts.local_host.settings import app_settings
-        from services.setting_names import unknown
+        from services.setting import unknown
         from services.settings import table
     except ModuleNotFoundError as missing:
         raise _without_packages(missing) from None

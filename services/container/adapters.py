@@ -34,7 +34,7 @@ log = logging.getLogger("toolpulse.container")
 
 
 async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None:
-    if not (settings.telemetry_enabled and settings.telemetry_connection):
+    if not settings.telemetry_connection:
         return
     from services.operations import azure_monitor
 
@@ -119,7 +119,6 @@ def _store(settings: Settings, clock: Clock, credential: NewCredential) -> Sqlit
         clock,
         key=settings.cosmos_key or None,
         credential=None if settings.cosmos_key else credential(),
-        use_proxy_environment=settings.cosmos_proxy_from_environment,
     )
 
 

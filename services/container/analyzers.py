@@ -38,7 +38,6 @@ def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
             settings.azure_language_endpoint,
             key=settings.azure_language_key or None,
             credential=None if settings.azure_language_key else credential(),
-            model_version=settings.azure_language_model_version,
         )
 
     makers = {"embedded": embedded, "azure-language": azure_language, "candidate": candidate}

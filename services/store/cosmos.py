@@ -46,7 +46,6 @@ class CosmosStore:
         *,
         key: str | None = None,
         credential: AsyncTokenCredential | None = None,
-        use_proxy_environment: bool = False,
         budget_seconds: float = 20.0,
     ) -> None:
         if (key is None) == (credential is None):
@@ -55,7 +54,7 @@ class CosmosStore:
         self._clock = clock
         self._may_create = key is not None
         sign_in: Any = key if key is not None else credential
-        self._connection = Connection(endpoint, database, sign_in, use_proxy_environment, budget_seconds)
+        self._connection = Connection(endpoint, database, sign_in, budget_seconds)
 
     @property
     def counters(self) -> dict[str, Counters]:

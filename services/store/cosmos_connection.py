@@ -101,16 +101,13 @@ class FailedBatch(NamedTuple):
 
 
 class Connection:
-    """`seconds` bounds a request with all its retries. `use_proxies` allows the proxies that the environment names."""
+    """The client of one account, with retries. `seconds` bounds a request with all its retries."""
 
-    def __init__(
-        self, endpoint: str, database: str, credential: str | AsyncTokenCredential, use_proxies: bool, seconds: float
-    ) -> None:
+    def __init__(self, endpoint: str, database: str, credential: str | AsyncTokenCredential, seconds: float) -> None:
         self.writes = 0
         self._endpoint = endpoint
         self._database = database
         self._credential = credential
-        self._use_proxies = use_proxies
         self._budget_seconds = seconds
         self._opening = asyncio.Lock()
         self._client: CosmosClient | None = None
@@ -354,7 +351,7 @@ class Connection:
             self._endpoint,
             self._credential,
             connection_policy=policy,
-            transport=AioHttpTransport(use_env_settings=self._use_proxies),
+            transport=AioHttpTransport(use_env_settings=False),
             enable_endpoint_discovery=False,
             enable_compact_utf8_item_writes=True,
             connection_timeout=CONNECT_SECONDS,

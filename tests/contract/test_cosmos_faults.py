@@ -281,18 +281,17 @@ async def test_requests_and_their_charge_are_counted_by_container(store: CosmosS
     assert store.counters["articles"].operations == 0
 
 
-async def test_proxies_of_the_environment_are_used_only_if_asked_for(
+async def test_proxies_of_the_environment_are_not_used(
     cosmos: CosmosServer, proxy: FaultyProxy, store: CosmosStore, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", proxy.endpoint)
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    for used in (False, True):
-        proxy.item_requests.clear()
-        direct = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key, use_proxy_environment=used)
-        await direct.ping()
-        await direct.close()
-        assert bool(proxy.item_requests) is used
+    proxy.item_requests.clear()
+    direct = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key)
+    await direct.ping()
+    await direct.close()
+    assert not proxy.item_requests
 
 
 async def test_a_key_or_a_credential_is_needed(clock: SettableClock) -> None:

@@ -41,7 +41,6 @@ GROUND_FLOOR = (
     "ports",
     "settings",
     "setting",
-    "setting_names",
     "configuration",
     "topology",
     "logs",

@@ -17,11 +17,11 @@ QUIET = ("APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL", "APPLICATIONINSIGHTS_CONT
 
 
 @pytest.mark.parametrize(
-    ("connection", "enabled", "is_on"),
-    [("", "true", False), (CONNECTION, "true", True), (CONNECTION, "false", False)],
+    ("connection", "is_on"),
+    [("", False), (CONNECTION, True)],
 )
-async def test_telemetry_is_on_with_a_connection_string_unless_it_is_switched_off(
-    connection: str, enabled: str, is_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_telemetry_is_on_with_a_connection_string_only(
+    connection: str, is_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in QUIET:
         monkeypatch.setenv(name, "true")
@@ -30,7 +30,6 @@ async def test_telemetry_is_on_with_a_connection_string_unless_it_is_switched_of
             "DATA_DIR": str(tmp_path),
             "AzureWebJobsStorage": "UseDevelopmentStorage=true",
             "APPLICATIONINSIGHTS_CONNECTION_STRING": connection,
-            "TELEMETRY_ENABLED": enabled,
             "TELEMETRY_SAMPLE_RATIO": "0",
         }
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.setting_names import nearly_settings, unknown
+from services.setting import nearly_settings, unknown
 from services.settings import sample, table
 
 

@@ -24,7 +24,6 @@ DATA_DIR | .data | text
 COSMOS_ENDPOINT | - | URL
 COSMOS_KEY | - | text (secret)
 COSMOS_DATABASE | toolpulse | 1 to 255 characters without spaces or / \ ? #
-COSMOS_PROXY_FROM_ENVIRONMENT | false | true or false
 ARCHIVE | - | one of folder, blob
 ARCHIVE_ENDPOINT | - | URL
 ARCHIVE_CONNECTION | - | text (secret)
@@ -54,7 +53,6 @@ GROUPING_INTERVAL_MINUTES | 5 | a whole number from 1 to 1440
 ANALYZER | embedded | one of embedded, azure-language
 AZURE_LANGUAGE_ENDPOINT | - | URL
 AZURE_LANGUAGE_KEY | - | text (secret)
-AZURE_LANGUAGE_MODEL_VERSION | latest | a model version, such as latest or 2022-11-01
 SENTIMENT_CANDIDATE_FILE | - | text
 CACHE_MEMORY_SECONDS | 2 | a number from 0 to 60
 READ_AUTH_LEVEL | function | one of function, anonymous
@@ -64,7 +62,6 @@ STRUCTURED_LOGGING | true | true or false
 METRICS_ENABLED | true | true or false
 METRICS_PORT | 9090 | a whole number from 1 to 65535
 SENTRY_DSN | - | a DSN, https://KEY@HOST/PROJECT (http:// only to this machine) (secret)
-TELEMETRY_ENABLED | true | true or false
 TELEMETRY_SAMPLE_RATIO | 0.1 | a number from 0 to 1
 APPLICATIONINSIGHTS_CONNECTION_STRING | - | a connection string of Application Insights, with InstrumentationKey=
 AzureWebJobsStorage | - | text (secret)

@@ -12,7 +12,8 @@ from models.operations import AnalysisTotals
 from services.counting import Counts
 from services.logs import log_event
 from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.writing import ARCHIVE_UNAVAILABLE, MentionWriter, WriteReport
+from services.mentions.gathering import ARCHIVE_UNAVAILABLE, WriteReport
+from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Replace, Store
 from services.store.containers import ARTICLES
 from services.work.handling import Worked

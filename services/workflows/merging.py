@@ -27,9 +27,10 @@ from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.correction_documents import Corrections
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.gathering import UNREADABLE_MENTION
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.understanding import removed
-from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
+from services.mentions.writing import MentionWriter, operation_of
 from services.ports import Clock, Operation, Query, Replace, Store, Upsert, listed_documents
 from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.change import change, until_unchanged

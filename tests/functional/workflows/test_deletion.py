@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from services.articles.tombstones import REDACTED
-from services.mentions.writing import AnalysisFailed
+from services.mentions.gathering import AnalysisFailed
 from services.ports import Query, Where
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.containers import ARTICLES, RUNS

@@ -1,0 +1,211 @@
+"""Reads what the analysis of articles needs: the articles with their words and full texts, their tools, their mentions,
+and the corrections of people. An article of which something cannot be read fails alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from models.article import Article
+from models.errors import ToolpulseError
+from models.mention import SentimentScore
+from models.observation import Observation
+from models.tool import Tool
+from services.documents.texts import FullTexts
+from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
+from services.mentions.own_words import observations_of_other_words
+from services.mentions.understanding import ArticleAnalysis, fingerprint, understand
+from services.ports import Document, Store, listed_documents
+from services.store.containers import ARTICLES, MENTIONS
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
+
+log = logging.getLogger("toolpulse.analysis")
+
+UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
+UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
+ARCHIVE_UNAVAILABLE = fingerprint("the archive of full texts does not answer")
+UNREADABLE_CORRECTION = fingerprint("a correction that cannot be read")
+INLINE = 8
+"""Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
+
+IsWanted = Callable[[Document], bool]
+
+
+class AnalysisFailed(ToolpulseError):
+    """An article could not be analysed, so that the work which needs it must be tried again."""
+
+
+@dataclass(slots=True)
+class WriteReport:
+    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent`, as they were
+    read, would fail at every further try. `left` are articles that are gone or not wanted. `due_since` is since when
+    the analyses that are done were due. `written` and `removed` count mentions."""
+
+    done: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+    due_since: list[datetime] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    permanent: dict[str, Article] = field(default_factory=dict)
+    written: int = 0
+    removed: int = 0
+
+    @property
+    def ended(self) -> set[str]:
+        return self.done | self.left | self.failed.keys()
+
+    def require_all(self) -> None:
+        """Raises AnalysisFailed if an article failed: while its mentions are as they were, figures count it so."""
+        for source_id, why in self.failed.items():
+            raise AnalysisFailed(f"article {source_id}: {why}")
+
+    def not_failed(self, analyses: Iterable[ArticleAnalysis]) -> list[ArticleAnalysis]:
+        return [each for each in analyses if each.source_id not in self.failed]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """Reads what an analysis needs. Articles are read first, then mentions, tools and corrections: so a change that is
+    made later changes what is read here, or finds what is written after it."""
+
+    store: Store
+    catalog: Catalog
+    watchlist: Watchlist
+    full_texts: FullTexts | None
+
+    async def gather(
+        self,
+        source_ids: Sequence[str],
+        only: frozenset[str] | None,
+        report: WriteReport,
+        is_wanted: IsWanted,
+        *,
+        anew: bool,
+    ) -> tuple[list[ArticleAnalysis], dict[str, Tool]]:
+        """The analyses of these articles, and their tools. An article that is gone is left; one that cannot be
+        understood has failed. `anew`: with a detector that is built anew."""
+        analyses = await self._understood(source_ids, only, report, is_wanted, anew=anew)
+        analyses = await self._with_stored_mentions(analyses, report)
+        tools = await self.tools(analyses, report)
+        return await self._with_corrections(report.not_failed(analyses), tools, report), tools
+
+    async def _understood(
+        self,
+        source_ids: Sequence[str],
+        only: frozenset[str] | None,
+        report: WriteReport,
+        is_wanted: IsWanted,
+        *,
+        anew: bool,
+    ) -> list[ArticleAnalysis]:
+        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        documents = [each for each in found if each is not None and is_wanted(each)]
+        report.left |= set(source_ids) - {document["source_id"] for document in documents}
+        other_words = await self._other_words(documents)
+        full_texts = await self._read_full_texts(documents, report)
+        documents = [each for each in documents if each["source_id"] not in report.failed]
+        # After the articles were read: a backfill of names that this detector lacks is yet to come, and changes them.
+        detector = await self.watchlist.detector(anew=anew)
+        wanted = None if only is None else await self._with_merge_targets(only)
+
+        def understood() -> list[ArticleAnalysis]:
+            analyses: list[ArticleAnalysis] = []
+            for document in documents:
+                try:
+                    name = document["source_id"]
+                    others, text = other_words.get(name, ()), full_texts.get(name)
+                    analyses.append(understand(document, detector, wanted, others, text))
+                except Exception as error:
+                    # A fault in one article must not stop the others; id and traceback are logged.
+                    source_id = document["source_id"]
+                    log.exception("article_not_understood source_id=%s", source_id)
+                    report.failed[source_id] = fingerprint(type(error).__name__)
+            return analyses
+
+        return understood() if len(documents) <= INLINE else await asyncio.to_thread(understood)
+
+    async def _other_words(self, documents: Sequence[Document]) -> dict[str, list[Observation]]:
+        """The observations with the own words of sources, by article. A source that has changed its words since the
+        article was read has changed the article too; an observation that cannot be read is not judged."""
+        wanted = [
+            (each["source_id"], *pair) for each in documents for pair in observations_of_other_words(each).items()
+        ]
+        if not wanted:
+            return {}
+        found = await self.store.read_many(ARTICLES.name, [(source_id, name) for source_id, _, name in wanted])
+        read = listed_documents(found, Observation.from_document, "id")
+        by_words = {(each.source_id, each.revision): each for each in read.items if each.deleted_at is None}
+        own: dict[str, list[Observation]] = {}
+        for source_id, revision, _ in wanted:
+            if (observation := by_words.get((source_id, revision))) is not None:
+                own.setdefault(source_id, []).append(observation)
+        return own
+
+    async def _read_full_texts(self, documents: Sequence[Document], report: WriteReport) -> dict[str, str]:
+        """The full texts that are to be scored, by article. An article whose text the archive does not give now
+        fails."""
+        naming = [each for each in documents if each.get("full_text") and each.get("deleted_at") is None]
+        if not naming or self.full_texts is None:
+            return {}
+        texts: dict[str, str] = {}
+        articles = listed_documents(naming, Article.from_document, "source_id").items
+        for source_id, text in (await self.full_texts.read(articles)).items():
+            if isinstance(text, str):
+                texts[source_id] = text
+            else:
+                report.failed[source_id] = ARCHIVE_UNAVAILABLE
+        return texts
+
+    async def tools(self, analyses: Sequence[ArticleAnalysis], report: WriteReport) -> dict[str, Tool]:
+        """The tools of these articles as they are now.
+
+        An article fails if one of its tools cannot be read: the mention of a tool that seems to be gone would be
+        removed. Removing the mentions of a deleted article needs no tool.
+        """
+        known = await self.catalog.known(sorted({tool_id for each in analyses for tool_id in each.tool_ids}))
+        for each in analyses:
+            if each.questions is not None and not each.tool_ids.isdisjoint(known.unreadable):
+                report.failed[each.source_id] = UNREADABLE_TOOL
+        return {tool.tool_id: tool for tool in known.items}
+
+    async def _with_merge_targets(self, only: frozenset[str]) -> frozenset[str]:
+        """The tools, and the tools that they were merged into, which get their mentions."""
+        while True:
+            tools = (await self.catalog.known(sorted(only))).items
+            more = only | {tool.merged_into for tool in tools if tool.merged_into is not None}
+            if more == only:
+                return only
+            only = more
+
+    async def _with_stored_mentions(
+        self, analyses: list[ArticleAnalysis], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """An article fails if one of its mentions cannot be read."""
+        keys = [(tool_id, each.source_id) for each in analyses for tool_id in sorted(each.tool_ids)]
+        found = await self.store.read_many(MENTIONS.name, keys)
+        mentions = listed_documents(found, SentimentScore.from_document, "id")
+        report.failed |= dict.fromkeys(mentions.unreadable, UNREADABLE_MENTION)
+        by_id = {each.source_id: each for each in analyses}
+        for mention in mentions.items:
+            by_id[mention.source_id].stored[mention.tool_id] = mention
+        return report.not_failed(analyses)
+
+    async def _with_corrections(
+        self, analyses: list[ArticleAnalysis], tools: Mapping[str, Tool], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """An article fails if a correction of one of its mentions cannot be read."""
+        found = await self.corrections(analyses, [tool_id for tool_id, tool in tools.items() if tool.corrections])
+        for each in analyses:
+            each.corrections = found.items.get(each.source_id, {})
+        report.failed |= dict.fromkeys(found.unreadable, UNREADABLE_CORRECTION)
+        return report.not_failed(analyses)
+
+    async def corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> MentionCorrections:
+        """The corrections of these articles' mentions of these tools."""
+        of_article = [(each.source_id, each.tool_ids.intersection(tool_ids)) for each in analyses if each.questions]
+        keys = [(tool_id, source_id) for source_id, found in of_article for tool_id in sorted(found)]
+        return await corrections_of_mentions(self.store, keys)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from models.stored import StoredDocument
 from models.values import Count, Hour, SourceKey, Text, UnixSeconds, Value, lives
@@ -18,7 +18,7 @@ Bits = Annotated[int, Field(strict=True, ge=0, lt=2**KEPT_HOURS)]
 class FetchHours(Value):
     """The hours of a feed up to `last`, the hour of its last fetch, as bits: the lowest is for `last`, the next for the
     hour before. `expected`: a fetch was made, or was due and not made. `succeeded`: a fetch succeeded. `attempted`: a
-    fetch was made; null in feeds that an earlier version stored, which are taken to have made all that were expected.
+    fetch was made.
     """
 
     last: Hour = Field(description="The UTC hour of the last fetch.")
@@ -26,20 +26,12 @@ class FetchHours(Value):
         description="As bits, the lowest for `last`: the hours in which a fetch was made, or was due and not made."
     )
     succeeded: Bits = Field(description="As bits: the hours in which a fetch succeeded.")
-    attempted: Bits | None = Field(
-        default=None,
-        description="As bits: the hours in which a fetch was made; null in feeds that an earlier version stored.",
-    )
+    attempted: Bits = Field(description="As bits: the hours in which a fetch was made.")
 
 
-def _with_attempted(bits: Any) -> Any:
-    return (*bits, bits[0]) if isinstance(bits, list | tuple) and len(bits) == 2 else bits
-
-
-FetchesOfDay = Annotated[tuple[Count, Count, Count], BeforeValidator(_with_attempted)]
+FetchesOfDay = tuple[Count, Count, Count]
 """Of a feed on one UTC day, the hours in which a fetch was expected, those in which one succeeded, and those in which
-one was made, as bits, the lowest for hour 0. An earlier version stored two numbers: there all that were expected are
-taken to be made."""
+one was made, as bits, the lowest for hour 0."""
 
 
 class FetchDay(StoredDocument):

@@ -22,7 +22,7 @@ from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
 from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, log_skipped
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.feeds.outcome import (
     WORKER_DIED,
     Failure,

@@ -24,7 +24,7 @@ from services.articles.entries import AMBIGUOUS
 from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
 from services.feeds.leases import AtWork, Lease, leasing_run
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Queues, Store

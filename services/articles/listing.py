@@ -19,7 +19,7 @@ from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time
 from services.articles.observations import with_source_counts
 from services.articles.words import NO_SEARCH, TextSearch, accepts, text_search
 from services.feeds.form import is_feed_id
-from services.parse.language_tags import primary_subtag
+from services.parse.language import primary_subtag
 from services.ports import Document, Listed, Operator, Page, Query, Store, Where, listed
 from services.runs.listing import asked_time
 from services.store.containers import ARTICLES

@@ -11,10 +11,10 @@ from services.feeds import presets
 from services.feeds.budget import Budget
 from services.feeds.bulk import BulkActions
 from services.feeds.claims import Claims
-from services.feeds.fetch_days import FetchDays
+from services.feeds.fetch_hours import FetchDays
 from services.feeds.host_listing import HostListing
 from services.feeds.hosts import HostStates
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.feeds.presets import Presets
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import Feed
 from models.request import Request
 from models.values import Flag
@@ -135,7 +135,7 @@ class BulkActions:
                 async with gate:
                     before, after = await self._registry.change_by(feed.feed_id, wanted.change)
                 is_same = before is after
-        except (NotFound, Conflict, InvalidInput, ChangedMeanwhile) as refused:
+        except (NotFound, Conflict, InvalidInput) as refused:
             return Result(feed.feed_id, "refused", str(refused))
         return Result(feed.feed_id, "unchanged" if is_same else "changed")
 

@@ -26,7 +26,7 @@ from models.values import CLOCKS_DIFFER, format_time
 from services.feeds.hosts import Cooling, HostStates, host_of
 from services.feeds.leases import leasing_run
 from services.feeds.news_apis import EnabledApi
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.feeds.probing import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
@@ -265,18 +265,16 @@ class Claims:
 
     async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
-        ahead, whose times of the next fetch are wrong. The last are known by their last success; if all their fetches
-        failed, by a next fetch that is further away than a failure leads to, and a last fetch in the future."""
-        ahead = format_time(now + CLOCKS_DIFFER)
+        ahead, whose times of the next fetch are wrong."""
         far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
-        due, succeeded, failed, probes = await asyncio.gather(
+        due, later, probes = await asyncio.gather(
             self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
-            self._claimable(now, Where("last_successful_fetch", "gt", ahead), most_pages=1),
-            self._claimable(now, Where("consecutive_errors", "ge", 1), far, most_pages=1),
+            self._claimable(now, far, most_pages=1),
             self._probes(now),
         )
-        failed = [each for each in failed if (each.get("last_fetch_time") or "") > ahead]
-        return list({each["feed_id"]: each for each in (*due, *succeeded, *failed, *probes)}.values())
+        ahead = format_time(now + CLOCKS_DIFFER)
+        wrong = [each for each in later if (each.get("last_fetch_time") or "") > ahead]
+        return list({each["feed_id"]: each for each in (*due, *wrong, *probes)}.values())
 
     async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""

@@ -1,4 +1,4 @@
-"""The hours in which fetches of a feed were expected, made, and succeeded. Pure.
+"""The hours in which fetches of a feed were expected, made, and succeeded: of each feed, and by day of all.
 
 A fetch is expected in an hour if it was made, or was due and not made: a feed that is due stays due until a fetch has
 succeeded, also while the app waits after errors, and after the app has disabled the feed. A feed that a person disabled
@@ -8,13 +8,15 @@ succeed before the hour is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from models.coverage import KEPT_HOURS, FetchHours
+from models.coverage import KEPT_HOURS, FetchDay, FetchDaysProgress, FetchHours
 from models.feed import Feed
 from models.values import hour_key, hour_start, parse_time
-from services.ports import Document
+from services.ports import Clock, Document, Query, Store, Where, readable
+from services.store.change import change
+from services.store.containers import CATALOG, FEEDS
 
 GRACE = timedelta(minutes=15)
 """After it was due. A claim, its message and the fetches before it take minutes."""
@@ -30,7 +32,7 @@ def after_fetch(feed: Feed, now: datetime, *, succeeded: bool) -> FetchHours:
     if known is not None:
         past = max(0, hour - _number(hour_start(known.last)))
         expected, was_successful = (known.expected << past) & _ALL, (known.succeeded << past) & _ALL
-        attempted = ((known.expected if known.attempted is None else known.attempted) << past) & _ALL
+        attempted = (known.attempted << past) & _ALL
     since = late_since(feed.next_fetch_time, feed.last_fetch_time, feed.consecutive_errors)
     for missed in range(max(since, hour - KEPT_HOURS + 1), hour):
         expected |= 1 << (hour - missed)
@@ -54,7 +56,7 @@ def hours_of(feed: Document, now: datetime) -> dict[str, tuple[int, int, int]]:
     found: dict[str, list[int]] = {}
     known = feed.get("fetch_hours")
     if known:
-        last, attempted = _number(hour_start(known["last"])), known.get("attempted", known["expected"])
+        last, attempted = _number(hour_start(known["last"])), known["attempted"]
         may_succeed = _number(now) if _has_just_failed(feed, now) else None
         for bit in range(KEPT_HOURS):
             if known["expected"] >> bit & 1 and (last - bit != may_succeed or known["succeeded"] >> bit & 1):
@@ -94,3 +96,66 @@ def _number(moment: datetime) -> int:
 
 def _moment(hour: int) -> datetime:
     return datetime.fromtimestamp(hour * 3600, UTC)
+
+
+FEEDS_AT_ONCE = 1000
+_ONLY_FEEDS = Where("entity_type", "eq", "Feed")
+
+OfDay = dict[str, tuple[int, int, int]]
+"""By feed, as a FetchDay has them."""
+
+
+class FetchDays:
+    """Collects, by day, in which hours fetches of all feeds were expected, made, and succeeded.
+
+    The documents of the feeds have this of their last two days: saving a feed costs no write more. `clean_up` collects
+    it, so that the coverage of any number of tools is read from a document for each day. Bits are only added: what is
+    collected twice, or by two workers, is the same.
+    """
+
+    def __init__(self, store: Store, clock: Clock, feeds_at_once: int = FEEDS_AT_ONCE) -> None:
+        self._store = store
+        self._clock = clock
+        self._feeds_at_once = feeds_at_once
+
+    async def work(self) -> int:
+        """Collects from the next feeds; from all, unless there are very many. Returns the number of feeds."""
+        document = await self._store.read(CATALOG.name, FetchDaysProgress.PARTITION, FetchDaysProgress.ID)
+        progress = readable(document, FetchDaysProgress.from_document)
+        query = Query((_ONLY_FEEDS,), limit=self._feeds_at_once, after=progress.after if progress else None)
+        page = await self._store.query(FEEDS.name, query)
+        now = self._clock()
+        for day, feeds in by_day(page.items, now).items():
+            await self._add(day, feeds, now)
+        if page.next != (progress.after if progress else None):
+            after = FetchDaysProgress(created_at=now, updated_at=now, after=page.next)
+            await self._store.upsert(CATALOG.name, after.to_document())
+        return len(page.items)
+
+    async def _add(self, day: str, feeds: OfDay, now: datetime) -> None:
+        def decide(stored: Document | None) -> Document | None:
+            before = readable(stored, FetchDay.from_document)
+            after = added(before.feeds if before else {}, feeds)
+            if before is not None and after == before.feeds:
+                return None
+            kept = before or FetchDay(created_at=now, updated_at=now, day=day)
+            return kept.changed(now, feeds=after).to_document()
+
+        await change(self._store, CATALOG.name, FetchDay.PARTITION, day, decide)
+
+
+def by_day(feeds: list[Document], now: datetime) -> dict[str, OfDay]:
+    """The hours of these stored feeds."""
+    found: dict[str, OfDay] = {}
+    for feed in feeds:
+        for day, bits in hours_of(feed, now).items():
+            found.setdefault(day, {})[feed["feed_id"]] = bits
+    return found
+
+
+def added(known: Mapping[str, tuple[int, int, int]], feeds: OfDay) -> OfDay:
+    after = dict(known)
+    for feed_id, (expected, succeeded, attempted) in feeds.items():
+        before = after.get(feed_id, (0, 0, 0))
+        after[feed_id] = before[0] | expected, before[1] | succeeded, before[2] | attempted
+    return after

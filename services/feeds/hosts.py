@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.errors import ChangedMeanwhile, Conflict
 from models.host import HostState, Outage, WrongAnswer, host_id
 from models.values import unix_seconds
 from services import telemetry
 from services.fetch.addresses import checked_url, host_key
 from services.fetch.hosts import HostReport
-from services.ports import Query, Store, listed_documents, query_all, readable
+from services.ports import Document, Query, Store, listed_documents, query_all, readable
+from services.store.change import change
 from services.store.containers import CATALOG
 
 OPENS_AFTER = 5
@@ -35,7 +35,6 @@ KNOWN_FOR = timedelta(seconds=30)
 """For how long a worker relies on its list of failing hosts when it looks for those that have succeeded."""
 _PAGE = 1000
 _MOST_PAGES = 5
-_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,17 +177,10 @@ class HostStates:
             self._known -= {host}
             return
         self._known |= {host}
-        for _ in range(_TRIES):
-            document = await self._store.read(CATALOG.name, HostState.PARTITION, host_id(host))
-            state = readable(document, HostState.from_document)
+
+        def decide(stored: Document | None) -> Document | None:
+            state = readable(stored, HostState.from_document)
             after = after_report(host, state, report, now, in_outage=self.in_outage)
-            if after is None or after is state:
-                return
-            try:
-                if document is None:
-                    await self._store.create(CATALOG.name, after.to_document())
-                else:
-                    await self._store.replace(CATALOG.name, after.to_document(), document["_etag"])
-            except (Conflict, ChangedMeanwhile):
-                continue  # another worker has written a report too
-            return
+            return None if after is None or after is state else after.to_document()
+
+        await change(self._store, CATALOG.name, HostState.PARTITION, host_id(host), decide)

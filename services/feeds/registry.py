@@ -21,6 +21,7 @@ from services.parse.urls import normalize_url
 from services.ports import (
     Clock,
     Delete,
+    Document,
     Listed,
     Operation,
     Query,
@@ -29,10 +30,10 @@ from services.ports import (
     listed_documents,
     query_all,
 )
+from services.store.change import until_unchanged
 from services.store.containers import FEEDS
 
 _ENABLED = Where("enabled", "eq", True)
-_TRIES = 8
 _AT_ONCE = 16
 _ASKED_AT_ONCE = 100
 _PAGE = 500
@@ -144,7 +145,8 @@ class FeedRegistry:
     async def change_by(self, feed_id: str, change_of: Callable[[Feed], Mapping[str, Any]]) -> tuple[Feed, Feed]:
         """The feed before and after the change that `change_of` returns for it, as `change` does it. Both are the same
         object if nothing changed."""
-        for _ in range(_TRIES):
+
+        async def once() -> tuple[Feed, Feed]:
             before = await self.get(feed_id)
             after = changed_feed(before, change_of(before), max(self._clock(), before.updated_at))
             if after is before:
@@ -154,18 +156,17 @@ class FeedRegistry:
             old, new = normalize_url(before.feed_url), normalize_url(after.feed_url)
             if new != old:
                 await self._claim_for(new, feed_id)
-            try:
-                stored = await self._store.replace(FEEDS.name, after.to_document(), before.stored_etag or "")
-            except ChangedMeanwhile:
-                continue
+            stored = await self._store.replace(FEEDS.name, after.to_document(), before.stored_etag or "")
             if new != old:
                 await self._release(old, feed_id)
             return before, Feed.from_document(stored)
-        raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
+
+        return await until_unchanged(once, f"feed {feed_id}")
 
     async def remove(self, feed_id: str) -> None:
         """Removes the feed; its articles stay. Raises NotFound."""
-        for _ in range(_TRIES):
+
+        async def once() -> None:
             feed = await self.get(feed_id)
             if feed.is_of_news_api:
                 raise Conflict(
@@ -177,10 +178,9 @@ class FeedRegistry:
             # `seen` is only ever written together with the feed, so the feed's ETag guards both.
             both: list[Operation] = [Delete(Feed.ID, feed.stored_etag)]
             both += [Delete(FeedSeen.ID)] if seen is not None else []
-            with suppress(ChangedMeanwhile):
-                await self._store.batch(FEEDS.name, feed_id, both)
-                return
-        raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
+            await self._store.batch(FEEDS.name, feed_id, both)
+
+        await until_unchanged(once, f"feed {feed_id}")
 
     def _check_credential(self, feed: Feed) -> None:
         if feed.credential is not None and self._credential is not None:
@@ -216,36 +216,40 @@ class FeedRegistry:
         return found
 
     async def _add(self, url: str, new: Feed) -> Added:
-        for _ in range(_TRIES):
+        async def once() -> Added:
             address = await self._claimed(url, new.feed_id)
             feed = await self._find(address.holder)
             if feed is None:
                 wanted = new.changed(self._clock(), feed_id=address.holder).to_document()
-                with suppress(Conflict):
-                    return Added(Feed.from_document(await self._store.create(FEEDS.name, wanted)), is_new=True)
-            elif normalize_url(feed.feed_url) == url:
+                return Added(Feed.from_document(await self._created(wanted)), is_new=True)
+            if normalize_url(feed.feed_url) == url:
                 return Added(feed, is_new=False)
-            elif feed.feed_id == new.feed_id:
+            if feed.feed_id == new.feed_id:
                 await self._release(url, new.feed_id)
                 raise Conflict(f"feed_id: {new.feed_id} is the feed at {feed.feed_url}; give another")
-            else:
-                await self._take_over(address, new.feed_id)
-        raise ChangedMeanwhile(f"url: {url} keeps changing: try again")
+            await self._take_over(address, new.feed_id)
+            return await once()
+
+        return await until_unchanged(once, f"url: {url}")
+
+    async def _created(self, document: Document) -> Document:
+        """The document, stored. Raises ChangedMeanwhile if another caller was first."""
+        try:
+            return await self._store.create(FEEDS.name, document)
+        except Conflict as error:
+            raise ChangedMeanwhile(str(error)) from error
 
     async def _claimed(self, url: str, feed_id: str) -> FeedAddress:
         """The claim of the address: a stored one, else a new one for this feed."""
         now = self._clock()
         claim = FeedAddress(created_at=now, updated_at=now, url=url, holder=feed_id)
-        while True:
-            found = await self._store.read(FEEDS.name, claim.partition, FeedAddress.ID)
-            if found is not None:
-                return FeedAddress.from_document(found)
-            with suppress(Conflict):
-                return FeedAddress.from_document(await self._store.create(FEEDS.name, claim.to_document()))
+        found = await self._store.read(FEEDS.name, claim.partition, FeedAddress.ID)
+        return FeedAddress.from_document(found or await self._created(claim.to_document()))
 
     async def _claim_for(self, url: str, feed_id: str) -> None:
         """Claims the address for this feed. Raises Conflict if another feed is there."""
-        for _ in range(_TRIES):
+
+        async def once() -> None:
             address = await self._claimed(url, feed_id)
             if address.holder == feed_id:
                 return
@@ -253,17 +257,17 @@ class FeedRegistry:
             if holder is not None and normalize_url(holder.feed_url) == url:
                 raise Conflict(f"url: the feed {address.holder} has this URL already")
             await self._take_over(address, feed_id)
-        raise ChangedMeanwhile(f"url: {url} keeps changing: try again")
+
+        await until_unchanged(once, f"url: {url}")
 
     async def _take_over(self, address: FeedAddress, feed_id: str) -> None:
-        """Claims the address for this feed from a feed that has another URL. If the claim changes meanwhile, does
-        nothing: the caller reads the claim again."""
+        """Claims the address for this feed from a feed that has another URL. Raises ChangedMeanwhile if the claim
+        changes meanwhile."""
         now = self._clock()
         if now - address.updated_at < _MOVE_TAKES:
             raise Conflict(f"url: the feed {address.holder} is moving there just now")
         taken = address.changed(now, holder=feed_id).to_document()
-        with suppress(ChangedMeanwhile):
-            await self._store.replace(FEEDS.name, taken, address.stored_etag or "")
+        await self._store.replace(FEEDS.name, taken, address.stored_etag or "")
 
     async def _release(self, url: str, feed_id: str) -> None:
         found = await self._store.read(FEEDS.name, address_key(url), FeedAddress.ID)

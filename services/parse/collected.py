@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from models.errors import InvalidInput
 from models.raw_item import ParsedDocument, PublishedFlag, RawItem
-from services.parse.language_tags import primary_subtag
+from services.parse.language import primary_subtag
 from services.parse.text import headline_text, looks_like_html, one_line
 from services.parse.urls import is_plain_url, normalize_url
 

@@ -10,7 +10,7 @@ from typing import Any
 from models.coverage import KEPT_HOURS, FetchDay, FetchHours
 from models.feed import Feed
 from models.values import hour_key
-from services.feeds.fetch_days import FetchDays
+from services.feeds.fetch_hours import FetchDays
 from services.figures.coverage import Coverage
 from services.ports import Query, Store, query_all
 from services.store.containers import CATALOG, FEEDS

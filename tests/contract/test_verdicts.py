@@ -8,7 +8,7 @@ from typing import Any
 from models.feed import Feed
 from services.feeds.hosts import HostStates
 from services.feeds.listing import feed_filter
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.feeds.outcome import Failure
 from services.feeds.registry import FeedRegistry
 from services.fetch.hosts import HostReport

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from models.values import UNKNOWN_LANGUAGE
 from services.mentions.prose import headline_prose, text_prose
-from services.parse.language import decide
-from services.parse.language_tags import primary_subtag
+from services.parse.language import decide, primary_subtag
 
 PARTS = [
     "Slack is fast. ",

@@ -9,8 +9,7 @@ import pytest
 
 from models.coverage import FetchDay
 from models.feed import Feed
-from services.feeds.fetch_days import FetchDays
-from services.feeds.fetch_hours import GRACE
+from services.feeds.fetch_hours import GRACE, FetchDays
 from services.fetch.outcome import FetchStatus
 from services.figures.coverage import Coverage
 from services.store.containers import CATALOG, FEEDS

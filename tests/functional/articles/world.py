@@ -31,7 +31,7 @@ from services.feeds.budget import Budget
 from services.feeds.claims import Claims, IngestMessage
 from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.hosts import Breaker, HostReport

@@ -36,7 +36,7 @@ from services.feeds.claims import (
     untaken,
 )
 from services.feeds.hosts import Cooling, HostStates
-from services.feeds.outage_states import Outages
+from services.feeds.outages import Outages
 from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS

@@ -7,8 +7,7 @@ from typing import Any
 
 from models.coverage import KEPT_HOURS, FetchHours
 from models.feed import Feed
-from services.feeds.fetch_days import added, by_day
-from services.feeds.fetch_hours import GRACE, after_fetch, hours_of
+from services.feeds.fetch_hours import GRACE, added, after_fetch, by_day, hours_of
 from services.ports import Document
 from tests import documents
 
@@ -59,14 +58,6 @@ def test_a_missed_hour_has_no_attempt_and_a_failed_fetch_is_one() -> None:
     late = a_feed(fetch_hours=known, next_fetch_time=NOW + HOUR, last_fetch_time=NOW)
     after = after_fetch(late, NOW + 4 * HOUR, succeeded=True)
     assert (after.expected, after.succeeded, after.attempted) == (0b11111, 0b00001, 0b10001)
-
-
-def test_a_feed_of_an_earlier_version_made_all_the_fetches_that_were_expected() -> None:
-    known = FetchHours(last="2026022120", expected=0b101, succeeded=0b100)
-    assert hours_of(stored(fetch_hours=known, next_fetch_time=NOW + HOUR), NOW) == {
-        "20260221": (0b101 << 18, 0b001 << 18, 0b101 << 18)
-    }
-    assert after_fetch(a_feed(fetch_hours=known), NOW + HOUR, succeeded=True).attempted == 0b1011
 
 
 def test_a_fetch_that_is_a_few_minutes_late_misses_no_hour() -> None:

@@ -67,14 +67,6 @@ def test_fetches_of_feeds_that_are_not_relevant_do_not_make_a_time_known() -> No
     assert shares.of("HOUR_1", MADE, frozenset()) == 0.5
 
 
-def test_of_an_earlier_version_all_expected_fetches_were_made() -> None:
-    feeds = FetchDay.from_document(
-        {**FetchDay(created_at=NOW, updated_at=NOW, day="20260221").to_document(), "feeds": {"its": [0b11, 0b01]}}
-    ).feeds
-    assert feeds == {"its": (0b11, 0b01, 0b11)}
-    assert fetches_of(d20260221={"its": (1 << 20, 0)}).share(NOW - HOUR, NOW, {"its"}) == 0.0
-
-
 def test_hours_before_articles_were_searched_for_the_tool_do_not_count() -> None:
     shares = Shares(fetches_of(d20260221={"a": (ALL_DAY, 0b1 << 20)}), NOW)
     assert shares.of("HOUR_24", NOW - timedelta(minutes=1), frozenset()) == 1.0

@@ -12,7 +12,7 @@ import feedparser
 
 from models.raw_item import ParsedDocument
 from services.parse.collected import _of_another_host, as_html
-from services.parse.language_tags import primary_subtag
+from services.parse.language import primary_subtag
 from services.parse.text import headline_text, one_line
 
 FEEDS = Path(__file__).parents[2] / "data" / "feeds"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.parse.language_tags import primary_subtag
+from services.parse.language import primary_subtag
 
 
 @pytest.mark.parametrize(

@@ -154,17 +154,17 @@ class SentimentCacheEntry(_Cached):
     * `total_mentions`: the scored mentions, `positive_count + negative_count + neutral_count`. The percentages are
       shares of them.
     * `unscored_mentions`: the mentions that could not be scored, such as those in a language that the analyzer does
-      not know. No other figure counts them. 0 in entries that an earlier version stored.
+      not know. No other figure counts them.
     * `average_sentiment`: the mean polarity of the scored mentions, -1 (negative) to 1 (positive), four decimals. Only
       positive mentions raise it and only negative ones lower it; a neutral mention has exactly 0. So it is never
       negative without negative mentions, and never positive without positive ones. 0 means that the mentions balance
       out or are neutral, or that there are none: then `total_mentions` is 0.
     * `analyzers`: the analyzers that judged the mentions, scored or unscored, each with its version, by name. Empty
-      without mentions, and in entries that an earlier version stored.
+      without mentions.
     * `stories`, `publishers`: how many stories and publishers the scored mentions are of. Each of the
       `ungrouped_mentions`, which have no story yet, is a story of its own. services/figures/breadth.py defines these
-      and the following, down to `verdict`. They are null if they are not known: in entries that an earlier version
-      stored, and if an hour of the window is crowded (models/timeline.py).
+      and the following, down to `verdict`. They are null if they are not known, since an hour of the window is
+      crowded (models/timeline.py).
     * `average_sentiment_by_story`: the mean of the mean polarities of the stories, four decimals; 0 without mentions.
     * `effective_sample_size`: how many independent mentions say as much, as those of one story are not independent.
     * `confidence_interval`: the lowest and highest mean polarity that the mentions are compatible with, 95 %; null with
@@ -176,7 +176,7 @@ class SentimentCacheEntry(_Cached):
       (services/figures/coverage.py). The hours before `searched_since_ts` do not count.
     * `searched_since_ts`: since when articles are searched for the tool: since it was created, or since the first time
       that a backfill has searched. `backfilled`: a backfill has searched a part of the window from before the tool was
-      created. Null and false in entries that an earlier version stored.
+      created.
     * `generation`: how often all entries of the tool had been invalidated when this one was computed (by reanalysis,
       backfill, a merge, or DELETE of its cache). An entry of another generation than the tool's is never served.
     * `recounts`: how often the tool's mentions had been recounted when this entry was computed. A tool is recounted

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from models.stored import StoredDocument
 from models.tally import CheckedTally, Tally
-from models.values import Count, Day, Flag, IdPart, Sha256, Text, Time, Value, format_time
+from models.values import Count, Day, IdPart, Sha256, Text, Time, Value, format_time
 
 MOST_STORIES_KEPT = 1000
 """A day with more stories of a tool keeps their number only, so that its document stays small."""
@@ -115,13 +115,11 @@ class FrozenHours(StoredDocument):
 
 
 class DailyRound(Value):
-    """The days that one walk through all tools closes and freezes, first and last, and where its next page begins.
-    `with_hours`: FrozenHours is written too. An earlier version, which does not know of it, leaves it false."""
+    """The days that one walk through all tools closes and freezes, first and last, and where its next page begins."""
 
     close: tuple[Day, Day] | None = None
     freeze: tuple[Day, Day] | None = None
     after: Text | None = None
-    with_hours: Flag = False
 
 
 class HistoryProgress(StoredDocument):
@@ -137,5 +135,8 @@ class HistoryProgress(StoredDocument):
     closed_until: Day | None = None
     frozen_since: Day | None = None
     frozen_until: Day | None = None
-    hours_since: Day | None = None
     round: DailyRound | None = None
+
+    @property
+    def hours_since(self) -> Day | None:
+        return None if self.frozen_since is None else max(self.frozen_since, self.created_at.date().isoformat())

@@ -15,7 +15,7 @@ from models.resources.mentions import MentionResource
 from models.resources.movement import MentionByPassages, Movement, Trend
 from services.articles.listing import SAID
 from services.container import Container
-from services.figures.movement_reader import Asked
+from services.figures.movement import Asked
 from services.figures.reader import Served, resource_of
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between

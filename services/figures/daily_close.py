@@ -52,7 +52,7 @@ def next_round(progress: HistoryProgress | None, now: datetime) -> DailyRound | 
     frozen_until = progress.frozen_until if progress else None
     close = _days_after(closed_until, oldest, today - _DAY)
     freeze = _days_after(frozen_until, oldest, today - LIVE_DAYS * _DAY)
-    return DailyRound(close=close, freeze=freeze, with_hours=True) if close or freeze else None
+    return DailyRound(close=close, freeze=freeze) if close or freeze else None
 
 
 def _days_after(done: Day | None, oldest: date, last: date) -> tuple[Day, Day] | None:
@@ -70,9 +70,6 @@ def after_round(progress: HistoryProgress, ended: DailyRound, now: datetime) -> 
         until = progress.frozen_until
         follows = until is not None and date.fromisoformat(until) + _DAY == date.fromisoformat(first)
         changes |= {"frozen_since": progress.frozen_since if follows else first, "frozen_until": last}
-        known = max(first, progress.created_at.date().isoformat())  # before, the app did not run
-        since = progress.hours_since if follows and progress.hours_since else known
-        changes["hours_since"] = since if ended.with_hours else None
     return progress.changed(now, **changes, round=None)
 
 

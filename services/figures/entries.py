@@ -20,7 +20,7 @@ from models.cache import (
     percentages,
     window_end,
 )
-from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.errors import ChangedMeanwhile
 from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import format_time, unix_seconds
@@ -30,6 +30,7 @@ from services.figures.coverage import Coverage, Shares
 from services.figures.recount import Recount, Recounted
 from services.figures.windows import Windows
 from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
+from services.store.change import change_together, until_unchanged
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
 ToolEntries = dict[Period, SentimentCacheEntry]
@@ -37,8 +38,6 @@ EntryDocuments = dict[Period, Document]
 """A tool's entries as they are stored. A refresh writes them and does not read them: validating figures that were just
 computed would take as long as computing them."""
 
-_COMPUTED_TRIES = 20
-_RAISED_TRIES = 50  # each try may lose to one other worker that raises the same generation
 _RAISED_AT_ONCE = 8
 _TOOLS_PER_TURN = 8
 
@@ -105,21 +104,19 @@ class Generations:
         await self._delete_entries(tool_id, raised_by=0)
 
     async def _delete_entries(self, tool_id: str, raised_by: int) -> int:
-        keys = [self.key(tool_id), *((tool_id, entry_id(tool_id, period)) for period in PERIODS)]
-        for _ in range(_RAISED_TRIES):
-            before, *entries = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        names = [generation_id(tool_id), *(entry_id(tool_id, period) for period in PERIODS)]
+        generation = 0
+
+        def decide(stored: Sequence[Document | None]) -> list[Operation]:
+            nonlocal generation
+            before, *entries = stored
             generation = self.learn(tool_id, before) + raised_by
             operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
-            if raised_by:
-                operations.append(self._raised(tool_id, before, generation))
-            try:
-                if operations:
-                    await self._store.batch(SENTIMENT_CACHE.name, tool_id, operations)
-            except (Conflict, ChangedMeanwhile):
-                continue
-            self._known[tool_id] = max(generation, self.known(tool_id))
-            return generation
-        raise ChangedMeanwhile(f"the entries of {tool_id} keep changing: try again")
+            return [*operations, self._raised(tool_id, before, generation)] if raised_by else operations
+
+        await change_together(self._store, SENTIMENT_CACHE.name, tool_id, names, decide)
+        self._known[tool_id] = max(generation, self.known(tool_id))
+        return generation
 
     def _raised(self, tool_id: str, before: Document | None, generation: int) -> Operation:
         now = self._clock()
@@ -153,7 +150,8 @@ class Entries:
 
         Raises Unavailable if the tool keeps being changed meanwhile.
         """
-        for _ in range(_COMPUTED_TRIES):
+
+        async def once() -> ToolEntries:
             generation = await self._generations.current(tool.tool_id)
             now = self._clock()
             recounted = await self._recount.windows_of([tool.tool_id], now)
@@ -162,9 +160,11 @@ class Entries:
             windows = recounted.windows[tool.tool_id]
             documents = entry_documents(tool.tool_id, tool.created_at, generation, windows, shares, now)
             overtaken = await self.save({tool.tool_id: list(documents.values())})
-            if not overtaken and await self._generations.current(tool.tool_id) == generation:
-                return {period: SentimentCacheEntry.from_document(each) for period, each in documents.items()}
-        raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
+            if overtaken or await self._generations.current(tool.tool_id) != generation:
+                raise ChangedMeanwhile(f"the figures of {tool.tool_id} have changed")
+            return {period: SentimentCacheEntry.from_document(each) for period, each in documents.items()}
+
+        return await until_unchanged(once, f"the figures of {tool.tool_id}")
 
     async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, EntryDocuments]:
         """Computes the entries of the recounted tools without storing them. Tools that are gone, merged or failed have

@@ -14,9 +14,8 @@ from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence
-from services.figures.history import History
-from services.figures.movement_reader import MovementReader
-from services.figures.raw_history import RawHistory
+from services.figures.history import History, RawHistory
+from services.figures.movement import MovementReader
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh

@@ -35,6 +35,7 @@ from services.figures.windows import Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
 from services.ports import Document, Operation, Query, Store, Where, pages, query_all
+from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
@@ -105,18 +106,20 @@ class Recount:
     async def rebuild_tool(self, tool_id: str, now: datetime) -> None:
         """Counts the mentions of all hours of the tool, dirty or not, whatever counts are stored.
 
-        Raises UnreadableDocument if a mention of the tool cannot be counted, ChangedMeanwhile if other recounts keep
+        Raises UnreadableDocument if a mention of the tool cannot be counted, Unavailable if other recounts keep
         overtaking this one.
         """
-        for _ in range(_TRIES):
+
+        async def once() -> None:
             recounted = Recounted(now, anew={tool_id})
             dirty_hours = {tool_id: await dirty_hours_of(self._store, tool_id)}
             outdated = await self._outdated([tool_id], dirty_hours, recounted)
             overtaken = await self._recount(outdated, recounted)
             recounted.raise_failure()
-            if not overtaken:
-                return
-        raise ChangedMeanwhile(f"the timeline of {tool_id} keeps changing: try again")
+            if overtaken:
+                raise ChangedMeanwhile(f"the timeline of {tool_id} has changed")
+
+        await until_unchanged(once, f"the timeline of {tool_id}")
 
     async def _outdated(
         self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[DirtyHourDocument]], recounted: Recounted

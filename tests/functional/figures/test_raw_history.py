@@ -7,8 +7,7 @@ import pytest
 from models.errors import InvalidInput
 from models.values import format_time
 from services.figures.coverage import Coverage
-from services.figures.history import History
-from services.figures.raw_history import RawHistory
+from services.figures.history import History, RawHistory
 from services.figures.recount import Recount
 from services.figures.span import Span, span_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS

@@ -11,8 +11,7 @@ from models.article import Article
 from models.tool import Tool
 from services.articles.reading import Articles
 from services.figures.coverage import Coverage
-from services.figures.history import History
-from services.figures.raw_history import RawHistory
+from services.figures.history import History, RawHistory
 from services.figures.recount import Recount
 from services.figures.span import span_of
 from services.mentions.of_article import mentions_of_article, observed

@@ -39,22 +39,16 @@ def test_the_limits_of_one_call() -> None:
 def test_a_day_is_closed_six_hours_after_its_end_and_frozen_when_it_is_no_longer_live() -> None:
     done = _progress(closed_until="2026-02-28", frozen_since="2026-01-01", frozen_until="2026-01-28")
     assert next_round(done, NOW - timedelta(seconds=1)) is None
-    assert next_round(done, NOW) == DailyRound(
-        close=("2026-03-01", "2026-03-01"), freeze=("2026-01-29", "2026-01-29"), with_hours=True
-    )
+    assert next_round(done, NOW) == DailyRound(close=("2026-03-01", "2026-03-01"), freeze=("2026-01-29", "2026-01-29"))
 
 
 def test_the_first_round_goes_as_far_back_as_all_mentions_are_kept() -> None:
-    assert next_round(None, NOW) == DailyRound(
-        close=("2026-01-18", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"), with_hours=True
-    )
+    assert next_round(None, NOW) == DailyRound(close=("2026-01-18", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"))
 
 
 def test_days_in_which_the_app_did_not_run_are_closed_later_as_far_as_their_mentions_are_there() -> None:
     done = _progress(closed_until="2026-02-25", frozen_since="2025-01-01", frozen_until="2025-12-31")
-    assert next_round(done, NOW) == DailyRound(
-        close=("2026-02-26", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"), with_hours=True
-    )
+    assert next_round(done, NOW) == DailyRound(close=("2026-02-26", "2026-03-01"), freeze=("2026-01-18", "2026-01-29"))
 
 
 def test_days_that_were_closed_are_not_closed_again_if_the_clock_went_back() -> None:
@@ -80,27 +74,17 @@ def test_after_a_gap_nothing_is_known_of_earlier_days_without_a_document(
 
 
 @pytest.mark.parametrize(
-    ("before", "with_hours", "since"),
+    ("before", "since"),
     [
-        ({}, True, "2026-03-02"),  # the app did not run before the first round
-        ({"frozen_until": "2026-01-28", "hours_since": "2026-01-07"}, True, "2026-01-07"),
-        ({"frozen_until": "2026-01-28"}, True, "2026-01-29"),
-        ({"frozen_until": "2026-01-27", "hours_since": "2026-01-07"}, True, "2026-01-29"),
-        ({"frozen_until": "2026-01-28", "hours_since": "2026-01-07"}, False, None),
+        ({}, "2026-03-02"),  # the app did not run before the first round
+        ({"frozen_until": "2026-01-28", "frozen_since": "2026-01-07"}, "2026-01-07"),
+        ({"frozen_until": "2026-01-27", "frozen_since": "2026-01-07"}, "2026-01-29"),
     ],
 )
-def test_hours_are_known_since_a_round_kept_them_and_without_a_gap(
-    before: dict[str, str], with_hours: bool, since: str | None
-) -> None:
+def test_hours_are_known_since_a_round_kept_them_and_without_a_gap(before: dict[str, str], since: str) -> None:
     created = NOW if not before else NOW - timedelta(days=99)
-    ended = DailyRound(freeze=("2026-01-29", "2026-01-29"), with_hours=with_hours)
-    progress = HistoryProgress(created_at=created, updated_at=NOW, **before)  # type: ignore[arg-type]
-    assert after_round(progress, ended, NOW).hours_since == since
-
-
-def test_a_round_that_freezes_nothing_leaves_the_hours_as_they_were() -> None:
-    before = _progress(frozen_until="2026-01-28", hours_since="2026-01-07")
-    assert after_round(before, DailyRound(with_hours=True), NOW).hours_since == "2026-01-07"
+    progress = HistoryProgress.model_validate({"created_at": created, "updated_at": NOW, **before})
+    assert after_round(progress, DailyRound(freeze=("2026-01-29", "2026-01-29")), NOW).hours_since == since
 
 
 def test_the_hours_of_a_day_are_as_a_timeline_has_them() -> None:

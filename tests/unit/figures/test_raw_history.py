@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
+from services.figures.history import MOST_RAW_MENTIONS, refuse_too_many, sources_of
 from services.figures.points import Point
-from services.figures.raw_history import MOST_RAW_MENTIONS, refuse_too_many, sources_of
 from tests.documents import mention
 
 

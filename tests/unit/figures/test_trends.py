@@ -93,8 +93,8 @@ def test_no_change_is_told_of_an_empty_time_that_was_not_searched_or_of_one_that
 
 
 def progress(**changes: str) -> HistoryProgress:
-    fields = {"frozen_until": "2026-01-20", "hours_since": "2025-12-01"} | changes
-    return HistoryProgress.model_validate({"created_at": START, "updated_at": END, **fields})
+    fields = {"frozen_until": "2026-01-20", "frozen_since": "2025-12-01"} | changes
+    return HistoryProgress.model_validate({"created_at": START - timedelta(days=90), "updated_at": END, **fields})
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def progress(**changes: str) -> HistoryProgress:
     [
         (None, TIMELINE),
         (progress(), datetime(2025, 12, 22, tzinfo=UTC)),  # 30 days up to the 20th, and the one that a round may drop
-        (progress(hours_since="2025-12-30"), datetime(2025, 12, 30, tzinfo=UTC)),
+        (progress(frozen_since="2025-12-30"), datetime(2025, 12, 30, tzinfo=UTC)),
         (progress(frozen_until="2026-01-19"), datetime(2025, 12, 21, tzinfo=UTC)),
         (progress(frozen_until="2026-01-18"), TIMELINE),  # the 19th may be in neither
-        (progress(hours_since="2026-02-21"), TIMELINE),
+        (progress(frozen_since="2026-02-21"), TIMELINE),
         (HistoryProgress(created_at=START, updated_at=END, frozen_until="2026-01-20"), TIMELINE),
     ],
 )

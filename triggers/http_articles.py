@@ -16,7 +16,7 @@ from services.articles.words import LONGEST_SEARCH
 from services.container import Container
 from services.mentions.of_article import mentions_of_article, observed
 from services.operations.export import LAYERS as EXPORT_LAYERS
-from services.operations.export_csv import csv_lines
+from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
 from triggers.bindings import endpoint

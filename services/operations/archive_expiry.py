@@ -18,7 +18,7 @@ from models.operations import Heartbeat
 from services import deadline
 from services.archive.keys import day_of, source_of
 from services.logs import log_event
-from services.operations.clock_health import may_delete_by_clock
+from services.operations.checks import may_delete_by_clock
 from services.ports import Archive, Clock, Document, Store, readable
 from services.store.containers import CATALOG
 from services.topology import CLEAN_UP

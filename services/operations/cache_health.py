@@ -29,7 +29,7 @@ from services.figures.counters import Counters, summed
 from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, count_entries, last_refreshes
 from services.mentions.dirty_hours import dirty_tools
-from services.operations.check import Check
+from services.operations.checks import Check
 from services.operations.health import CacheState, judge_cache
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE

@@ -11,9 +11,12 @@ MOST_SEEN; beyond that they are brought again.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
+import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
@@ -198,3 +201,59 @@ def _decoded(layer: Layer, cursor: str) -> _Cursor:
         ) from None
     seen = frozenset(marks[start : start + _MARK_BYTES] for start in range(0, len(marks), _MARK_BYTES))
     return _Cursor((values[0], values[1], values[2]), (values[3], values[4], values[5]), values[6], seen)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_COMMON = ("entity_type", "schema_version", "created_at", "updated_at", "ttl_timestamp")
+_REMOVAL = ("removed", "removed_at")
+_NEVER_SHOWN: Mapping[Layer, frozenset[str]] = {
+    "canonical": frozenset(
+        {
+            *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words"),
+            "words",
+        }
+    ),
+    "raw": frozenset({"article_timestamp", "deleted_at"}),
+    "mentions": frozenset({"removal_counted"}),
+    "stories": frozenset({"words"}),
+}
+
+
+def _columns(layer: Layer, fields: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
+    own = [each for each in fields if each not in _NEVER_SHOWN[layer]]
+    return tuple(dict.fromkeys((*first, *_REMOVAL, *own, *_COMMON)))
+
+
+COLUMNS: Mapping[Layer, tuple[str, ...]] = {
+    "canonical": _columns("canonical", Article.model_fields, ("source_id",)),
+    "raw": _columns("raw", Observation.model_fields, ("source_id", "source", "observed_day")),
+    "mentions": _columns("mentions", SentimentScore.model_fields, ("tool_id", "source_id")),
+    "stories": _columns("stories", Story.model_fields, ("event_id",)),
+}
+
+
+def csv_lines(layer: Layer, items: Iterable[Mapping[str, Any]], *, with_header: bool) -> str:
+    """The records as CSV (RFC 4180), each ended by CR LF; before them the names of the columns, if they are wanted.
+
+    The columns of a layer are the fields of its records, always in the same order. A text that a spreadsheet would take
+    for a formula gets an apostrophe before it. Lists and objects are JSON.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if with_header:
+        writer.writerow(COLUMNS[layer])
+    for item in items:
+        writer.writerow([cell(item.get(name)) for name in COLUMNS[layer]])
+    return text.getvalue()
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    if isinstance(value, int | float):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -16,7 +16,7 @@ from models.feed import Feed
 from models.host import Outage
 from models.values import format_time, parse_time
 from models.verdict import VERDICTS, Verdict
-from services.operations.check import Check, Status
+from services.operations.checks import Check, Status
 from services.ports import Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, FEEDS
 

@@ -23,8 +23,7 @@ from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.dirty_hours import DirtyTools, dirty_tools
-from services.operations.check import Check, Status
-from services.operations.clock_health import judge_clock
+from services.operations.checks import Check, Status, judge_clock, judge_reviews, waiting_reviews
 from services.operations.feed_health import (
     NO_SUCCESS_FOR,
     count_feeds,
@@ -35,7 +34,6 @@ from services.operations.feed_health import (
 )
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
 from services.operations.traffic import Load, StoreTraffic
-from services.operations.waiting_reviews import judge_reviews, waiting_reviews
 from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where, readable
 from services.store.containers import CATALOG, DOCUMENTS, FEEDS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer

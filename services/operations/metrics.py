@@ -24,8 +24,8 @@ from models.values import format_time
 from models.verdict import Verdict
 from services.articles.backlog import Backlog, BacklogReader
 from services.figures.metadata import last_refreshes
+from services.operations.checks import Waiting, waiting_reviews
 from services.operations.feed_health import count_feeds
-from services.operations.waiting_reviews import Waiting, waiting_reviews
 from services.ports import Clock, Query, Store, Where, listed, readable
 from services.store.containers import CATALOG, FEEDS
 

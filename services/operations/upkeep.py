@@ -21,7 +21,7 @@ from services.feeds.claims import IngestMessage
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.operations.archive_expiry import ArchiveExpiry
-from services.operations.waiting_reviews import waiting_reviews
+from services.operations.checks import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.runs.driver import run_message
 from services.stories.announcing import GroupingAnnouncer

@@ -11,7 +11,7 @@ import pytest
 
 from scripts.bicep_data import WINDOWS_MINUTES
 from services.logs import ROUTINE
-from services.operations.waiting_reviews import PATIENCE
+from services.operations.checks import PATIENCE
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE, TIMERS
 from tests.functional.articles.world import SettableClock, World

@@ -18,7 +18,7 @@ from models.feed import Feed
 from services import container
 from services.container import Container
 from services.figures.metadata import last_refreshes
-from services.operations.check import Check
+from services.operations.checks import Check
 from services.operations.health import REPORT_SHARED_SECONDS
 from services.ports import Where
 from services.store.containers import ARTICLES, FEEDS, MENTIONS

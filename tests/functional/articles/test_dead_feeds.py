@@ -7,7 +7,7 @@ from datetime import timedelta
 from models.verdict import VERDICTS
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
-from services.operations.check import Check
+from services.operations.checks import Check
 from services.operations.feed_health import NO_SUCCESS_FOR, count_feeds, judge_feeds, last_success
 from tests.functional.articles.world import Page, World, item
 

@@ -15,7 +15,7 @@ from services.articles.full_texts import Asked
 from services.documents import life_cycle
 from services.operations import archive_expiry
 from services.operations.archive_expiry import KEPT_AT_LEAST, ArchiveExpiry
-from services.operations.clock_health import may_delete_by_clock
+from services.operations.checks import may_delete_by_clock
 from services.operations.heartbeats import Heartbeats
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP

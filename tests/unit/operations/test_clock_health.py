@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from models.operations import Heartbeat
-from services.operations.check import Status
-from services.operations.clock_health import JUMP_SHOWN, judge_clock, may_delete_by_clock
+from services.operations.checks import JUMP_SHOWN, Status, judge_clock, may_delete_by_clock
 from tests.builders import NOON
 
 MINUTE, SECOND, HOUR, DAY = timedelta(minutes=1), timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)

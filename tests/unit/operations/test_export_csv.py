@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from services.operations.export import LAYERS, Layer
-from services.operations.export_csv import COLUMNS, cell, csv_lines
+from services.operations.export import COLUMNS, LAYERS, Layer, cell, csv_lines
 from tests import documents
 
 SHOWN: dict[Layer, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from models.host import Outage
 from models.verdict import VERDICTS
-from services.operations.check import Status
+from services.operations.checks import Status
 from services.operations.feed_health import (
     DEGRADED_SHARE,
     ILL,

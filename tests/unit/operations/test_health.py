@@ -13,7 +13,7 @@ from models.errors import Damaged
 from models.operations import Heartbeat
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
 from services.mentions.dirty_hours import DirtyTools
-from services.operations.check import Check, Status
+from services.operations.checks import Check, Status
 from services.operations.feed_health import NO_SUCCESS_FOR
 from services.operations.health import (
     CHECK_SECONDS,

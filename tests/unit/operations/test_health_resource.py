@@ -9,8 +9,7 @@ from models.resources.health import Check as ShownCheck
 from models.resources.health import HealthChecks
 from services.articles.backlog import Backlog
 from services.mentions.dirty_hours import DirtyTools
-from services.operations.check import Check
-from services.operations.clock_health import judge_clock
+from services.operations.checks import Check, judge_clock, judge_reviews
 from services.operations.feed_health import FeedCounts, judge_feeds, judge_web
 from services.operations.health import (
     CacheState,
@@ -23,7 +22,6 @@ from services.operations.health import (
     judge_timers,
 )
 from services.operations.traffic import Load
-from services.operations.waiting_reviews import judge_reviews
 from tests.documents import NOW
 
 DOWN = Outage(since=NOW - timedelta(hours=2), failing=3, answering=1, created_at=NOW, updated_at=NOW)

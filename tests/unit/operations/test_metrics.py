@@ -9,6 +9,7 @@ from benchmarks.scale.counting import CountingStore
 from models.host import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.operations.checks import Waiting
 from services.operations.metrics import (
     MOST_FEEDS,
     PREFIX,
@@ -21,7 +22,6 @@ from services.operations.metrics import (
     of_reviews,
     of_store,
 )
-from services.operations.waiting_reviews import Waiting
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
 from tests.documents import audit, cache_metadata, feed

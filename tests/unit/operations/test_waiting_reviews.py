@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from models.quarantine import quarantine_id
-from services.operations.check import Status
-from services.operations.waiting_reviews import PATIENCE, Waiting, judge_reviews, waiting_reviews
+from services.operations.checks import PATIENCE, Status, Waiting, judge_reviews, waiting_reviews
 from services.store.sqlite import SqliteStore
 from tests import documents
 from tests.builders import NOON

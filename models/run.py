@@ -1,4 +1,4 @@
-"""Runs of work and their attempts. Only services/runs/engine.py writes them."""
+"""Runs of work and their attempts. Only services/work/runs.py writes them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class JobRun(_InRun):
     `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins; `report` is what
     the pages so far have found, of a workflow that reports.
     `attempts` are those in the document of the run, as `Attempt.in_run` gives them: of runs on which one worker at a
-    time works. Status, `progress`, `metrics` and `errors` of a finished run follow from the attempts.
+    time works. `due_at` is when a worker is to be told of the run of a workflow: at once when it is accepted, and later
+    than any invocation lasts while a worker has it. Status, `progress`, `metrics` and `errors` of a finished run follow
+    from the attempts.
     """
 
     ID: ClassVar[str] = "RUN"
@@ -120,6 +122,7 @@ class JobRun(_InRun):
     report: dict[str, JsonValue] | None = None
     errors: tuple[Text, ...] = ()
     attempts: tuple[dict[str, Any], ...] = ()
+    due_at: Time | None = None
 
     def to_document(self) -> dict[str, Any]:
         document = super().to_document()

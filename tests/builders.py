@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from models.errors import NotFound, Unavailable
 from services.archive.keys import key_of, sha256_of
-from services.ports import Archived, QueueDepth, Queues
+from services.ports import Archived, Clock, QueueDepth, Queues, Store
 from services.work.announcing import Announcer
+from services.work.stage import Stage
+from services.work.sweeping import Sweeper
 
 NOON = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
 
@@ -78,6 +81,18 @@ class MemoryArchive:
 def forgetful(queues: Queues) -> Announcer:
     """Takes every message that was sent as delivered: tests deliver them at once."""
     return Announcer(queues, partial(next, itertools.count(0, 1_000)))
+
+
+async def overdue_keys(store: Store, stage: Stage, clock: Clock) -> list[str]:
+    """The keys of the items of the stage that a sweep announces."""
+    queues, keys = MemoryQueues(), list[str]()
+
+    def messages(named: Sequence[str]) -> list[str]:
+        keys.extend(named)
+        return list(named)
+
+    await Sweeper(store, queues, forgetful(queues), clock).sweep(replace(stage, messages=messages), ahead=True)
+    return keys
 
 
 class MemoryQueues:

@@ -22,8 +22,8 @@ from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, New
 from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
-from services.runs.listing import attempt_filter
 from services.topology import INGEST_FEEDS
+from services.work.listing import attempt_filter
 from triggers.bindings import endpoint
 from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
 from triggers.http_codec import (

@@ -18,8 +18,8 @@ from services.container import Container
 from services.feeds.host_listing import HOST_SORTS, host_filter
 from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
-from services.runs.listing import run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
+from services.work.listing import run_filter
 from triggers.bindings import OPEN, endpoint, with_container
 from triggers.declared import DECLARED, Answer, Declared, a_list, of_app, ok
 from triggers.http_codec import (

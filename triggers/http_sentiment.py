@@ -19,8 +19,8 @@ from services.figures.movement import Asked
 from services.figures.reader import Served, resource_of
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between
-from services.runs.listing import asked_time
 from services.topology import REFRESH_TOOLS
+from services.work.listing import asked_time
 from triggers.bindings import endpoint
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent

@@ -11,7 +11,6 @@ from services.feeds.claims import IngestMessage
 from services.mentions.analysis_due import source_ids_of
 from services.mentions.refresh_due import RefreshMessage
 from services.mentions.signals_due import event_ids_of
-from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.stories.announcing import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,
@@ -23,6 +22,7 @@ from services.topology import (
     REANALYZE_TOOLS,
     REFRESH_TOOLS,
 )
+from services.work.driver import completed_message, completed_tool_of, run_id_of, run_message
 from triggers.bindings import consumer
 
 queues = func.Blueprint()

@@ -26,10 +26,8 @@ from models.tool import Tool
 from models.values import hour_key
 from services import logs
 from services.articles.backlog import BacklogReader
-from services.articles.reading import Articles
 from services.container.operations import STAGES
 from services.documents.discovery import Discovery
-from services.documents.removal import Removal
 from services.documents.reviews import DocumentReviews
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
@@ -44,7 +42,6 @@ from services.mentions.writing import MentionWriter
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.ports import Query, Store, query_all
-from services.runs.driver import DELETE, Workflows
 from services.settings import Settings
 from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
@@ -57,7 +54,6 @@ from services.tools.form import ToolFields
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
 from services.work.sweeping import Sweeper
-from services.workflows.changes import Deletion
 from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
@@ -219,8 +215,6 @@ async def _ingestion(bench: Bench) -> None:
     grouping = Grouping.build(
         *(bench.store, worker.queues, bench.announcer, 10, timedelta(minutes=5), bench.clock, lambda: next(bench.ids))
     )
-    removal = Removal(bench.store, MemoryArchive())
-    deletion = Deletion(Articles(bench.store, bench.clock), bench.writer, bench.figures.generations, grouping, removal)
     discovery = Discovery(bench.store, Announcer(worker.queues), bench.clock)
     reviews = DocumentReviews(bench.store, discovery, bench.clock)
     upkeep = Upkeep(
@@ -228,7 +222,6 @@ async def _ingestion(bench: Bench) -> None:
         bench.store,
         bench.clock,
         worker.overdue,
-        Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
         grouping.announcer,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
         STAGES,

@@ -34,9 +34,9 @@ from services.feeds.outcome import (
 )
 from services.feeds.probing import is_probe
 from services.ports import Clock, Document, Store
-from services.runs.engine import RunEngine
 from services.store.containers import FEEDS
 from services.topology import LAST_DELIVERY
+from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.ingest")
 

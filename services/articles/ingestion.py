@@ -28,11 +28,11 @@ from services.feeds.outages import Outages
 from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Queues, Store
-from services.runs import rules
-from services.runs.engine import Begun, RunEngine
-from services.runs.recorded import in_run
 from services.store.containers import FEEDS
 from services.topology import INGEST_FEEDS
+from services.work import rules
+from services.work.rules import in_run
+from services.work.runs import Begun, RunEngine
 
 log = logging.getLogger("toolpulse.ingest")
 

@@ -21,9 +21,9 @@ from services.articles.words import NO_SEARCH, TextSearch, accepts, text_search
 from services.feeds.form import is_feed_id
 from services.parse.language import primary_subtag
 from services.ports import Document, Listed, Operator, Page, Query, Store, Where, listed
-from services.runs.listing import asked_time
 from services.store.containers import ARTICLES
 from services.store.plans import decode_cursor, encode_cursor
+from services.work.listing import asked_time
 
 MOST_PAGES = 20
 """Pages that one list reads to find articles that meet the filters. It then ends early, with a cursor."""

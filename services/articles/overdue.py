@@ -12,8 +12,8 @@ from typing import Any
 
 from models.run import INGEST_FEEDS, Attempt, JobRun
 from services.feeds.claims import IngestMessage
-from services.runs import rules
-from services.runs.engine import STUCK_AFTER, RunEngine, was_written_within
+from services.work import rules
+from services.work.runs import STUCK_AFTER, RunEngine, was_written_within
 
 log = logging.getLogger("toolpulse.upkeep")
 

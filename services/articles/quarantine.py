@@ -27,9 +27,9 @@ from services.articles.identity import Candidate
 from services.feeds.claims import IngestMessage
 from services.parse.text import one_line
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
-from services.runs.engine import RunEngine
 from services.store.change import change, until_unchanged
 from services.store.containers import FEEDS, QUARANTINE
+from services.work.runs import RunEngine
 
 PART_BYTES = 1_500_000
 SAMPLES = 20

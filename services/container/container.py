@@ -27,13 +27,13 @@ from services.mentions.tool_references import ToolReferences
 from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic
 from services.ports import Archive, Clock, LastWrite, Queues, Store
-from services.runs.engine import RunEngine
-from services.runs.starting import RunStarts
 from services.settings import Settings
 from services.stories.announcing import GroupingAnnouncer
 from services.tools.catalog import Catalog
 from services.topology import ANALYZE_ARTICLES
 from services.work.announcing import Announcer
+from services.work.driver import RunStarts
+from services.work.runs import RunEngine
 
 if TYPE_CHECKING:
     from services.container.feeds import FeedPart

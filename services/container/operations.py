@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
+from services.work.driver import WORKFLOWS_STAGE
 from services.work.sweeping import Sweeper
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from services.operations.health import Health
     from services.operations.metrics import Metrics
 
-STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE)
+STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, WORKFLOWS_STAGE)
 """All stages that services/work sweeps."""
 
 
@@ -38,9 +38,6 @@ class OperationPart:
     def upkeep(self) -> Upkeep:
         of = self._of
 
-        async def overdue_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
-            return await of.workflows.driver.overdue(now, oldest_waiting)
-
         async def follow_reviews() -> None:
             await of.fetching.documents.clean_up()
 
@@ -49,7 +46,6 @@ class OperationPart:
             of.store,
             of.clock,
             OverdueIngestion(of.runs),
-            overdue_runs,
             of.grouping_announcer,
             Sweeper(of.store, of.queues, of.announcer, of.clock),
             STAGES,

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from services.container.container import Container
 from services.documents.removal import Removal
-from services.runs.driver import (
+from services.work.driver import (
     BACKFILL,
     COMPARE,
     CORRECT,

@@ -36,10 +36,10 @@ from services.documents.removal import Removal, remove_alias
 from services.documents.reviews import DocumentReviews
 from services.logs import log_event
 from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert, readable
-from services.runs import rules
-from services.runs.engine import RunEngine
 from services.store.change import change, until_unchanged
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS
+from services.work import rules
+from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.documents")
 

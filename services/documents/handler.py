@@ -19,9 +19,9 @@ from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
 from services.logs import log_event
 from services.ports import Clock, Store, listed_documents
-from services.runs.engine import RunEngine
 from services.store.containers import DOCUMENTS
 from services.work.handling import Worked
+from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.documents")
 

@@ -24,7 +24,7 @@ from models.states import AcquisitionStatus, ReviewStatus
 from models.values import format_time, unix_seconds
 from services.articles.full_texts import Asked
 from services.parse.urls import normalize_url
-from services.runs import rules
+from services.work import rules
 
 WORKFLOW = "acquire_documents"
 TASK = "acquire_document"

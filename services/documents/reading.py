@@ -16,9 +16,9 @@ from services.documents import life_cycle
 from services.documents.discovery import Discovery, asked_by
 from services.documents.removal import remove_alias
 from services.ports import Clock, Listed, Query, Store, listed_documents, query_all, readable
-from services.runs.engine import RunEngine
 from services.store.change import until_unchanged
 from services.store.containers import DOCUMENTS
+from services.work.runs import RunEngine
 
 MOST_ATTEMPTS_SHOWN = 50
 _PAGE = 100

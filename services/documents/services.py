@@ -20,9 +20,9 @@ from services.documents.reviews import DocumentReviews
 from services.documents.robots import Robots, agents_of
 from services.feeds.hosts import HostStates
 from services.ports import Archive, Clock, Store
-from services.runs.engine import RunEngine
 from services.work.announcing import Announcer
 from services.work.handling import Handler
+from services.work.runs import RunEngine
 
 if TYPE_CHECKING:
     from services.fetch.fetcher import Fetcher

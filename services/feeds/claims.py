@@ -31,11 +31,11 @@ from services.feeds.probing import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, query_all
-from services.runs import rules
-from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.topology import INGEST_FEEDS as QUEUE
+from services.work import rules
+from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.ingest")
 

@@ -31,12 +31,12 @@ from services.logs import log_event, log_unreadable
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours, tools_with_dirty_hours_among
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage, batches_of, next_delay
 from services.ports import Clock, Document, Query, Store, Where, query_all, readable
-from services.runs import rules
-from services.runs.engine import RunEngine
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.topology import REFRESH_SENTIMENT_CACHE
+from services.work import rules
 from services.work.announcing import Announcer
+from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.cache")
 

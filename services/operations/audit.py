@@ -46,7 +46,8 @@ from services.operations.audit_rules import (
     judge_mention,
 )
 from services.ports import Clock, Document, Query, Store, Where, pages, query_all, readable
-from services.runs.driver import (
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
+from services.work.driver import (
     BACKFILL,
     CORRECT,
     CORRECT_GROUPING,
@@ -56,7 +57,6 @@ from services.runs.driver import (
     REANALYZE,
     SPLIT_ARTICLE,
 )
-from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.upkeep")
 

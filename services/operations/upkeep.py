@@ -23,9 +23,8 @@ from services.logs import log_event
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.checks import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
-from services.runs.driver import run_message
 from services.stories.announcing import GroupingAnnouncer
-from services.topology import INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
+from services.topology import INGEST_FEEDS, QUEUES
 from services.work.stage import Stage
 from services.work.sweeping import Sweeper
 
@@ -34,17 +33,15 @@ log = logging.getLogger("toolpulse.upkeep")
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """What was sent again: the number of items of stages, the messages of `batches`, the ids of `runs`."""
+    """What was sent again: the number of items of stages, and the messages of `batches`."""
 
     depths: tuple[QueueDepth, ...]
     items: int
     batches: tuple[IngestMessage, ...]
-    runs: tuple[str, ...]
 
 
 class Upkeep:
-    """The work of `clean_up`. `overdue_runs` finds runs of workflows whose message was lost or whose worker died;
-    `follow_reviews` has documents follow their reviews."""
+    """The work of `clean_up`. `follow_reviews` has documents follow their reviews."""
 
     def __init__(
         self,
@@ -52,7 +49,6 @@ class Upkeep:
         store: Store,
         clock: Clock,
         overdue_ingestion: OverdueIngestion,
-        overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
         grouping: GroupingAnnouncer,
         sweeper: Sweeper,
         stages: Sequence[Stage],
@@ -66,7 +62,6 @@ class Upkeep:
         self._clock = clock
         self._overdue_ingestion = overdue_ingestion
         self._quarantined = QuarantinedBatches(store)
-        self._overdue_runs = overdue_runs
         self._grouping = grouping
         self._sweeper = sweeper
         self._stages = stages
@@ -93,12 +88,9 @@ class Upkeep:
         items = await self.announce_overdue(ahead=True)
         batches = await self._overdue_ingestion.runs(now, await self._queues.oldest(INGEST_FEEDS))
         await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
-        runs = await self._overdue_runs(now, await self._queues.oldest(REANALYZE_TOOLS))
-        await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in runs])
         await self._follow_reviews()
-        sent = {"items": items, "batches": len(batches), "runs": len(runs)}
-        if any(sent.values()):
-            log_event(log, logging.WARNING, "sent_again", **sent)
+        if batches:
+            log_event(log, logging.WARNING, "sent_again", batches=len(batches))
         for depth in depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
@@ -107,7 +99,7 @@ class Upkeep:
         await self._log_backlog(now)
         await self._log_reviews(now)
         await self._archive.clean_up()
-        return UpkeepReport(depths, items, tuple(batches), tuple(runs))
+        return UpkeepReport(depths, items, tuple(batches))
 
     async def _log_backlog(self, now: datetime) -> None:
         """Last, since the articles that were sent again count."""

@@ -245,6 +245,7 @@ RUNS = Container(
     "runs",
     "run_id",
     orders={
+        "by_due": _ascending("due_at"),
         "by_start": _ascending("started_at"),
         "by_subject": _ascending("subject", "started_at"),
     },

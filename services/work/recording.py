@@ -10,7 +10,7 @@ from datetime import datetime
 
 from models.run import MOST_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.values import unix_milliseconds
-from services.runs import rules
+from services.work import rules
 
 BATCH = "batch:0001"
 """The subject of the attempt at all items that were done."""

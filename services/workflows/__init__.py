@@ -1,1 +1,1 @@
-"""Workflows: long work in pages, and the changes that start it. services/runs/driver.py carries them out."""
+"""Workflows: long work in pages, and the changes that start it. services/work/driver.py carries them out."""

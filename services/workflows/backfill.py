@@ -21,11 +21,11 @@ from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Query, Store, Where
-from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Detector
 from services.tools.watchlist import Watchlist
+from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 LOOKED_BACK = timedelta(days=30)
 PAGE = 200

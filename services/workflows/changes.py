@@ -21,7 +21,10 @@ from services.figures.entries import Generations
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.correction_form import Signed
 from services.mentions.writing import MentionWriter
-from services.runs.driver import (
+from services.stories.handler import Grouping
+from services.tools.catalog import Catalog
+from services.tools.form import ToolFields
+from services.work.driver import (
     BACKFILL,
     COMPARE,
     DELETE,
@@ -31,9 +34,6 @@ from services.runs.driver import (
     PageResult,
     Workflows,
 )
-from services.stories.handler import Grouping
-from services.tools.catalog import Catalog
-from services.tools.form import ToolFields
 from services.workflows.merging import mergeable
 
 

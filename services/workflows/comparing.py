@@ -30,11 +30,11 @@ from services.mentions.corrections import POLARITY
 from services.mentions.scoring import Score
 from services.mentions.understanding import ArticleAnalysis, judge, understand
 from services.ports import Document, Query, Store
-from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Detector
 from services.tools.watchlist import Watchlist
+from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 log = logging.getLogger("toolpulse.analysis")
 

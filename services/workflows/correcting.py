@@ -35,11 +35,11 @@ from services.mentions.corrections import (
 from services.mentions.understanding import understand
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Store
-from services.runs.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.form import MOST_NAMES
 from services.tools.watchlist import Watchlist
+from services.work.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from models.values import format_time
 from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.mentions.correction_form import Signed
-from services.runs.driver import CORRECT_GROUPING, PageResult, RunImpossible, Workflows
 from services.stories.announcing import GroupingAnnouncer
 from services.stories.corrections import GroupingCorrections
+from services.work.driver import CORRECT_GROUPING, PageResult, RunImpossible, Workflows
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,12 @@ from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.understanding import removed
 from services.mentions.writing import MentionWriter, operation_of
 from services.ports import Clock, Operation, Query, Replace, Store, Upsert, listed_documents
-from services.runs.driver import Counted, PageResult, RunImpossible, page_after
 from services.store.change import change, until_unchanged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.names import owns
 from services.work.announcing import Announcer
+from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 PAGE = 200
 LISTS = ("tickers", "keywords", "excluded", "muted_sources")

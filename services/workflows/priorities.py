@@ -22,9 +22,9 @@ from services.figures.entries import Generations
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Operation, Query, Replace, Store, Where
-from services.runs.driver import Counted, PageResult, page_after
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
+from services.work.driver import Counted, PageResult, page_after
 
 PAGE = 200
 

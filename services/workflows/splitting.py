@@ -20,11 +20,11 @@ from services.mentions.correction_form import Signed
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.writing import MentionWriter
 from services.ports import Store, listed_documents
-from services.runs.driver import SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
 from services.store.containers import ARTICLES
 from services.stories.announcing import GroupingAnnouncer
 from services.stories.corrections import GroupingCorrections
 from services.work.announcing import Announcer
+from services.work.driver import SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import pytest
 
 from services.feeds.listing import SORTS, Sorting
 from services.ports import Store
-from services.runs.engine import RunEngine
 from services.store.containers import FEEDS, RUNS
+from services.work.runs import RunEngine
 from tests.documents import NOW, run
 from tests.unit.feeds import test_listing as feed_lists
-from tests.unit.runs import test_listing as run_lists
+from tests.unit.work import test_listing as run_lists
 
 
 async def test_every_sort_and_filter_of_feeds_is_served_by_both_stores(store: Store) -> None:

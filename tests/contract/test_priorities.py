@@ -14,11 +14,11 @@ from services.mentions.analysis import Analysis
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter
 from services.ports import Store
-from services.runs.driver import PRIORITIZE, Workflows
-from services.runs.engine import RunEngine
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
+from services.work.driver import PRIORITIZE, Workflows
+from services.work.runs import RunEngine
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues

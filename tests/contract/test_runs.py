@@ -12,11 +12,11 @@ import pytest
 from models.errors import ChangedMeanwhile, Unavailable
 from models.run import Attempt, IngestionBatch
 from services.ports import Store
-from services.runs import rules
-from services.runs.driver import WorkResult
-from services.runs.engine import LOST_AFTER, STUCK_AFTER, RunEngine
-from services.runs.rules import ingestion_summary as summary
 from services.topology import LAST_DELIVERY
+from services.work import rules
+from services.work.driver import WorkResult
+from services.work.rules import ingestion_summary as summary
+from services.work.runs import LOST_AFTER, STUCK_AFTER, RunEngine
 from tests.contract.conftest import SettableClock
 from tests.documents import attempt
 from tests.failing_stores import hesitant, unheard

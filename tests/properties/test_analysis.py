@@ -21,12 +21,13 @@ from models.tool import Tool
 from services.articles.listing import article_filter, articles_page
 from services.articles.words import article_words
 from services.mentions.understanding import published_at, source_tickers
-from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.sqlite import SqliteStore
 from services.tools.detector import Detector
 from services.tools.form import ToolFields, tool_change
 from services.tools.names import ABANDONED_AFTER
-from tests.builders import Watch
+from services.work.driver import WORKFLOWS_STAGE
+from services.work.runs import LOST_AFTER, STUCK_AFTER
+from tests.builders import Watch, overdue_keys
 from tests.documents import NOW
 from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import Worker, World
@@ -145,7 +146,7 @@ class Newsroom(RuleBasedStateMachine):
         """Delivers every message and sends lost runs again; then checks the mentions and the timelines."""
         worker = self.world.worker
         self.watch.advance(seconds=max(ABANDONED_AFTER, LOST_AFTER, STUCK_AFTER).total_seconds())
-        for run_id in await worker.workflows.overdue(self.watch.now):
+        for run_id in await overdue_keys(self.store, WORKFLOWS_STAGE, self.watch):
             await worker.workflows.advance(run_id)
         for ids in self.undelivered:
             await self.world.delivered(ids)

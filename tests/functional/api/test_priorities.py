@@ -22,9 +22,9 @@ from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter
-from services.runs.driver import PRIORITIZE, Workflows
-from services.runs.engine import RunEngine
 from services.work.announcing import Announcer
+from services.work.driver import PRIORITIZE, Workflows
+from services.work.runs import RunEngine
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues

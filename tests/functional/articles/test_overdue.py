@@ -1,7 +1,7 @@
 """Messages that were lost after a write are sent again, within limits."""
 
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -30,10 +30,6 @@ async def _no_reviews() -> None:
     pass
 
 
-async def _no_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
-    return []
-
-
 def upkeep_of(world: World) -> Upkeep:
     """The upkeep of an app that only ingests."""
     worker = world.worker
@@ -42,7 +38,6 @@ def upkeep_of(world: World) -> Upkeep:
         world.store,
         world.clock,
         worker.overdue,
-        _no_runs,
         GroupingAnnouncer(world.store, worker.queues, 10, timedelta(minutes=5), world.clock),
         Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
         STAGES,

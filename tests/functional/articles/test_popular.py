@@ -18,12 +18,12 @@ from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter
 from services.operations.export import Export
 from services.ports import Where
-from services.runs.driver import PRIORITIZE, page_after
-from services.runs.rules import queued
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
+from services.work.driver import PRIORITIZE, page_after
+from services.work.rules import queued
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
 from tests.functional.articles.dying import DyingStore

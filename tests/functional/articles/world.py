@@ -38,10 +38,10 @@ from services.fetch.hosts import Breaker, HostReport
 from services.fetch.limits import HostLimits
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
-from services.runs.engine import RunEngine
-from services.runs.recorded import in_run
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
+from services.work.rules import in_run
+from services.work.runs import RunEngine
 from tests.builders import MemoryQueues, forgetful
 
 START = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)

@@ -12,8 +12,8 @@ from models.run import JobRun
 from services.operations import audit
 from services.operations.audit_rules import Difference
 from services.operations.health import judge_audit
-from services.runs.driver import DELETE, MERGE
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS
+from services.work.driver import DELETE, MERGE
 from tests.failing_stores import hesitant
 from tests.functional.articles.world import item
 from tests.functional.audit.world import AuditWorld, is_article

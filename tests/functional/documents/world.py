@@ -20,10 +20,10 @@ from services.documents.services import DocumentServices
 from services.feeds.hosts import HostStates
 from services.fetch.fetcher import Fetcher
 from services.ports import Archive, Query, Store, Where
-from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
 from services.topology import ACQUIRE_DOCUMENTS
+from services.work.runs import RunEngine
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, Watch, forgetful
 from tests.documents import reading

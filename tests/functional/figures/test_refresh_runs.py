@@ -20,10 +20,10 @@ from services.figures.entries import Generations
 from services.figures.refresh import LATE, Refresh
 from services.mentions.refresh_due import RefreshMessage
 from services.ports import Document, Query, Where
-from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
+from services.work.runs import RunEngine
 from tests.builders import MemoryQueues, Watch
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore

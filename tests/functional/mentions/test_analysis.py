@@ -22,10 +22,10 @@ from services.figures.recount import Recount
 from services.mentions.analysis import Analysis
 from services.mentions.analysis_due import redrive_errors
 from services.mentions.dirty_hours import dirty_hours_of
-from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
 from services.topology import LAST_DELIVERY
+from services.work.driver import TIME_PER_MESSAGE
 from services.work.stage import MOST_TRIES
 from tests.failing_stores import Crash, unheard
 from tests.functional.mentions.world import Words, World

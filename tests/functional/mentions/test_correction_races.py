@@ -14,8 +14,10 @@ import pytest
 from models.errors import ToolpulseError, Unavailable
 from models.tool import Tool
 from services.ports import Query, Store, Where
-from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.containers import RUNS
+from services.work.driver import WORKFLOWS_STAGE
+from services.work.runs import LOST_AFTER, STUCK_AFTER
+from tests.builders import overdue_keys
 from tests.failing_stores import Crash, Interrupted, hesitant, mortal
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.test_races import interrupted
@@ -296,7 +298,7 @@ async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_w
         with contextlib.suppress(Died):
             await correct(world.new_worker(dying), tool, article)
         world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
-        for run_id in await world.worker.workflows.overdue(world.watch.now):
+        for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
             assert not (await world.worker.workflows.advance(run_id)).send_again
         runs = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
         if not runs:

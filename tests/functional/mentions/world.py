@@ -35,7 +35,14 @@ from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import Signed, new_correction
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
-from services.runs.driver import (
+from services.store.containers import ARTICLES, MENTIONS, RUNS
+from services.stories.corrections import GroupingCorrections
+from services.stories.handler import Grouping
+from services.tools.catalog import Catalog
+from services.tools.form import new_tool
+from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
+from services.work.driver import (
     BACKFILL,
     COMPARE,
     CORRECT,
@@ -46,15 +53,8 @@ from services.runs.driver import (
     SPLIT_ARTICLE,
     Workflows,
 )
-from services.runs.engine import RunEngine
-from services.store.containers import ARTICLES, MENTIONS, RUNS
-from services.stories.corrections import GroupingCorrections
-from services.stories.handler import Grouping
-from services.tools.catalog import Catalog
-from services.tools.form import new_tool
-from services.tools.watchlist import Watchlist
-from services.work.announcing import Announcer
 from services.work.handling import Handler
+from services.work.runs import RunEngine
 from services.workflows.backfill import Backfill, Reanalysis
 from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
 from services.workflows.comparing import Comparing

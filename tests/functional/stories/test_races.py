@@ -13,10 +13,10 @@ from typing import Any, cast
 import pytest
 
 from services.ports import Query, Store
-from services.runs.driver import CORRECT_GROUPING
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from services.stories.great_stories import GREAT
+from services.work.driver import CORRECT_GROUPING
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.failing_stores import Crash, Interrupted

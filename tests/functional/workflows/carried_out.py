@@ -7,8 +7,8 @@ import contextlib
 from models.cache import CacheGeneration
 from models.run import JobRun
 from models.tool import Tool
-from services.runs.driver import WorkResult
 from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
+from services.work.driver import WorkResult
 from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import World
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from models.run import Attempt, JobRun
 from services.ports import Store
-from services.runs.driver import PageResult, Workflows
-from services.runs.engine import RunEngine
+from services.work.driver import PageResult, Workflows
+from services.work.runs import RunEngine
 
 WORKFLOW = "counting"
 

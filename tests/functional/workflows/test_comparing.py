@@ -8,8 +8,8 @@ import pytest
 
 from models.errors import InvalidInput
 from services.mentions.analyzers.port import Judgement, NotJudged
-from services.runs.driver import COMPARE
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.work.driver import COMPARE
 from services.workflows.comparing import PAGE
 from tests.functional.mentions.world import Words, World
 from tests.functional.workflows.carried_out import break_mention, status, until_done

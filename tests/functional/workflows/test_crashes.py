@@ -11,7 +11,7 @@ import pytest
 from models.run import JobRun
 from models.story import LEASE
 from models.tool import Tool
-from services.runs.engine import RunEngine
+from services.work.runs import RunEngine
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.figures.world import Process
 from tests.functional.mentions.world import World

@@ -10,12 +10,16 @@ import pytest
 from services.articles.tombstones import REDACTED
 from services.mentions.gathering import AnalysisFailed
 from services.ports import Query, Where
-from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.containers import ARTICLES, RUNS
+from services.work.driver import WORKFLOWS_STAGE
+from services.work.runs import LOST_AFTER, STUCK_AFTER
+from tests.builders import overdue_keys
 from tests.documents import observation
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import break_mention, heal_mention
+
+DELETIONS = (Where("workflow_name", "eq", "delete_article"),)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -31,10 +35,10 @@ async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_wit
         with contextlib.suppress(Died):
             await world.new_worker(dying).delete(article)
         world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
-        overdue = await world.worker.workflows.overdue(world.watch.now)
+        overdue = await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
         for run_id in overdue:
             assert not (await world.worker.workflows.advance(run_id)).send_again
-        if await world.store.count(RUNS.name) == 0:
+        if await world.store.count(RUNS.name, DELETIONS) == 0:
             assert dying.operations <= 2, "it died before it had promised anything"
             continue
         assert (await world.read(article)).deleted_at is not None
@@ -43,7 +47,7 @@ async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_wit
         assert (left["headline"], "text" in left, "deleted_at" in left) == (REDACTED, False, True)
         assert article not in await world.mentions(tool)
         await world.is_counted(tool)
-        (run,) = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
+        (run,) = (await world.store.query(RUNS.name, Query(DELETIONS))).items
         assert run["status"] == "SUCCEEDED"
         for document in (await world.store.query(RUNS.name, Query())).items:
             await world.store.delete(RUNS.name, document["run_id"], document["id"])
@@ -61,6 +65,6 @@ async def test_a_deletion_that_cannot_remove_a_mention_is_tried_again(world: Wor
         await world.worker.delete(article)
     await heal_mention(world, tool, article)
     world.watch.advance(seconds=STUCK_AFTER.total_seconds())
-    (run_id,) = await world.worker.workflows.overdue(world.watch.now)
+    (run_id,) = await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
     await world.worker.workflows.advance(run_id)
     assert await world.mentions(tool) == {}

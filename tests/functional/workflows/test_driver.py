@@ -13,13 +13,22 @@ import pytest
 from models.errors import ToolpulseError, Unavailable
 from models.run import Attempt, JobRun
 from services.figures.entries import Generations
-from services.runs.driver import REANALYZE, TIME_PER_MESSAGE, PageResult, RunImpossible, Workflows, WorkResult
-from services.runs.engine import LOST_AFTER, STUCK_AFTER, RunEngine
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
+from services.work.driver import (
+    LEASE,
+    REANALYZE,
+    TIME_PER_MESSAGE,
+    WORKFLOWS_STAGE,
+    PageResult,
+    RunImpossible,
+    Workflows,
+    WorkResult,
+)
+from services.work.runs import RunEngine
 from services.workflows.backfill import Reanalysis
-from tests.builders import Watch
+from tests.builders import Watch, overdue_keys
 from tests.documents import NOW
 from tests.failing_stores import hesitant
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -293,16 +302,21 @@ async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died
     queued, running = [await world.worker.changes.reanalyze("Quorvia") for _ in range(2)]
     document = await world.store.read(RUNS.name, running.run_id, JobRun.ID)
     assert document is not None
-    started = JobRun.from_document(document).changed(world.watch.now, status="RUNNING", running_since=world.watch.now)
+    now = world.watch.now
+    started = JobRun.from_document(document).changed(now, status="RUNNING", running_since=now, due_at=now + LEASE)
     await world.store.upsert(RUNS.name, started.to_document())
-    overdue = world.worker.workflows.overdue
-    assert await overdue(world.watch.now) == []
-    assert await overdue(world.watch.advance(seconds=LOST_AFTER.total_seconds())) == [queued.run_id]
-    both = await overdue(world.watch.advance(seconds=STUCK_AFTER.total_seconds()))
+
+    async def overdue(**span: float) -> list[str]:
+        world.watch.advance(**span)
+        return await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
+
+    assert await overdue() == []
+    assert await overdue(minutes=1) == [queued.run_id]
+    both = await overdue(seconds=LEASE.total_seconds())
     assert sorted(both) == sorted([queued.run_id, running.run_id])
     for run_id in both:
         await world.worker.workflows.advance(run_id)
-    assert await overdue(world.watch.advance(hours=1)) == []
+    assert await overdue(hours=1) == []
 
 
 async def test_durations_are_of_one_clock_and_pages_of_one_that_never_goes_back(store: SqliteStore) -> None:
@@ -317,48 +331,6 @@ async def test_durations_are_of_one_clock_and_pages_of_one_that_never_goes_back(
     assert 0 < after.duration_ms <= took < 20
     assert before.timestamp() * 1000 < after.began_ms < clock.now.timestamp() * 1000
     assert [each.duration_ms for each in await office.engine.attempts(run.run_id)] == [250, 250, 250]
-
-
-async def test_a_run_that_was_under_way_when_attempts_were_introduced_keeps_what_it_had_counted(
-    office: Office, store: SqliteStore
-) -> None:
-    """As the version before stored it."""
-    before = {
-        "id": "RUN",
-        "run_id": "old",
-        "entity_type": "JobRun",
-        "schema_version": "1",
-        "created_at": "2026-02-21T19:50:00Z",
-        "updated_at": "2026-02-21T19:51:00Z",
-        "workflow_name": WORKFLOW,
-        "status": "RUNNING",
-        "started_at": "2026-02-21T19:50:00Z",
-        "running_since": "2026-02-21T19:50:02Z",
-        "parameters": {},
-        "checkpoint": {"next": 2},
-        "progress": 10,
-        "metrics": {"articles": 10, "failed": 1},
-        "errors": ["article-1: odd"],
-    }
-    await store.create(RUNS.name, before)
-    assert await office.worker().advance("old") == DONE
-    after = await office.run("old")
-    assert is_done(after)
-    assert after.duration_ms == 9 * 60_000 + 58_000
-    assert [each[:3] for each in await office.tried("old")] == [
-        ("page:0000", 1, "SUCCEEDED"),
-        ("page:0001", 1, "SUCCEEDED"),
-        ("page:0002", 1, "SUCCEEDED"),
-    ]
-
-
-async def test_a_run_that_ended_before_there_were_attempts_returns_its_tools_again(
-    office: Office, store: SqliteStore, watch: Watch
-) -> None:
-    run = await office.engine.accept(WORKFLOW, None, {"changed": ["tool", "other"]})
-    ended = run.changed(watch.now, status="RUNNING").changed(watch.now, status="SUCCEEDED", ended_at=watch.now)
-    await office.engine.save(ended)
-    assert await office.worker().advance(run.run_id) == WorkResult(changed_tools=("tool", "other"))
 
 
 async def test_an_attempt_that_cannot_be_read_does_not_stop_its_run(

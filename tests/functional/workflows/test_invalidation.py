@@ -5,8 +5,8 @@ from __future__ import annotations
 from models.run import JobRun
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement
-from services.runs.driver import BACKFILL, MERGE, REANALYZE
 from services.store.containers import ARTICLES
+from services.work.driver import BACKFILL, MERGE, REANALYZE
 from services.workflows.backfill import PAGE
 from tests.functional.figures.world import Process
 from tests.functional.mentions.world import Words, World

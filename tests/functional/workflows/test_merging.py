@@ -8,9 +8,9 @@ import contextlib
 import pytest
 
 from models.errors import Conflict, NotFound, ToolpulseError
-from services.runs.driver import WorkResult
 from services.tools.catalog import Catalog
 from services.tools.form import tool_change
+from services.work.driver import WorkResult
 from tests.failing_stores import Crash, hesitant, mortal
 from tests.functional.mentions.world import Worker, World
 from tests.functional.workflows.carried_out import break_mention, generation, heal_mention, status, until_done

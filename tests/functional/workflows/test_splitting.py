@@ -14,6 +14,8 @@ from models.errors import Conflict, NotFound
 from models.grouping_correction import GroupingCorrection
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
+from services.work.driver import WORKFLOWS_STAGE
+from tests.builders import overdue_keys
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.articles.world import SettableClock
 from tests.functional.workflows.split_world import ADA, SplitWorld, entry
@@ -257,7 +259,7 @@ async def test_a_worker_that_dies_anywhere_leaves_a_split_that_its_run_finishes(
         clock.forward(minutes=20)
         later.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
         await later.ingesting.poll("a")
-        for run_id in await later.analysing.worker.workflows.overdue(clock.now):
+        for run_id in await overdue_keys(store, WORKFLOWS_STAGE, clock):
             await later.analysing.worker.workflows.advance(run_id, 2)
         await later.analyse()
         expected = [["a", "b"]] if undoing else [["a"], ["b"]]

@@ -32,7 +32,6 @@ PACKAGES = (
     "parse",
     "fetch",
     "work",
-    "runs",
 )
 GROUND_FLOOR = (
     "store",
@@ -138,8 +137,8 @@ def test_a_module_imports_from_its_own_room_and_further_in_only(path: str) -> No
         ("services/operations/health.py", "from triggers.http_codec import with_problem_responses"),
         ("services/operations/health.py", "from services import container"),
         ("services/feeds/claims.py", "from services.articles.ingestion import Ingestion"),
-        ("services/runs/engine.py", "from services.feeds.registry.claims import Claims"),
-        ("services/store/sqlite.py", "from services.runs.engine import RunEngine"),
+        ("services/work/runs.py", "from services.feeds.registry.claims import Claims"),
+        ("services/store/sqlite.py", "from services.work.runs import RunEngine"),
         ("services/settings.py", "from services.feeds.registry.claims import Claims"),
         ("services/operations/health.py", "import azure.functions as func"),
         ("services/operations/health.py", "def lazily():\n    from azure.cosmos.aio import CosmosClient"),

@@ -8,8 +8,8 @@ import pytest
 
 from services.articles.overdue import OverdueIngestion
 from services.feeds.claims import IngestMessage
-from services.runs.engine import RunEngine
 from services.store.sqlite import SqliteStore
+from services.work.runs import RunEngine
 from tests.builders import Watch
 from tests.documents import NOW, attempt
 

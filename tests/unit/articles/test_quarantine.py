@@ -26,9 +26,9 @@ from services.articles.quarantine import (
 )
 from services.feeds.claims import IngestMessage
 from services.ports import Query
-from services.runs.engine import RunEngine
 from services.store.containers import QUARANTINE
 from services.store.sqlite import SqliteStore
+from services.work.runs import RunEngine
 from tests.builders import Watch
 from tests.documents import NOW, quarantined
 from tests.unit.articles.builders import candidate, raw

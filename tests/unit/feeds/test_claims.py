@@ -37,10 +37,10 @@ from services.feeds.claims import (
 )
 from services.feeds.hosts import Cooling, HostStates
 from services.feeds.outages import Outages
-from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
+from services.work.runs import RunEngine
 from tests.builders import MemoryQueues, Watch
 from tests.documents import NOW, feed, ingestion_batch
 from tests.functional.articles.counting import CountingStore

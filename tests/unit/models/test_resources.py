@@ -21,8 +21,8 @@ HIDDEN = {
     "Tool": {"corrections", "reviews"},
     "SentimentScore": {"removal_counted"},
     "Story": {"words"},
-    "JobRun": {"attempts"},
-    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts"},
+    "JobRun": {"attempts", "due_at"},
+    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts", "due_at"},
     "Correction": {"passages_hash"},
     "DataProduct": {
         *("raw_archive_container", "raw_archive_key", "derived_archive_prefix", "archive_day", "attempt_limit"),

@@ -124,7 +124,7 @@ def test_each_order_has_its_name() -> None:
             "by_velocity",
             "by_verdict",
         ],
-        "runs": ["by_start", "by_subject"],
+        "runs": ["by_due", "by_start", "by_subject"],
         "quarantine": ["by_created"],
         "stories": ["by_change", "by_signals_due", "by_story", "by_time"],
         "signals": ["by_story", "by_time"],

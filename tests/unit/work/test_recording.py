@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from models.run import WORKER_DIED, StageRun, read_run
-from services.runs.recorded import in_run
 from services.work.recording import BATCH, Invocation, run_of
+from services.work.rules import in_run
 from tests.documents import NOW
 
 ONE = Invocation(

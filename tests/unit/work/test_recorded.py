@@ -7,7 +7,7 @@ from datetime import timedelta
 from models.resources.runs import RunResource
 from models.run import Attempt
 from services.ports import Listed
-from services.runs.recorded import in_run, with_attempts, with_documents
+from services.work.rules import in_run, with_attempts, with_documents
 from tests.documents import NOW, attempt, ingestion_batch, run
 
 

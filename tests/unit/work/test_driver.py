@@ -8,11 +8,10 @@ import pytest
 
 from models.errors import InvalidInput
 from models.run import Attempt
-from services.runs.driver import (
+from services.work.driver import (
     changed_tools,
     completed_message,
     completed_tool_of,
-    counted_without_attempts,
     next_page,
     run_id_of,
     run_message,
@@ -83,16 +82,7 @@ def test_a_page_has_no_subject_that_a_feed_could_have() -> None:
 
 def test_the_changed_tools_are_returned_once_each_in_the_order_of_the_pages() -> None:
     pages = [page(2, tool_ids=("c", "a")), page(1, tool_ids=("a", "b"))]
-    assert changed_tools(run(), pages) == ("a", "b", "c")
-    assert changed_tools(run(parameters={"changed": ["b", "z"]}), pages) == ("b", "z", "a", "c")
-    assert changed_tools(run(parameters={"changed": "many"}), []) == ()
-
-
-def test_a_run_that_has_counted_nothing_has_no_page_before_its_first() -> None:
-    assert counted_without_attempts(run(), NOW) == []
-    (counted,) = counted_without_attempts(run(progress=2, metrics={"removed": 1}, errors=("odd",)), NOW)
-    assert (counted.subject, counted.status, counted.progress) == ("page:0000", "SUCCEEDED", 2)
-    assert (counted.counts, counted.errors) == ({"removed": 1}, ("odd",))
+    assert changed_tools(pages) == ("a", "b", "c")
 
 
 def test_messages_are_read_as_they_are_written() -> None:

@@ -15,12 +15,12 @@ from models.errors import ChangedMeanwhile, NotFound
 from models.resources.runs import RunResource
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
-from services.runs import rules
-from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
-from services.runs.recorded import with_attempts
-from services.runs.rules import ingestion_summary as summary
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
+from services.work import rules
+from services.work.rules import ingestion_summary as summary
+from services.work.rules import with_attempts
+from services.work.runs import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
 from tests.builders import Watch
 from tests.documents import NOW, attempt, ingestion_batch, run
 from tests.failing_stores import hesitant

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import get_args
 
 from models.errors import InvalidInput
-from models.run import WORKFLOWS, Attempt, JobRun
+from models.run import WORKFLOWS, Attempt, JobRun, read_run
 from models.states import AttemptStatus, RunStatus
 from models.values import format_time, parse_time
-from services.ports import Operator, Query, Where
+from services.ports import Listed, Operator, Query, Store, Where, listed
+from services.store.containers import RUNS
+from services.work.rules import in_run
 
 _CONDITIONS: Mapping[str, tuple[str, Operator]] = {
     "workflow": ("workflow_name", "eq"),
@@ -106,3 +109,41 @@ def _span(given: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
     if since is not None and until is not None and until <= since:
         raise InvalidInput("until", "a time after since")
     return since, until
+
+
+_RUNS_AT_ONCE = 100
+_MOST_PAGES = 20
+"""Pages of runs that one list reads to find attempts that its filter accepts. It then ends early, with a cursor."""
+
+
+async def history(
+    store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter = EVERY_ATTEMPT
+) -> Listed[Attempt]:
+    """The attempts at a feed in all runs that the filter accepts, newest first. A page ends with a run, so it may have
+    fewer than `limit`; it has more if the first run alone has more."""
+    at_once = limit if by == EVERY_ATTEMPT else max(limit, _RUNS_AT_ONCE)
+    unreadable: tuple[str, ...] = ()
+    for _ in range(_MOST_PAGES):
+        runs = await _runs_of(store, feed_id, at_once, after, by)
+        found = [_accepted(in_run(run, feed_id), by) for run in runs.items]
+        numbers = accumulate(len(each.items) for each in found)
+        fitting = max(1, sum(number <= limit for number in numbers))
+        if fitting < len(found):
+            found = found[:fitting]
+            runs = await _runs_of(store, feed_id, fitting, after, by)
+        items = [attempt for one in found for attempt in reversed(one.items)]
+        unreadable = (*unreadable, *runs.unreadable, *(name for one in found for name in one.unreadable))
+        if items or runs.next is None:
+            return Listed(items, runs.next, unreadable)
+        after = runs.next
+    return Listed([], after, unreadable)
+
+
+def _accepted(attempts: Listed[Attempt], by: AttemptFilter) -> Listed[Attempt]:
+    return replace(attempts, items=[each for each in attempts.items if by.accepts(each)])
+
+
+async def _runs_of(store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter) -> Listed[JobRun]:
+    where = (Where("feeds", "contains", feed_id), Where("id", "eq", JobRun.ID), *by.of_runs())
+    query = Query(where, order="by_start", reverse=True, limit=limit, after=after)
+    return listed(await store.query(RUNS.name, query), read_run, "run_id")

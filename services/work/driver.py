@@ -21,10 +21,12 @@ from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError, Unavai
 from models.run import MOST_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
-from services.ports import Clock
-from services.runs import rules
-from services.runs.engine import RunEngine
-from services.topology import LAST_DELIVERY
+from services.ports import Clock, Queues
+from services.store.containers import RUNS
+from services.topology import FUNCTION_TIMEOUT, LAST_DELIVERY, REANALYZE_TOOLS
+from services.work import rules
+from services.work.runs import RunEngine
+from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -41,6 +43,8 @@ SPLIT_ARTICLE = "split_article"
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as
 long again: a test checks that host.json's functionTimeout is longer than both."""
+LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
+"""A worker that has not written its run for so long has died: no invocation lasts longer."""
 _PAGE = "page:"
 Counted = Mapping[CountName, int]
 
@@ -102,7 +106,7 @@ class Workflows:
 
     async def accept(self, workflow: str, subject: str | None, **parameters: Any) -> JobRun:
         """The run, stored. The caller sends its message."""
-        return await self.engine.accept(workflow, subject, parameters)
+        return await self.engine.accept(workflow, subject, parameters, due_at=self.clock())
 
     @contextlib.asynccontextmanager
     async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
@@ -121,11 +125,6 @@ class Workflows:
         """Deletes a run whose message was not sent, since the change needs no run."""
         await self.engine.withdraw(run.run_id)
 
-    async def overdue(self, now: datetime, oldest_waiting: datetime | None = None) -> list[str]:
-        """The runs whose messages the caller must send again; see RunEngine.may_send_again."""
-        found = await self.engine.overdue(tuple(self.workflows), now)
-        return [run.run_id for run in await self.engine.may_send_again(found, now, oldest_waiting)]
-
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
         """Works on the run for TIME_PER_MESSAGE. For a run that is done, only returns its result again.
 
@@ -138,7 +137,7 @@ class Workflows:
         attempts = [] if run.status == "QUEUED" else await self.engine.attempts(run_id)
         if run.status in ("SUCCEEDED", "PARTIAL"):
             # The worker that finished the run may have died before it sent its messages.
-            return WorkResult(changed_tools=changed_tools(run, attempts))
+            return WorkResult(changed_tools=changed_tools(attempts))
         try:
             return await self._work(run, attempts, delivery, invocation_id)
         except _Overtaken:
@@ -169,7 +168,8 @@ class Workflows:
                 return await self._end(run, known, now)
             is_over = now >= until
             following = [] if is_over else [next_page(run, known, now)]
-            after = run.changed(now, checkpoint=dict(result.checkpoint), **summary(known))
+            due_at = now if is_over else now + LEASE
+            after = run.changed(now, checkpoint=dict(result.checkpoint), due_at=due_at, **summary(known))
             run = await self._save(after, [known[-1], *following])
             if is_over:
                 return WorkResult(send_again=True)
@@ -183,11 +183,12 @@ class Workflows:
     ) -> tuple[JobRun, list[Attempt]]:
         """The run as RUNNING, and its attempts. The last of them is the one that begins now."""
         now = self.clock()
-        earlier = [] if attempts else counted_without_attempts(run, now)
-        died, known = rules.without_open_ends([*earlier, *attempts], now)
+        died, known = rules.without_open_ends(attempts, now)
         page = next_page(run, known, now)
-        begun = rules.begun(run, invocation_id, now).changed(now, invocation_id=invocation_id, **summary(known))
-        return await self._save(begun, [*earlier, *died, page]), [*known, page]
+        begun = rules.begun(run, invocation_id, now).changed(
+            now, invocation_id=invocation_id, due_at=now + LEASE, **summary(known)
+        )
+        return await self._save(begun, [*died, page]), [*known, page]
 
     async def _end(self, run: JobRun, known: Sequence[Attempt], now: datetime) -> WorkResult:
         """Ends the run after its last page; as PARTIAL if some articles failed, which then stay as they were."""
@@ -197,7 +198,7 @@ class Workflows:
         level = logging.WARNING if status == "PARTIAL" else logging.INFO
         fields = {"run_id": run.run_id, "workflow": run.workflow_name, "status": status}
         log_event(log, level, "run_ended", **fields, **figures["metrics"])
-        return WorkResult(changed_tools=changed_tools(run, known))
+        return WorkResult(changed_tools=changed_tools(known))
 
     async def _record_failure(
         self, run: JobRun, others: Sequence[Attempt], page: Attempt, error: Exception, duration_ms: int, delivery: int
@@ -211,7 +212,7 @@ class Workflows:
             reason = str(error)
         elif delivery >= LAST_DELIVERY:
             reason = f"{type(error).__name__}: gave up after {delivery} deliveries"
-        after = run.changed(now)
+        after = run.changed(now, due_at=now + LEASE)
         if reason is not None:
             errors = (*summary(others)["errors"][: MOST_ERRORS_KEPT - 1], reason)
             after = rules.ended(run, "FAILED", now).changed(now, errors=errors)
@@ -242,12 +243,9 @@ def summary(attempts: Iterable[Attempt]) -> dict[str, Any]:
     }
 
 
-def changed_tools(run: JobRun, attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    """The tools whose figures the run has changed. Runs of earlier versions, without attempts, list them as
-    `changed`."""
-    listed = run.parameters.get("changed")
-    found = [str(each) for each in listed] if isinstance(listed, list) else []
-    found += [tool_id for page in sorted(attempts, key=_page_and_try) for tool_id in page.tool_ids]
+def changed_tools(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """The tools whose figures the run has changed."""
+    found = [tool_id for page in sorted(attempts, key=_page_and_try) for tool_id in page.tool_ids]
     return tuple(dict.fromkeys(found))
 
 
@@ -257,15 +255,6 @@ def next_page(run: JobRun, attempts: Sequence[Attempt], now: datetime) -> Attemp
     subject = f"{_PAGE}{max(done, default=0) + 1:04}"
     number = rules.next_number(attempts, run.workflow_name, subject)
     return rules.started(run.run_id, run.workflow_name, subject, number, now)
-
-
-def counted_without_attempts(run: JobRun, now: datetime) -> list[Attempt]:
-    """A run of an earlier version may have counts and no attempts. Its counts become an attempt at page 0."""
-    counts = {name: count for name, count in (run.metrics or {}).items() if isinstance(count, int)}
-    if not run.progress and not counts:
-        return []
-    page = rules.started(run.run_id, run.workflow_name, f"{_PAGE}{0:04}", 1, run.running_since or run.started_at)
-    return [rules.succeeded(page, 0, now, progress=run.progress, counts=counts, errors=run.errors)]
 
 
 def _page_and_try(attempt: Attempt) -> tuple[int, int]:
@@ -289,6 +278,18 @@ def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime
 def run_message(run_id: str) -> str:
     """The message of `reanalyze-tools` that makes a worker advance the run, of any workflow."""
     return json.dumps({"run_id": run_id}, separators=(",", ":"))
+
+
+WORKFLOWS_STAGE = Stage(
+    name="workflows",
+    queue=REANALYZE_TOOLS,
+    container=RUNS.name,
+    order="by_due",
+    due="due_at",
+    key=RUNS.partition_key,
+    messages=lambda run_ids: [run_message(each) for each in run_ids],
+    furthest=LEASE,
+)
 
 
 def run_id_of(text: str) -> str:
@@ -316,3 +317,40 @@ def _field(text: str, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInput("message", f"must be a JSON object with {name}")
     return value
+
+
+class RunStarts:
+    def __init__(self, queues: Queues, engine: RunEngine) -> None:
+        self._queues = queues
+        self._engine = engine
+
+    async def start(self, run: JobRun) -> None:
+        """Sends the message of a workflow's run. If that fails, withdraws the run and raises Unavailable."""
+        await self.send(run.run_id, REANALYZE_TOOLS, [run_message(run.run_id)])
+
+    async def send(self, run_id: str, queue: str, messages: Sequence[str]) -> None:
+        """Sends the messages of a run. If that fails, withdraws the run and raises Unavailable."""
+        try:
+            await self._queues.send(queue, messages)
+        except Unavailable:
+            await self._engine.withdraw(run_id)
+            raise
+
+    async def send_each(self, queue: str, messages: Sequence[tuple[str, str]]) -> None:
+        """Sends the messages of several runs, each with the id of its run. If one fails, withdraws its run and those
+        after it, and raises Unavailable."""
+        for number, (_, message) in enumerate(messages):
+            try:
+                await self._queues.send(queue, [message])
+            except Unavailable:
+                for run_id, _ in messages[number:]:
+                    await self._engine.withdraw(run_id)
+                raise
+
+    async def start_after_change(self, run: JobRun) -> None:
+        """Sends the message of a run that follows from a change. The change is stored, and its run with it: if the
+        message cannot be sent, `clean_up` sends it later."""
+        try:
+            await self._queues.send(REANALYZE_TOOLS, [run_message(run.run_id)])
+        except Unavailable as error:
+            log_event(log, logging.WARNING, "run_message_not_sent", run_id=run.run_id, error=str(error))

@@ -13,10 +13,10 @@ from models.values import format_time
 from services.documents import life_cycle
 from services.figures import refresh
 from services.ports import Store
-from services.runs import driver
-from services.runs.engine import RunEngine
-from services.runs.listing import ATTEMPT_FILTERS, RUN_FILTERS, attempt_filter, run_filter
 from services.store.containers import RUNS
+from services.work import driver
+from services.work.listing import ATTEMPT_FILTERS, RUN_FILTERS, attempt_filter, run_filter
+from services.work.runs import RunEngine
 from tests.documents import NOW, attempt, ingestion_batch, metrics, run
 
 
@@ -149,6 +149,6 @@ def test_a_wrong_filter_is_refused_by_its_name(given: dict[str, str], field: str
 
 
 def test_every_workflow_can_be_asked_for() -> None:
-    of_driver = {value for name, value in vars(driver).items() if re.fullmatch(r"[A-Z_]+", name)}
+    of_driver = [value for name, value in vars(driver).items() if re.fullmatch(r"[A-Z_]+", name)]
     named = {each for each in of_driver if isinstance(each, str) and re.fullmatch(r"[a-z]+(_[a-z]+)+", each)}
     assert {*named, life_cycle.WORKFLOW, refresh.WORKFLOW, "ingest_feeds", *STAGE_WORKFLOWS} == set(WORKFLOWS)

@@ -10,8 +10,8 @@ import pytest
 from models.errors import InvalidTransition, Unavailable
 from models.run import MOST_ERRORS_KEPT, Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.states import AttemptStatus, RunStatus
-from services.runs import rules
-from services.runs.rules import ingestion_summary as summary
+from services.work import rules
+from services.work.rules import ingestion_summary as summary
 from tests.documents import NOW, attempt, run
 
 LATER = NOW + timedelta(milliseconds=2750)

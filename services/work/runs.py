@@ -32,11 +32,10 @@ from services.ports import (
     listed_documents,
     query_all,
 )
-from services.runs import rules
-from services.runs.history import history
-from services.runs.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter
-from services.runs.recorded import with_attempts, with_documents
 from services.store.containers import RUNS
+from services.work import rules
+from services.work.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter, history
+from services.work.rules import with_attempts, with_documents
 
 Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
 """The fields of a run that follow from its attempts. The run is passed as it ends now, or as it ended before. Without a
@@ -73,10 +72,16 @@ class RunEngine:
         self._new_id = new_id
 
     async def accept(
-        self, workflow: str, subject: str | None = None, parameters: dict[str, Any] | None = None
+        self,
+        workflow: str,
+        subject: str | None = None,
+        parameters: dict[str, Any] | None = None,
+        due_at: datetime | None = None,
     ) -> JobRun:
         """A new run, QUEUED and stored. The caller sends its message."""
-        return await self._create(rules.queued(workflow, self._new_id(), self._clock(), subject, parameters))
+        now = self._clock()
+        run = rules.queued(workflow, self._new_id(), now, subject, parameters)
+        return await self._create(run.changed(now, due_at=due_at))
 
     async def open(
         self,
@@ -123,7 +128,7 @@ class RunEngine:
     async def history(
         self, feed_id: str, limit: int, after: str | None, by: AttemptFilter = EVERY_ATTEMPT
     ) -> Listed[Attempt]:
-        """The attempts at a feed in all runs, newest first; see services/runs/history.py."""
+        """The attempts at a feed in all runs, newest first; see services/work/listing.py."""
         return await history(self._store, feed_id, limit, after, by)
 
     async def attempts(self, run_id: str) -> list[Attempt]:

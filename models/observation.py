@@ -26,9 +26,8 @@ class Observation(StoredDocument):
     `raw_value` is the entry's date as it was written, kept when it could not be parsed or had to be clamped;
     `parse_warnings` names this and every other repair of the entry, in the words of the feed's `parse_warnings`.
     `added_by_attempt` is set on the first observation of a source: the attempt that added the source to the article
-    (see `attempt_key`). `created_article`: the attempt also created the article. The figures of attempts, runs and
-    feeds are counted from these two fields. They outlive a deletion: `deleted_at` makes the document a tombstone, which
-    is never served. `joined_by` is set there too: the rule by which the source is in the article.
+    (see `attempt_key`). `created_article`: the attempt also created the article. `joined_by` is set there too: the rule
+    by which the source is in the article. `deleted_at` makes the document a tombstone, which is never served.
     `article_timestamp` is set on the first observation of a source that the article does not list itself: the article's
     `timestamp`, by which the articles of a source are found. The latest observation of such a source has its present
     `source_priority`.

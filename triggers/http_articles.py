@@ -98,7 +98,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     layer, view = LAYER.of(req), VIEW.of(req)
     article = await services.articles.get(req.route_params["article_id"])
     mentions = await mentions_of_article(services.store, services.tools, article)
-    whole = await services.articles.with_further_sources(article)
+    whole = await services.articles.sources_of(article)
     resource = ArticleResource.of(whole, shown_name(article.publisher_id), view)
     resource = resource.with_added(mentions=[each.resource(view) for each in mentions.items])
     unreadable = mentions.unreadable

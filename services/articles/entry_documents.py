@@ -13,8 +13,8 @@ from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, J
 from models.locator import ALIAS_KEPT, seen_key
 from models.observation import ObservationDocument, attempt_key
 from models.values import format_time
-from services.articles.attributions import observation_id
 from services.articles.identity import Candidate, Source
+from services.articles.sources import observation_id
 from services.parse.text import one_line
 from services.ports import Document
 

@@ -16,7 +16,7 @@ from models.article import Article
 from models.errors import InvalidInput
 from models.states import ArticleStatus
 from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time
-from services.articles.observations import with_source_counts
+from services.articles.sources import with_source_counts
 from services.articles.words import NO_SEARCH, TextSearch, accepts, text_search
 from services.feeds.form import is_feed_id
 from services.parse.language import primary_subtag

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, JoinRule
 from models.observation import ObservationDocument
-from services.articles.attributions import Attributions, chosen_reading, is_listed, priority_of, reading
 from services.articles.entry_documents import (
     ARTICLE_SECONDS,
     SourceAttempt,
@@ -24,6 +23,7 @@ from services.articles.entry_documents import (
 )
 from services.articles.identity import Candidate, Source
 from services.articles.matching import Match
+from services.articles.sources import Attributions, chosen_reading, is_listed, priority_of, reading
 
 MOST_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")

@@ -17,11 +17,11 @@ from models.observation import Observation
 from models.values import format_time
 from services.articles.identity import locator_identities
 from services.articles.listing import ArticleFilter, articles_page
-from services.articles.observations import (
+from services.articles.sources import (
     MOST_SHOWN,
     first_observations,
     observations_of,
-    with_further_sources,
+    sources_of,
 )
 from services.articles.tombstones import bare_tombstone, observation_tombstone, tombstone
 from services.feeds.form import is_feed_id
@@ -66,9 +66,9 @@ class Articles:
             raise _no_article(article_id)
         return article
 
-    async def with_further_sources(self, article: Article) -> Article:
+    async def sources_of(self, article: Article) -> Article:
         """The article with the attributions of its sources, at most MOST_SHOWN, and their number."""
-        return await with_further_sources(self._store, article)
+        return await sources_of(self._store, article)
 
     async def observations(self, article: Article) -> Listed[Observation]:
         """The observations of the article, at most MOST_SHOWN, by day."""
@@ -88,8 +88,8 @@ class Articles:
         """Replaces the article and its observations by tombstones without text, also those that cannot be read.
         Deleting again changes nothing. The next analysis deletes the mentions: services/workflows/changes.py does both.
 
-        Tombstones of observations still count for the attempts that wrote them. A further source may write its
-        observation without reading the article again: so observations are read until none is left.
+        A further source may write its observation without reading the article again: so observations are read until
+        none is left.
         """
 
         async def once() -> bool:

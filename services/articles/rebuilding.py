@@ -13,10 +13,10 @@ from itertools import groupby
 from models.article import Article, ArticleDocument, AttributionDocument, source_id
 from models.observation import ObservationDocument
 from models.values import parse_time, unix_seconds
-from services.articles.attributions import attribution_of, chosen_source, reading
 from services.articles.entry_documents import ARTICLE_SECONDS, OF_FIRST_OBSERVATION
 from services.articles.identity import dedup_key
 from services.articles.merge import MOST_TAGS
+from services.articles.sources import attribution_of, chosen_source, reading
 from services.articles.tombstones import tombstone
 from services.parse.urls import link_of
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from models.article import LISTED_SOURCES, Article, ArticleDocument
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.locator import locator_key
-from models.observation import ObservationDocument
 from models.values import format_time
 from services.articles.identity import locator_identities
-from services.articles.observations import observations_of
 from services.articles.rebuilding import Parts, id_with_link, moved, with_link
+from services.articles.sources import observations_of
 from services.articles.tombstones import observation_tombstone
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
@@ -90,7 +89,9 @@ class ArticleSplits:
         if joined is not None and joined.article.get("deleted_at") and not _returned(joined.article, left.source_id):
             raise NotFound(f"article: {to} was deleted")
         after = moved(left, joined, to, leaving, time, self.most_listed, is_split=is_split)
-        gone: list[Operation] = [Upsert(_gone(each, time)) for each in left.observations if each["source"] in leaving]
+        gone: list[Operation] = [
+            Upsert(observation_tombstone(each, time)) for each in left.observations if each["source"] in leaving
+        ]
         try:
             await self._write(joined, after.joined)
             await self._write(left, after.left, gone)
@@ -135,9 +136,3 @@ class ArticleSplits:
 def _returned(deleted: ArticleDocument, article_id: str) -> bool:
     """Whether the article is a tombstone since its sources returned to the other article, not since it was deleted."""
     return article_id in deleted.get("split_links", {}).values()
-
-
-def _gone(observation: ObservationDocument, time: str) -> Document:
-    """What stays in the article that the observation has left: an export tells of it. It counts for no attempt."""
-    left = observation_tombstone(observation, time)
-    return {name: value for name, value in left.items() if name not in ("added_by_attempt", "created_article")}

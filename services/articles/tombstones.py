@@ -16,7 +16,6 @@ TOMBSTONE_KEPT = timedelta(days=365)
 _KEPT = (
     *("id", "source_id", "entity_type", "schema_version", "created_at", "ttl_timestamp"),
     *("source", "source_priority", "observed_day", "scraped_at", "article_id", "url", "published_at", "revision"),
-    *("added_by_attempt", "created_article"),
 )
 
 
@@ -81,6 +80,6 @@ def bare_tombstone(source_id: str, mentioned_in: Iterable[str], now: datetime) -
 
 
 def observation_tombstone(observation: Document | ObservationDocument, time: str) -> Document:
-    """The tombstone of an observation. It has no text, and counts for the attempt that wrote it."""
+    """The tombstone of an observation. It has no text. An export tells of it."""
     kept = {name: value for name, value in observation.items() if name in _KEPT}
     return {**kept, "updated_at": time, "headline": REDACTED, "deleted_at": time}

@@ -18,7 +18,6 @@ from models.feed import Feed
 from models.locator import seen_key
 from models.observation import ObservationDocument
 from services.articles.announcing import Announce
-from services.articles.attributions import attribution_of, is_listed, observation_id
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, seen_hash
 from services.articles.full_texts import Discover, asked_for, discover_nothing
 from services.articles.identity import Candidate
@@ -35,7 +34,7 @@ from services.articles.matching import (
     split_links,
 )
 from services.articles.merge import Merged, merge
-from services.articles.observations import observations_of
+from services.articles.sources import attribution_of, is_listed, observation_id, observations_of
 from services.articles.tombstones import observation_tombstone
 from services.parse.urls import link_of
 from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert

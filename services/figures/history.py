@@ -25,7 +25,7 @@ from models.mention import SentimentScore, what_it_says
 from models.tally import Tally, TimelineHours
 from models.timeline import Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.values import Day, format_time
-from services.articles.observations import further_sources
+from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.count_documents import hours_of
 from services.figures.coverage import Coverage, ToolCoverage

@@ -15,7 +15,7 @@ from models.resources.articles import ArticleResource, ObservationResource, Said
 from models.resources.base import View
 from models.resources.mentions import MentionResource
 from models.scored import ScoredDocument, WordsJudgement
-from services.articles.observations import with_source_counts
+from services.articles.sources import with_source_counts
 from services.mentions.listing import mentions_page
 from services.parse.publisher_id import shown_name
 from services.ports import Listed, Store, listed, listed_documents

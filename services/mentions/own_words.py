@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from models.article import Article
 from models.observation import Observation
-from services.articles.attributions import observation_id
+from services.articles.sources import observation_id
 from services.mentions.prose import prose_of_reading
 from services.mentions.scoring import Questions, Scores, ask
 from services.ports import Document

@@ -19,7 +19,7 @@ from models.errors import UnreadableDocument
 from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
-from services.articles.attributions import observation_id
+from services.articles.sources import observation_id
 from services.figures.breadth import Breadth, shown
 from services.figures.counting import Count
 from services.ports import Document

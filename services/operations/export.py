@@ -27,7 +27,7 @@ from models.mention import SentimentScore
 from models.observation import Observation
 from models.story import RemovedStory, Story
 from models.values import unix_seconds
-from services.articles.observations import with_source_counts
+from services.articles.sources import with_source_counts
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents
 from services.store.containers import ARTICLES, MENTIONS, STORIES, Container
 from services.store.plans import decode_cursor, encode_cursor, plan

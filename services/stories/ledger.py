@@ -13,7 +13,7 @@ from models.resources.corrections import GroupingCorrectionResource
 from models.story import StoryMember
 from models.values import format_time
 from services.articles.merge import JOINED_BY_FIELDS
-from services.articles.observations import with_further_sources
+from services.articles.sources import sources_of
 from services.mentions.understanding import published_at
 from services.ports import Listed, Query, Store, Where, listed, readable
 from services.store.containers import ARTICLES, STORIES
@@ -46,7 +46,7 @@ class Ledger:
         return Listed(entries, page.next, page.unreadable)
 
     async def _entries(self, article: Article, member: StoryMember | None) -> dict[str, Any]:
-        whole = await with_further_sources(self.store, article)
+        whole = await sources_of(self.store, article)
         near = story = None
         if member is not None and member.near_duplicate_reason is not None:
             near = {"near_duplicate_of": member.near_duplicate_of, **member.near_duplicate_reason.model_dump()}
@@ -56,7 +56,7 @@ class Ledger:
         return {
             "source_id": article.source_id,
             "headline": article.canonical.headline,
-            "sources": sources_of(whole),
+            "sources": reasons_of_sources(whole),
             "near_duplicate": near,
             "story": story,
             "corrections": [_named(each) for each in await self.corrections.of_article(article)],
@@ -69,7 +69,7 @@ def _named(correction: GroupingCorrection) -> dict[str, Any]:
     return {name: shown[name] for name in ("correction_id", "kind", "state", "made_at", "undone_at")}
 
 
-def sources_of(article: Article) -> list[dict[str, Any]]:
+def reasons_of_sources(article: Article) -> list[dict[str, Any]]:
     """Why each source is in the article, in the order in which they joined it. Pure."""
     return [_entry(key, article.source_attribution[key]) for key in _by_time(article)]
 

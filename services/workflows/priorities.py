@@ -15,9 +15,8 @@ from models.feed import Feed
 from models.observation import ObservationDocument
 from models.run import JobRun
 from models.values import format_time
-from services.articles.attributions import further_attributions, is_listed, priority_of
 from services.articles.merge import with_priority
-from services.articles.observations import observations_of
+from services.articles.sources import further_attributions, is_listed, observations_of, priority_of
 from services.figures.entries import Generations
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter

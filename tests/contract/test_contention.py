@@ -13,8 +13,8 @@ from models.observation import Observation, attempt_key
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.matching import KnownEntries
-from services.articles.observations import observations_of, with_further_sources
 from services.articles.reading import Articles
+from services.articles.sources import observations_of, sources_of
 from services.articles.writing import ArticleWriter, Written
 from services.ports import Store
 from services.store.containers import ARTICLES
@@ -58,7 +58,7 @@ async def test_two_hundred_sources_join_one_article_at_once(
     assert len(orjson.dumps(document)) < 12_000
     assert len(document["sources"]) == LISTED_SOURCES
     stored = Article.from_document(document)
-    whole = await with_further_sources(store, stored)
+    whole = await sources_of(store, stored)
     assert (set(whole.sources), whole.source_count) == ({each.source.key for each in attempts}, SOURCES)
     observed = [Observation.from_document(each) for each in await observations_of(store, source_id)]
     assert sorted(each.source for each in observed) == sorted(each.source.key for each in attempts)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.articles.attributions import chosen_source
+from services.articles.sources import chosen_source
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analysis import Analysis

@@ -16,10 +16,9 @@ from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
-from services.articles.attributions import chosen_source
 from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
 from services.articles.matching import GROUP, MOST_KEPT, DocumentCache, KnownEntries
-from services.articles.observations import with_further_sources
+from services.articles.sources import chosen_source, sources_of
 from services.mentions.analysis_due import MOST_ARTICLES, article_messages
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
@@ -75,7 +74,7 @@ async def _after(
 
 
 async def _checked(world: World) -> dict[str, Any]:
-    articles = [await with_further_sources(world.store, Article.from_document(each)) for each in await world.articles()]
+    articles = [await sources_of(world.store, Article.from_document(each)) for each in await world.articles()]
     observations = [Observation.from_document(each) for each in await world.observations()]
     aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
     hashes = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]

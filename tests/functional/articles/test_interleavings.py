@@ -16,7 +16,7 @@ import pytest
 
 from models.article import LISTED_SOURCES, Article
 from models.errors import ToolpulseError
-from services.articles.observations import with_further_sources
+from services.articles.sources import sources_of
 from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
@@ -178,7 +178,7 @@ async def _check_articles(life: Life) -> None:
     for article in articles:
         by_feed = published[article["headline"]]
         best = min(by_feed)
-        whole = await with_further_sources(life.world.store, Article.from_document(article))
+        whole = await sources_of(life.world.store, Article.from_document(article))
         assert sorted(whole.sources) == sorted(whole.source_attribution) == sorted(by_feed)
         assert (article["canonical"]["source"], article["text_for_analysis"]) == (best, by_feed[best].text)
         # What was never announced, or not since an edit, says so itself: `clean_up` finds it.

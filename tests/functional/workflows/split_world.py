@@ -9,7 +9,7 @@ from typing import Any
 
 from models.article import Article
 from models.tool import Tool
-from services.articles.observations import with_further_sources
+from services.articles.sources import sources_of
 from services.mentions.correction_form import Signed
 from services.operations.audit import Audit
 from services.store.containers import ARTICLES
@@ -70,8 +70,7 @@ class SplitWorld:
     async def sources(self) -> list[list[str]]:
         """The sources of each article, also those that it does not list."""
         return [
-            sorted((await with_further_sources(self.ingesting.store, each)).source_attribution)
-            for each in await self.articles()
+            sorted((await sources_of(self.ingesting.store, each)).source_attribution) for each in await self.articles()
         ]
 
     async def mentioned(self, tool: Tool) -> dict[str, str]:
@@ -85,7 +84,7 @@ class SplitWorld:
         observed = Counter((each["source_id"], each["source"]) for each in await self.ingesting.observations())
         expected = set()
         for article in served:
-            whole = await with_further_sources(self.ingesting.store, article)
+            whole = await sources_of(self.ingesting.store, article)
             expected |= {(article.source_id, key) for key in whole.source_attribution}
             assert whole.source_count in (None, len(whole.source_attribution))
             assert article.canonical.source in whole.source_attribution

@@ -8,7 +8,6 @@ import pytest
 from models.article import LISTED_SOURCES, Article, AttributionDocument
 from models.observation import Observation, ObservationDocument
 from models.values import format_time
-from services.articles.attributions import attribution_of
 from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.articles.merge import (
@@ -19,6 +18,7 @@ from services.articles.merge import (
     merge,
     with_priority,
 )
+from services.articles.sources import attribution_of
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, merged, source
 
 A, B = source("a", 5), source("b", 5)

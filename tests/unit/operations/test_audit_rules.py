@@ -11,7 +11,7 @@ from models.audit import AuditExample, AuditRound
 from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
-from services.articles.attributions import observation_id
+from services.articles.sources import observation_id
 from services.operations.audit_rules import (
     SURELY_KEPT,
     Difference,

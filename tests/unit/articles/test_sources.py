@@ -6,7 +6,7 @@ import pytest
 
 from models.article import LOWEST_PRIORITY, ArticleDocument, AttributionDocument
 from models.observation import ObservationDocument
-from services.articles.attributions import (
+from services.articles.sources import (
     attribution_of,
     chosen_reading,
     chosen_source,

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from models.article import Article
-from models.correction import Correction
+from models.correction import Correction, phrase_correction, source_correction
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound, Unavailable
 from models.mention import SentimentScore
 from models.run import JobRun
@@ -81,6 +81,8 @@ class Correcting:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionChanges:
+    """Makes and undoes corrections while the caller waits."""
+
     store: Store
     catalog: Catalog
     watchlist: Watchlist
@@ -102,7 +104,14 @@ class CorrectionChanges:
             return (*await self._judge(tool, wanted), None)
         if wanted.subject == "SOURCE":
             await self.feeds.get(wanted.named)
-        return await self._change_detection(tool, wanted)
+        correction_id = (source_correction if wanted.subject == "SOURCE" else phrase_correction)(wanted.named)
+
+        def detected(run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+            now = self.clock()
+            new, seen = _of_detection(wanted, tool, run, now), None if before is None else before.made_by_run
+            return with_detection(_require_active(tool), new, now), after_verdict(before, new, seen, now)
+
+        return await self._change_detection(tool, correction_id, detected)
 
     async def undo(self, text: str, correction_id: str, signed: Signed) -> tuple[Tool, Correction, JobRun | None]:
         """As `make`. Undoing again changes nothing."""
@@ -112,7 +121,15 @@ class CorrectionChanges:
             return tool, correction, None
         _require_active(tool)
         if correction.subject != "MENTION":
-            return await self._restore_detection(tool, correction, signed)
+
+            def restored(run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+                if before is None:
+                    raise NotFound("correction: is gone")
+                now = self.clock()
+                after = after_undoing(before, before.made_by_run, signed.author, signed.reason, now)
+                return without_detection(_require_active(tool), before, now), after
+
+            return await self._change_detection(tool, correction_id, restored)
         source_id = correction.source_id or ""
         undo = {"run_id": correction.made_by_run, "author": signed.author, "reason": signed.reason}
         run = await self.workflows.accept(CORRECT, tool.tool_id, article=source_id, undo=undo)
@@ -160,7 +177,11 @@ class CorrectionChanges:
     ) -> Correction:
         """The correction with what is judged: the article and its mention as they are now."""
         detector = await self.watchlist.detector()
-        document, scored = await self._read(tool, source_id)
+        stored = await self.store.read(MENTIONS.name, tool.tool_id, source_id)
+        scored = None if stored is None else SentimentScore.from_document(stored)
+        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        if document is None:
+            raise NotFound(f"article: there is none with the id {source_id!r}")
         analysis = understand(document, detector, frozenset({tool.tool_id}))
         article = analysis.article
         if scored is None or not scored.counts:
@@ -192,59 +213,34 @@ class CorrectionChanges:
             said=said,
         )
 
-    async def _read(self, tool: Tool, source_id: str) -> tuple[dict[str, Any], SentimentScore | None]:
-        scored = await self.store.read(MENTIONS.name, tool.tool_id, source_id)
-        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
-        if document is None:
-            raise NotFound(f"article: there is none with the id {source_id!r}")
-        return document, None if scored is None else SentimentScore.from_document(scored)
-
-    async def _change_detection(self, tool: Tool, wanted: NewCorrection) -> tuple[Tool, Correction, JobRun]:
-        async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
-            tool, correction = await self._changed(tool, wanted, run)
-            await self.catalog.announce()
-        return tool, correction, run
-
-    async def _changed(self, tool: Tool, wanted: NewCorrection, run: JobRun) -> tuple[Tool, Correction]:
-        now = self.clock()
-        is_source = wanted.subject == "SOURCE"
-        new = Correction(
-            created_at=now,
-            updated_at=now,
-            tool_id=tool.tool_id,
-            subject=wanted.subject,
-            feed_id=wanted.named if is_source else None,
-            phrase=None if is_source else wanted.named,
-            verdict=wanted.verdict,
-            reason=wanted.signed.reason,
-            author=wanted.signed.author,
-            made_at=now,
-            made_by_run=run.run_id,
-        )
-
-        def change(tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
-            _require_active(tool)
-            own, seen = new.changed(now, tool_id=tool.tool_id), None if before is None else before.made_by_run
-            return with_detection(tool, new, now), after_verdict(before, own, seen, now)
-
-        return await self.corrections.change(tool.tool_id, new.correction_id, change)
-
-    async def _restore_detection(
-        self, tool: Tool, correction: Correction, signed: Signed
+    async def _change_detection(
+        self,
+        tool: Tool,
+        correction_id: str,
+        change: Callable[[JobRun, Tool, Correction | None], tuple[Tool, Correction]],
     ) -> tuple[Tool, Correction, JobRun]:
+        """Changes what the tool is detected by. The run that is returned searches the last 30 days for it."""
         async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
-            now = self.clock()
-
-            def change(tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
-                if before is None:
-                    raise NotFound("correction: is gone")
-                _require_active(tool)
-                after = after_undoing(before, before.made_by_run, signed.author, signed.reason, now)
-                return without_detection(tool, before, now), after
-
-            changed, after = await self.corrections.change(tool.tool_id, correction.correction_id, change)
+            changed, after = await self.corrections.change(tool.tool_id, correction_id, partial(change, run))
             await self.catalog.announce()
         return changed, after, run
+
+
+def _of_detection(wanted: NewCorrection, tool: Tool, run: JobRun, now: datetime) -> Correction:
+    is_source = wanted.subject == "SOURCE"
+    return Correction(
+        created_at=now,
+        updated_at=now,
+        tool_id=tool.tool_id,
+        subject=wanted.subject,
+        feed_id=wanted.named if is_source else None,
+        phrase=None if is_source else wanted.named,
+        verdict=wanted.verdict,
+        reason=wanted.signed.reason,
+        author=wanted.signed.author,
+        made_at=now,
+        made_by_run=run.run_id,
+    )
 
 
 def _text(value: Any) -> str | None:

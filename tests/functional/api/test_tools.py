@@ -36,6 +36,7 @@ async def store(app: Container, number: int, headline: str, **fields: Any) -> st
         created_at=now,
         updated_at=now,
         timestamp=now,
+        analysis_due_since=now,
         matched_tickers=(),
         canonical=reading(headline=headline),
         **fields,

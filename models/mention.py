@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -46,8 +46,8 @@ class SentimentScore(ScoredDocument):
     null for words that do not name the tool.
     `verdict` is what a person said of the mention, while it applies. `corrected`: the sentiment is that of the person,
     with the score 1 and the polarity 1, -1 or 0; `analyzer_judgement` is then what the analyzer said.
-    A mention with `removed_at` is a tombstone: no window counts it. Once its hour was recounted (`removal_counted`), it
-    has no text any more, and stays until it expires, so that exports can say that it was removed.
+    A mention with `removed_at` is a tombstone: it has no text, no window counts it, and it stays until it expires, so
+    that exports can say that it was removed.
     """
 
     CONTAINER: ClassVar[str] = "mentions"
@@ -74,7 +74,6 @@ class SentimentScore(ScoredDocument):
     corrected: Flag | None = None
     analyzer_judgement: AnalyzerJudgement | None = None
     removed_at: Time | None = None
-    removal_counted: Flag | None = None
 
     @property
     def partition(self) -> str:
@@ -91,11 +90,6 @@ class SentimentScore(ScoredDocument):
     @property
     def counts(self) -> bool:
         return self.removed_at is None
-
-    def shown(self) -> dict[str, Any]:
-        fields = super().shown()
-        del fields["removal_counted"]
-        return fields
 
     @model_validator(mode="after")
     def _is_judged(self) -> Self:

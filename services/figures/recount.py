@@ -34,7 +34,7 @@ from services.figures.tool_counts import KEPT, CountsWrite, ToolCounts
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
-from services.ports import Document, Operation, Query, Store, Where, pages, query_all
+from services.ports import Document, Query, Store, Where, pages, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS
 
@@ -221,7 +221,7 @@ class Recount:
 
     async def _write(self, writes: Sequence[CountsWrite]) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
-        ended: dict[str, list[ToolCounts]] = {"written": [], "overtaken": []}
+        overtaken: list[str] = []
         while writes:
             outcomes = await self._store.batch_many(CATALOG.name, [write.batch() for write in writes])
             unfinished: list[CountsWrite] = []
@@ -229,24 +229,10 @@ class Recount:
                 state = write.after(outcome)
                 if state == "unfinished":
                     unfinished.append(write)
-                else:
-                    ended[state].append(write.counts)
+                elif state == "overtaken":
+                    overtaken.append(write.counts.tool_id)
             writes = unfinished
-        await self._empty_tombstones(ended["written"])
-        return [counts.tool_id for counts in ended["overtaken"]]
-
-    async def _empty_tombstones(self, written: Sequence[ToolCounts]) -> None:
-        """Takes the texts from tombstones, then deletes their dirty hours, on condition that they have not changed. The
-        batch of the counts cannot do so, since mentions are in another container."""
-        tombstones: list[tuple[str, list[Operation]]] = [
-            (counts.tool_id, [each]) for counts in written for each in counts.tombstones
-        ]
-        dirty_hours: list[tuple[str, list[Operation]]] = [
-            (counts.tool_id, [each]) for counts in written for each in counts.dirty_hours_of_tombstones
-        ]
-        for container, writes in ((MENTIONS.name, tombstones), (CATALOG.name, dirty_hours)):
-            if writes:
-                await self._store.batch_many(container, writes)
+        return overtaken
 
 
 @contextmanager

@@ -125,7 +125,7 @@ class Refresh:
         for entry in entries:
             if entry["tool_id"] not in active:
                 await self._store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
-        # Merged tools have dirty hours too, with tombstones that wait for a recount.
+        # Merged tools have dirty hours too: what they had counted has left them.
         tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self._store)))
         batches = batches_of(tool_ids) or [()]
         run = await self._engine.open(

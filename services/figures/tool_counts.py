@@ -38,24 +38,17 @@ _BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
 
 @dataclass(slots=True)
 class MentionCount:
-    """The mentions that were added, by hour.
-
-    `tombstones` are the mentions that were removed since their hour was last recounted, by hour; `latest` is the
-    counted mention that was published last.
-    """
+    """The mentions that were added, by hour. `latest` is the one that was published last."""
 
     hours: dict[str, HourCount] = field(default_factory=dict)
-    tombstones: dict[str, list[Document]] = field(default_factory=dict)
     latest: Document | None = None
 
     def add(self, mention: Document) -> None:
-        """Raises UnreadableDocument for a document that is not a mention."""
+        """Removed ones do not count. Raises UnreadableDocument for a document that is not a mention."""
+        if mention.get("removed_at") is not None:
+            return
         at: str = mention["published_at"]
         hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
-        if mention.get("removed_at") is not None:
-            if not mention.get("removal_counted"):
-                self.tombstones.setdefault(hour, []).append(mention)
-            return
         counted, of_hour = CountedMention.of(mention), self.hours.get(hour)
         if of_hour is None:
             of_hour = self.hours[hour] = HourCount()
@@ -194,15 +187,14 @@ class ToolCounts:
         return CountsWrite(self, windows.to_document(self.tool_id, now), etag, operations)
 
     def _operations(self, now: datetime) -> list[Operation]:
-        """The timeline, then each changed day with the deletions of its dirty hours. Those with tombstones are deleted
-        after the tombstones were emptied."""
+        """The timeline, then each changed day with the deletions of its dirty hours."""
         counted = timeline_document(
             self.tool_id, self.timeline, self.timeline_hours, self.oldest, self.count.latest, now
         )
         operations: list[Operation] = [Upsert(counted)]
         counted_hours = sorted(self.dirty_hours, key=lambda each: each["hour"])
         deletions = {
-            day: [Delete(each["id"], each["_etag"]) for each in of_day if each["hour"] not in self.count.tombstones]
+            day: [Delete(each["id"], each["_etag"]) for each in of_day]
             for day, of_day in groupby(counted_hours, key=lambda each: each["hour"][:8])
         }
         for day in sorted({*self.changed_days, *deletions}):
@@ -213,28 +205,6 @@ class ToolCounts:
                 operations.append(Upsert(of_tool(DayCounts, self.tool_id, now, own)))
             operations += deletions.get(day, [])
         return operations
-
-    @property
-    def tombstones(self) -> list[Replace]:
-        """The removed mentions without their texts, for after the counts without these mentions were stored."""
-        return [
-            Replace(_counted_tombstone(each), each["_etag"])
-            for of_hour in self.count.tombstones.values()
-            for each in of_hour
-        ]
-
-    @property
-    def dirty_hours_of_tombstones(self) -> list[Delete]:
-        """The deletions of the dirty hours with tombstones, for after these were written: a recount finds tombstones
-        only in dirty hours."""
-        return [Delete(each["id"], each["_etag"]) for each in self.dirty_hours if each["hour"] in self.count.tombstones]
-
-
-_TEXTS = ("headline", "url", "matches", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
-
-
-def _counted_tombstone(mention: Document) -> Document:
-    return {name: each for name, each in mention.items() if name not in _TEXTS} | {"removal_counted": True}
 
 
 @dataclass(slots=True)

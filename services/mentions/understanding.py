@@ -230,7 +230,6 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
         # read here of the article may be older.
         "event_id": (stored.event_id if stored is not None and stored.counts else None) or article.event_id,
         "removed_at": None,
-        "removal_counted": None,
     }
     if stored is not None:
         return stored if has_fields(stored, fields) else stored.changed(now, **fields)
@@ -274,8 +273,13 @@ def role_of(tool: Tool, article: Article, detected: Detected, scored_text: Score
 
 
 def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
-    """The mention as a tombstone; the same object if it is one already."""
-    return stored.changed(now, removed_at=now) if stored.counts else stored
+    """The mention as a tombstone, without texts; the same object if it is one already."""
+    return stored.changed(now, removed_at=now, matches=(), **_NO_TEXTS) if stored.counts else stored
+
+
+_NO_TEXTS = dict.fromkeys(
+    ("headline", "url", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
+)
 
 
 def fingerprint(failure: str) -> str:

@@ -214,7 +214,7 @@ _NEVER_SHOWN: Mapping[Layer, frozenset[str]] = {
         }
     ),
     "raw": frozenset({"article_timestamp", "deleted_at"}),
-    "mentions": frozenset({"removal_counted"}),
+    "mentions": frozenset(),
     "stories": frozenset({"words"}),
 }
 

@@ -199,7 +199,6 @@ MENTIONS = Container(
         "verdict",
         "corrected",
         "analyzer_judgement",
-        "removal_counted",
         "created_at",
         "updated_at",
     ),

@@ -245,7 +245,6 @@ def moved(mention: SentimentScore, known: SentimentScore | None, target: Tool, n
         "tool_id": target.tool_id,
         "role": role,
         "removed_at": None,
-        "removal_counted": None,
         "updated_at": now,
     }
     return SentimentScore(**fields) if known is None else known.changed(now, **fields)

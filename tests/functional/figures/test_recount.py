@@ -231,22 +231,6 @@ async def test_an_hour_that_is_marked_while_it_is_counted_stays_dirty(store: Sql
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_a_tombstone_has_no_texts_when_its_hour_was_recounted(store: SqliteStore, process: Process) -> None:
-    judgement = Judgement(HOUR, "positive")
-    await process.analyse(TOOL.tool_id, "article", judgement)
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, None))
-    assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is not None
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    emptied = await store.read(MENTIONS.name, TOOL.tool_id, "article")
-    assert emptied is not None
-    assert (emptied["removal_counted"], "headline" in emptied, "matches" in emptied) == (True, False, False)
-    await process.analyse(TOOL.tool_id, "other", judgement)
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    again = await store.read(MENTIONS.name, TOOL.tool_id, "article")
-    assert again is not None
-    assert again["_etag"] == emptied["_etag"], "it is written once"
-
-
 async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_no_window_reaches(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:

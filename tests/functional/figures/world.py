@@ -139,7 +139,7 @@ class Process:
                 after = before.changed(now, removed_at=now)
             else:
                 version = {"analyzer_version": judgement.version, **judgement.breadth}
-                again = {"removed_at": None, "removal_counted": None}
+                again = {"removed_at": None}
                 after = before.changed(now, **judged(judgement.sentiment), **version, **again)
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
         await mark_dirty(self.store, tool_id, [moment], now)
@@ -276,7 +276,6 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
     assert await dirty_hours_of(store, tool_id) == []
     mentions = await mentions_of(store, tool_id)
     kept = [mention for mention in mentions if mention.published_at >= now - timedelta(days=31)]
-    assert all(mention.counts or mention.removal_counted for mention in kept)
     mentions = [mention for mention in mentions if mention.counts]
     kept = [mention for mention in kept if mention.counts]
     by_hour: dict[str, Tally] = {}
@@ -317,7 +316,6 @@ async def check_unmarked_hours(store: Store, tool_id: str) -> None:
     by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
     for mention in await mentions_of(store, tool_id):
         hour = hour_key(mention.published_at)
-        assert mention.counts or mention.removal_counted or hour in dirty
         if not mention.counts:
             continue
         by_hour[hour] = by_hour.get(hour, Tally()).plus(Tally.of(mention.sentiment, mention.polarity))

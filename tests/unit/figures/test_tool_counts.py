@@ -65,11 +65,9 @@ def named(operations: list[Operation]) -> list[str]:
     ]
 
 
-def test_tombstones_are_collected_by_hour_and_not_counted() -> None:
+def test_removed_mentions_do_not_count() -> None:
     gone = a_mention(NOW, removed_at=format_time(NOW))
-    count = counted(gone, a_mention(NOW, removed_at=None))
-    assert count.tombstones == {"2026022120": [gone]}
-    assert count.days()["20260221"].whole.mentions == 1
+    assert counted(gone, a_mention(NOW, removed_at=None)).days()["20260221"].whole.mentions == 1
 
 
 def test_a_recount_writes_the_timeline_the_changed_days_and_deletes_the_dirty_hours() -> None:
@@ -149,18 +147,6 @@ def test_only_a_recount_of_the_last_hour_without_new_stories_needs_no_other_days
         right = Windows.summed(EDGES, counted(*known, a_mention(moment, event_id=story)).days(), NOW, 1)
         end = NOW.replace(minute=30, second=0)
         assert counts.windows(EDGES).at(end) == right.at(end)
-
-
-def test_an_hour_with_a_tombstone_stays_dirty_until_the_tombstone_has_no_texts() -> None:
-    gone = a_mention(NOW, removed_at=format_time(NOW), _etag="etag of the mention")
-    counts = ToolCounts("vscode", [dirty(NOW - HOUR), dirty(NOW)], windows_of(NOW), OLDEST)
-    counts.count = counted(gone)
-    assert [each.id for each in write_of(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
-    assert [(each.document["id"], each.etag) for each in counts.tombstones] == [(gone["id"], "etag of the mention")]
-    assert not {"headline", "url", "matches"} & counts.tombstones[0].document.keys()
-    emptied = {**counts.tombstones[0].document, "_etag": "another"}
-    assert counted(emptied).tombstones == {}, "it was counted"
-    assert counts.dirty_hours_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
 def _of(operations: int) -> CountsWrite:

@@ -290,6 +290,7 @@ class TestMention:
     def test_a_removed_mention_becomes_a_tombstone_once(self) -> None:
         buried = removed(stored_mention(), LATER)
         assert (buried.removed_at, buried.counts) == (LATER, False)
+        assert (buried.headline, buried.url, buried.publisher, buried.source, buried.matches) == (None,) * 4 + ((),)
         assert removed(buried, LATER + timedelta(hours=1)) is buried
 
 

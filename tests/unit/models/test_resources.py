@@ -19,7 +19,6 @@ HIDDEN = {
     },
     "Observation": {"article_timestamp", "deleted_at"},
     "Tool": {"corrections", "reviews"},
-    "SentimentScore": {"removal_counted"},
     "Story": {"words"},
     "JobRun": {"attempts", "due_at"},
     "IngestionBatch": {"claimed", "hosts", "feeds", "attempts", "due_at"},

@@ -197,7 +197,6 @@ class Article(ScoredDocument):
     analysis_due_since: Time | None = None
     analysis_attempts: Count = 0
     last_error_fingerprint: Text | None = None
-    resends: Count | None = None
     matched_tickers: tuple[Text, ...] = ()
     detected_tickers: tuple[Text, ...] = ()
     detected_tool_ids: tuple[IdPart, ...] = ()

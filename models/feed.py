@@ -115,7 +115,7 @@ class Feed(StoredDocument):
     `daily_volume` is the number of new articles lately, as of `last_fetch_time`, `articles_per_day` the usual number;
     `daily_limit` is a person's limit instead of the one that follows from these (services/feeds/volume.py).
     `verdict`, `verdict_since` and `verdict_reason` are written with every change of the feed
-    (services/feeds/verdicts.py); null in a document of an earlier version. `newest_article_at` and `longest_gaps`
+    (services/feeds/verdicts.py); null before the first fetch. `newest_article_at` and `longest_gaps`
     (hours; the longest of each day) are when its articles appeared (services/feeds/silence.py).
     The app fetches a feed that it disabled itself at `probe_at`, if that is set; `probes` is how often that failed.
     `tags` are a person's own, sorted; a slash separates the levels of a tag: `News/World`.

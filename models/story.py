@@ -82,8 +82,8 @@ class StoryMember(_OfStories):
 
     * `signature`: what similarities are computed from (services/stories/signature.py), without the article's text.
     * `detected_tool_ids`, `article_sources`: as the article had them when it was grouped, so that its story is counted
-      from members alone. `words` are those of its headlines, `topics` what they name (services/stories/topics.py); both
-      are absent in members that an earlier version stored.
+      from members alone. `words` are those of its headlines, `topics` what they name
+      (services/stories/topics.py).
     * `event_id`, `story_reason`: its story, and why; null for the article that begins the story. `opening`: the article
       that stands for the story when further articles are compared with it.
     * `near_duplicate_of`, `near_duplicate_reason`: the first of the articles that it repeats, and why.

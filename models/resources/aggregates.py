@@ -131,8 +131,7 @@ class AggregateResource(Stored):
     )
     searched_since_ts: UnixSeconds | None = Field(
         description="Since when articles are searched for the tool: since it was created or, after a backfill, "
-        "since 30 days before that began. Earlier hours do not count in `coverage`. Null in entries "
-        "that an earlier version stored."
+        "since 30 days before that began. Earlier hours do not count in `coverage`."
     )
     backfilled: Flag = Field(
         description="Whether the window has time before the tool was created that a backfill has searched. In "

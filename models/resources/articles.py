@@ -248,7 +248,6 @@ class ArticleResource(Stored):
     analysis_due_since: Time | None = internal("Since when an analysis is due; null if none is.")
     analysis_attempts: Count | None = internal("Failed analyses since the last success.")
     last_error_fingerprint: Text | None = internal("A short name of the last failure.")
-    resends: Count | None = internal("How often an earlier version sent the article in error to the analysis again.")
     grouping_due_since: Time | None = internal(
         "Since when the article waits to be grouped into stories; null if it does not."
     )

@@ -48,14 +48,11 @@ class FeedResource(Stored):
     priority: float = Field(description="Of the feeds that are due, those with the highest priority are claimed first.")
     enabled: Flag = Field(description="Whether the feed is fetched.")
     verdict: Verdict | None = Field(
-        description="The feed's condition in one word; docs/operations.md lists the verdicts. Null in a "
-        "document of an earlier version, until its next fetch."
+        description="The feed's condition in one word; docs/operations.md lists the verdicts."
     )
     verdict_reason: Text | None = Field(description="Why the feed has this verdict.")
     verdict_advice: str | None = Field(description="What to do next.")
-    verdict_since: Time | None = Field(
-        description="When the condition in `verdict` began; null if an earlier version did not record it."
-    )
+    verdict_since: Time | None = Field(description="When the condition in `verdict` began.")
     disabled_reason: Text | None = Field(description="Why the feed is disabled, in words.")
     disabled_at: Time | None = Field(description="Since when the feed is disabled.")
     disabled_by: DisabledBy | None = Field(description="`person` or `app`; null if the feed is enabled.")

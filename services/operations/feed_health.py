@@ -70,8 +70,7 @@ class FeedCounts:
 async def count_feeds(store: Store, sources_off: Collection[str], overdue_since: datetime | None) -> FeedCounts:
     """`sources_off` are news APIs without a token, which do not count. Without `overdue_since` none is overdue.
 
-    Feeds that are ok are those without another verdict, since counting nearly all feeds costs most. So a document of an
-    earlier version counts as ok until its next fetch.
+    Feeds that are ok are those without another verdict, since counting nearly all feeds costs most.
     """
 
     async def count(*where: Where) -> int:

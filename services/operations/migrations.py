@@ -14,11 +14,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.errors import ChangedMeanwhile, Conflict, Unusable
+from models.errors import Unusable
 from models.operations import MigrationRecord
-from services.ports import Clock, Query, Store, query_all
-
-_TRIES = 20
+from services.ports import Clock, Document, Query, Store, query_all
+from services.store.change import change
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +104,19 @@ async def run_pending(
 
 
 async def _begin(store: Store, migration: Migration, now: datetime) -> MigrationRecord:
-    """The stored record of this run, or of another one that was completed meanwhile. Raises ChangedMeanwhile."""
-    record = MigrationRecord(
+    """The stored record of this run, or of another one that was completed meanwhile."""
+    first = MigrationRecord(
         number=migration.number, name=migration.name, started_at=now, created_at=now, updated_at=now
     )
-    for _ in range(_TRIES):
-        found = await store.read(record.CONTAINER, record.partition, record.id)
-        try:
-            if found is None:
-                return MigrationRecord.from_document(await store.create(record.CONTAINER, record.to_document()))
-            begun = MigrationRecord.from_document(found)
-            if begun.completed_at is not None:
-                return begun
-            again = begun.changed(now, name=migration.name, started_at=now).to_document()
-            return MigrationRecord.from_document(await store.replace(record.CONTAINER, again, found["_etag"]))
-        except (Conflict, ChangedMeanwhile):
-            continue
-    raise ChangedMeanwhile(f"the record of migration {migration.number:04d} {migration.name} keeps changing: try again")
+
+    def begun(document: Document | None) -> Document | None:
+        record = first if document is None else MigrationRecord.from_document(document)
+        if record.completed_at is not None:
+            return None
+        return record.changed(now, name=migration.name, started_at=now).to_document()
+
+    stored = await change(store, first.CONTAINER, first.partition, first.id, begun)
+    return MigrationRecord.from_document(stored or {})
 
 
 async def _complete(store: Store, record: MigrationRecord, started: datetime, now: datetime) -> None:

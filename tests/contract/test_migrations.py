@@ -6,13 +6,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from models.errors import ChangedMeanwhile, Unusable
+from models.errors import Unusable
 from services.operations.migrations import MIGRATIONS, Migration, check, records, run_pending
-from services.ports import Document, Store
+from services.ports import Store
 from tests.contract.conftest import SettableClock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,33 +84,6 @@ async def test_two_concurrent_runs_of_the_migrations_both_succeed(
     assert set(journal.ran) == {1, 2}
     assert all(record.completed_at for record in (await records(store)).values())
     assert await run(store, clock, migrations) == []
-
-
-class Contended:
-    """A store in which somebody else is always quicker to write a migration's record."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.read = store.read
-        self.query = store.query
-
-    async def create(self, container: str, document: Document) -> Document:
-        await self._store.upsert(container, document)
-        return await self._store.create(container, document)
-
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
-        await self._store.upsert(container, document)
-        return await self._store.replace(container, document, etag)
-
-
-async def test_a_record_that_keeps_changing_is_an_error_that_names_its_migration(
-    store: Store, clock: SettableClock, journal: Journal
-) -> None:
-    contended = cast("Store", Contended(store))
-    with pytest.raises(ChangedMeanwhile, match="migration 0001 change_1 keeps changing"):
-        await run(contended, clock, [journal.migration(1)])
-    assert journal.ran == []
-    assert await run(store, clock, [journal.migration(1)]) == [1]
 
 
 async def test_all_migrations_run_on_an_empty_store(store: Store, clock: SettableClock) -> None:

@@ -6,7 +6,7 @@ Rules that join several parameters, or that need what is stored, are the service
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -27,25 +27,46 @@ DEFAULT_LIMIT = 50
 
 @dataclass(frozen=True)
 class Parameter(Generic[T]):
-    """`read` makes a value of the text in a request, or raises InvalidInput. `schema` is the JSON Schema of values."""
+    """A parameter of an endpoint. `schema` is the JSON Schema of its values, which checks them; `absent` stands for its
+    absence. `why` says why a value that others allow is none of this one's."""
 
     name: str
     about: str
     schema: Mapping[str, Any]
-    read: Callable[[str], T]
     absent: T
     is_required: bool = False
     example: Any = None
     place: Literal["query", "path", "header"] = "query"
+    why: str | None = None
 
     def of(self, req: func.HttpRequest) -> T:
-        """The value in the request, or the one that stands for its absence."""
+        """The value in the request, or the one that stands for its absence. Raises InvalidInput."""
         given = req.headers if self.place == "header" else req.params
         if self.name not in given:
             if self.is_required:
                 raise InvalidInput(self.name, f"is needed: {self.about[0].lower()}{self.about[1:]}")
             return self.absent
-        return self.read(given[self.name])
+        return cast("T", self._read(given[self.name]))
+
+    def _read(self, text: str) -> Any:
+        """A time and a number of a choice stay text, which services read."""
+        kind, allowed = self.schema["type"], [str(each) for each in self.schema.get("enum", ())]
+        if self.place != "query":
+            return text
+        if kind == "boolean":
+            allowed = ["true", "false"]
+        if allowed and text not in allowed:
+            reason = f": {self.why}" if self.why else ""
+            raise InvalidInput(self.name, f"one of {', '.join(allowed)}, not {shortly(text)}{reason}")
+        if kind == "boolean":
+            return text == "true"
+        if kind == "integer" and not allowed:
+            return whole_number(text, self.name, self.schema["minimum"], self.schema["maximum"])
+        if self.schema.get("format") == "date-time":
+            _require_time(self.name, text)
+        elif not 1 <= len(text) <= self.schema.get("maxLength", len(text) or 1):
+            raise InvalidInput(self.name, f"1 to {self.schema['maxLength']:,} characters")
+        return text
 
     def described(self) -> dict[str, Any]:
         """The parameter in the contract."""
@@ -60,33 +81,36 @@ class Parameter(Generic[T]):
         return shown
 
 
+def _require_time(field: str, text: str) -> None:
+    try:
+        parse_time(text.replace(" ", "+"))  # a plus sign that was not escaped arrives as a space
+    except ValueError as error:
+        raise InvalidInput(field, str(error)) from None
+
+
 def one_of(
     name: str, allowed: Sequence[Choice], about: str, default: Choice, *, why: str | None = None
 ) -> Parameter[Choice]:
-    """One of several words; `default` if it is absent. `why` says why a word that others allow is none of them."""
-    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, _chosen(name, allowed, why), default)
+    """One of several words; `default` if it is absent."""
+    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, default, why=why)
 
 
 def maybe_one_of(
     name: str, allowed: Sequence[Choice], about: str, example: Choice | None = None
 ) -> Parameter[Choice | None]:
     """One of several words, or none."""
-    schema = {"type": "string", "enum": list(allowed)}
-    return Parameter[Choice | None](name, about, schema, _chosen(name, allowed), None, example=example)
+    return Parameter[Choice | None](name, about, {"type": "string", "enum": list(allowed)}, None, example=example)
 
 
 def whole(name: str, low: int, high: int, about: str, default: int) -> Parameter[int]:
     """A whole number in its bounds; `default` if it is absent."""
-    schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Parameter(name, about, schema, lambda text: whole_number(text, name, low, high), default)
+    return Parameter(name, about, {"type": "integer", "minimum": low, "maximum": high}, default)
 
 
 def maybe_whole(name: str, low: int, high: int, about: str, example: int | None = None) -> Parameter[int | None]:
     """A whole number in its bounds, or none."""
     schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Parameter[int | None](
-        name, about, schema, lambda text: whole_number(text, name, low, high), None, example=example
-    )
+    return Parameter[int | None](name, about, schema, None, example=example)
 
 
 def maybe_of_numbers(
@@ -94,17 +118,17 @@ def maybe_of_numbers(
 ) -> Parameter[str | None]:
     """One of several whole numbers, as text, or none."""
     schema = {"type": "integer", "enum": [int(each) for each in allowed]}
-    return Parameter[str | None](name, about, schema, _chosen(name, allowed), None, example=example)
+    return Parameter[str | None](name, about, schema, None, example=example)
 
 
 def flag(name: str, about: str) -> Parameter[bool]:
     """`true` or `false`; false if it is absent."""
-    return Parameter(name, about, {"type": "boolean"}, _flag(name), False)
+    return Parameter(name, about, {"type": "boolean"}, absent=False)
 
 
 def maybe_flag(name: str, about: str) -> Parameter[bool | None]:
     """`true`, `false`, or none."""
-    return Parameter[bool | None](name, about, {"type": "boolean"}, _flag(name), None)
+    return Parameter[bool | None](name, about, {"type": "boolean"}, None)
 
 
 def text(
@@ -118,45 +142,25 @@ def text(
     is_required: bool = False,
 ) -> Parameter[str | None]:
     """A text that the services check further: `pattern` and `form`, a format, only describe it."""
-    schema: dict[str, Any] = {"type": "string", "minLength": 1}
-    if longest is not None:
-        schema["maxLength"] = longest
-    if pattern is not None:
-        schema["pattern"] = pattern
-    if form is not None:
-        schema["format"] = form
-
-    def read(given: str) -> str:
-        if longest is not None and not 1 <= len(given) <= longest:
-            raise InvalidInput(name, f"1 to {longest:,} characters")
-        return given
-
-    return Parameter[str | None](name, about, schema, read, None, is_required, example)
+    further = {"maxLength": longest, "pattern": pattern, "format": form}
+    schema = {"type": "string", "minLength": 1, **{key: value for key, value in further.items() if value is not None}}
+    return Parameter[str | None](name, about, schema, None, is_required, example)
 
 
 def time(name: str, about: str, example: str | None = None, *, is_required: bool = False) -> Parameter[str | None]:
     """A time with its offset, as text."""
-    schema = {"type": "string", "format": "date-time"}
-
-    def read(given: str) -> str:
-        try:
-            parse_time(given.replace(" ", "+"))  # a plus sign that was not escaped arrives as a space
-        except ValueError as error:
-            raise InvalidInput(name, str(error)) from None
-        return given
-
-    return Parameter[str | None](name, about, schema, read, None, is_required, example)
+    return Parameter[str | None](name, about, {"type": "string", "format": "date-time"}, None, is_required, example)
 
 
 def header(name: str, about: str, schema: Mapping[str, Any], example: str | None = None) -> Parameter[str | None]:
     """A header of a request, which is not refused for its form."""
-    return Parameter[str | None](name, about, schema, str, None, example=example, place="header")
+    return Parameter[str | None](name, about, schema, None, example=example, place="header")
 
 
 def in_path(name: str, about: str, example: str, **schema: Any) -> Parameter[str | None]:
     """A part of the path. A value that nothing has is a 404, so its form is not checked."""
     described = {"type": "string", "minLength": 1, **schema}
-    return Parameter[str | None](name, about, described, str, None, example=example, place="path")
+    return Parameter[str | None](name, about, described, None, example=example, place="path")
 
 
 def whole_number(given: Any, field: str, low: int, high: int) -> int:
@@ -173,20 +177,6 @@ def shortly(value: Any) -> str:
     """A value that was refused, as an error shows it."""
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."
-
-
-def _chosen(name: str, allowed: Sequence[Choice], why: str | None = None) -> Callable[[str], Choice]:
-    def read(given: str) -> Choice:
-        if given not in allowed:
-            reason = f": {why}" if why else ""
-            raise InvalidInput(name, f"one of {', '.join(allowed)}, not {shortly(given)}{reason}")
-        return cast("Choice", given)
-
-    return read
-
-
-def _flag(name: str) -> Callable[[str], bool]:
-    return lambda given: _chosen(name, ("true", "false"))(given) == "true"
 
 
 LIMIT = whole("limit", 1, MAX_LIMIT, "How many items a page has at most.", DEFAULT_LIMIT)

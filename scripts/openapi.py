@@ -23,7 +23,7 @@ def document() -> dict[str, Any]:
 
 
 def of_commands() -> dict[str, Any]:
-    """What toolpulse/contract.py reads: paths, parameters and fields, with their texts and the values allowed."""
+    """What toolpulse/declare.py reads: paths, parameters and fields, with their texts and the values allowed."""
     whole = document()
     endpoints, bodies = {}, {}
     for path, methods in whole["paths"].items():

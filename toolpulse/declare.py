@@ -1,24 +1,27 @@
 """How a command is declared: `command` makes one of a function, and gives it the options that every command has.
 
+`contract.json` has what commands need of the contract of the API (`python -m scripts.openapi --commands` writes it).
 The function gets a `Call` first, then what its own signature says. It returns the exit code, or None for 0.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from toolpulse.call import Call
-from toolpulse.contract import described
 from toolpulse.failures import WRONG_USAGE, Failure
 from toolpulse.output import Output
 from toolpulse.targets import KEY, MANAGEMENT_KEY, PROFILE, URL, Given
+
+FILE = Path(__file__).with_name("contract.json")
 
 Url = Annotated[str | None, typer.Option("--url", metavar="URL", help=f"The app at this URL, also {URL}; its keys: {KEY}, {MANAGEMENT_KEY}.")]  # fmt: skip  # noqa: E501
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The app of this data folder, running or not [default: .data].")]  # fmt: skip  # noqa: E501
@@ -36,6 +39,26 @@ SHARED = {
 """The options of every command by their parameter, with type and default. They may also stand before the command."""
 
 Run = Callable[..., int | None]
+
+
+@cache
+def contract() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FILE.read_bytes())
+    return found
+
+
+def endpoint(operation: str) -> dict[str, Any]:
+    """`path`, `about`, the `parts` of the path and the `query` parameters of an endpoint."""
+    found: dict[str, Any] = contract()["endpoints"][operation]
+    return found
+
+
+def described(where: str) -> dict[str, Any]:
+    """A query parameter of an endpoint or a field of a body: `list_tools.status`, `Review.decision`."""
+    name, _, field = where.partition(".")
+    fields = contract()["bodies"].get(name) or endpoint(name)["query"]
+    found: dict[str, Any] = fields[field]
+    return found
 
 
 def group(about: str) -> typer.Typer:

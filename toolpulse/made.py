@@ -13,8 +13,7 @@ import typer
 from toolpulse import options
 from toolpulse.call import LISTED, Call, most
 from toolpulse.client import part
-from toolpulse.contract import endpoint
-from toolpulse.declare import command, one_of
+from toolpulse.declare import command, endpoint, one_of
 
 Row = Callable[[Call, dict[str, Any]], dict[str, Any]]
 Show = Callable[[Call, dict[str, Any]], None]

@@ -14,9 +14,7 @@ from toolpulse.commands import (
     corrections,
     exports,
     feeds,
-    hosts,
     ingest,
-    insights,
     operations,
     profiles,
     runs,
@@ -48,7 +46,7 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_shared)
-    for module in (tools, feeds, articles, stories, corrections, sentiment, insights, exports, ingest, runs, hosts,
+    for module in (tools, feeds, articles, stories, corrections, sentiment, exports, ingest, runs,
                    operations, upkeep, profiles):  # fmt: skip
         module.add_to(app)
     return app

@@ -1,4 +1,4 @@
-"""`feeds`: the registry of feeds. `import`: feeds and tools from a file."""
+"""`feeds`: the registry of feeds. `hosts`: what they are fetched from. `import`: feeds and tools from a file."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ _OF_HEALTH = ["source_name", "verdict", "verdict_since", "verdict_reason", "feed
 def add_to(app: typer.Typer) -> None:
     app.add_typer(feeds, name="feeds")
     command(app, "import")(import_)
+    app.add_typer(hosts, name="hosts")
 
 
 a_list(
@@ -237,3 +238,10 @@ def import_(
         return reported(call, call.client.upload("feeds/import", document, OPML))
     is_of_tools = any(line.startswith(b"tools:") for line in document.splitlines())
     return applied(call, "tools" if is_of_tools else "feeds", document, wait=not no_wait)
+
+
+hosts = group("See the hosts that feeds are fetched from, and which hosts fail.")
+_COLUMNS = ["host", "feeds", "failing_feeds", "next_fetch_time", "failing.reason", "failing.cools_until"]
+
+a_list(hosts, "list", "list_hosts", _COLUMNS, none="No feed is fetched from such a host.")
+an_item(hosts, "show", "get_host")

@@ -1,8 +1,10 @@
-"""`sentiment`, `evidence`, `history`, `watch`, `cache`: the figures, what they count, and how they move."""
+"""`sentiment`, `evidence`, `history`, `watch`, `cache`: the figures, what they count, and how they move. `mentions`,
+`explain`, `movement`: what is behind a figure, mention by mention and word by word."""
 
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -11,7 +13,6 @@ import typer
 from toolpulse import completing
 from toolpulse.call import Call, most
 from toolpulse.client import part
-from toolpulse.commands.insights import OF_MENTIONS, mention_row
 from toolpulse.declare import command, group
 from toolpulse.failures import WRONG_USAGE, Failure
 from toolpulse.made import a_list, a_run, an_item
@@ -39,6 +40,9 @@ def add_to(app: typer.Typer) -> None:
     an_item(cache, "health", "get_cache_health")
     a_run(cache, "refresh", "refresh_cache")
     app.add_typer(cache, name="cache")
+    a_list(app, "mentions", "list_mentions", OF_MENTIONS, row=mention_row)
+    an_item(app, "explain", "get_mention", _explain)
+    command(app, "movement")(movement)
 
 
 def sentiment(call: Call, tools: Tools = None, period: ByPeriod = "HOUR_24", limit: Limit = 0) -> None:
@@ -184,3 +188,58 @@ def delete(call: Call, tool: Tool) -> None:
     place = call.names.tool(tool)
     call.client.delete(f"tools/{place}/cache")
     call.out.say(f"deleted: the entries of {call.names.of_tool(unquote(place))}")
+
+
+OF_MENTIONS = ["published_at", "sentiment", "score", "headline", "publisher", "names", "source_id"]
+_OF_EFFECTS = ["effect", "mentions", "entered", "left", "average_sentiment"]
+
+
+def mention_row(_call: Call, mention: dict[str, Any]) -> dict[str, Any]:
+    names = ", ".join(dict.fromkeys(match["name"] for match in mention["matches"]))
+    return {**mention, "sentiment": mention["sentiment"] or "unscored", "names": names}
+
+
+def _explain(call: Call, found: dict[str, Any]) -> None:
+    mention = found["mention"]
+    call.out.line(f"{found['tool']}: {mention['sentiment'] or 'unscored'}, {mention['headline']}")
+    print()
+    rows = [{**each, "words": _words(each)} for each in found["passages"]]
+    call.out.table(rows, ["weight", "sentiment", "polarity", "where", "words", "text"])
+
+
+def _words(passage: dict[str, Any]) -> str:
+    return ", ".join(f"{each['word']} {each['effect']:+.2f}" for each in passage["deciding_words"] or ())
+
+
+def movement(
+    call: Call,
+    tool: Tool,
+    from_: Annotated[str | None, typer.Option("--from", metavar="TIME", help="A day before --to if not given.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Now if not given.")] = None,
+    shift_hours: Annotated[
+        int | None, typer.Option("--shift-hours", metavar="N", help="Compare with so many hours earlier.")
+    ] = None,
+) -> None:
+    """Say what a figure is made of, and what moved it since the time before."""
+    end = to or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:00Z}"
+    begin = from_ or _day_before(end)
+    path = f"tools/{call.names.tool(tool)}/movement"
+    found = call.client.get(path, **{"from": begin, "to": end}, shift_hours=shift_hours)
+    if not call.out.is_table:
+        call.out.item(found)
+        return
+    for when in ("previous", "present"):
+        figures = found[when]
+        call.out.line(f"{when}: {figures['total_mentions']} mentions, average {average(figures)}")
+    for title, name in (("stories", "headline"), ("publishers", "publisher")):
+        if found[title]:
+            print(f"\n{title}")
+            call.out.table(found[title], [*_OF_EFFECTS, name])
+
+
+def _day_before(text: str) -> str:
+    try:
+        end = datetime.fromisoformat(text)
+    except ValueError:
+        return text  # the app says what is wrong with it
+    return (end - timedelta(days=1)).isoformat()

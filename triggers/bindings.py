@@ -52,14 +52,17 @@ def endpoint(
     body: type[Request] | File | None = None,
     problems: typing.Mapping[int, str] = NO_PROBLEMS,
     is_management: bool | None = None,
+    is_open: bool = False,
 ) -> Callable[[Endpoint[P]], typing.Any]:
     """An HTTP function under `v1/`: what it declares is checked before the handler is called, and is in the contract.
 
     It accepts the query parameters among `parameters` and no others, and a body of the media types of `body`. All
-    methods but GET are management unless `is_management` is given. The first line of the handler's docstring is the
+    methods but GET are management unless `is_management` is given. One that is open needs no key, and ignores unknown
+    parameters. The first line of the handler's docstring is the
     summary of the endpoint, the others are its description, after `about`.
     """
     managed = method != "GET" if is_management is None else is_management
+    level = OPEN if is_open else MANAGE if managed else READ
     accepts = body.media_types if isinstance(body, File) else JSON
 
     def declare(handler: Endpoint[P]) -> typing.Any:
@@ -69,7 +72,8 @@ def endpoint(
         ) -> func.HttpResponse:
             if managed:
                 require_management(req, services.settings.management_key)
-            check_query(req, parameters)
+            if not is_open:
+                check_query(req, parameters)
             if (refused := wrong_media_type(req, accepts)) is not None:
                 return refused
             return await handler(services, req, *args, **kwargs)
@@ -85,12 +89,13 @@ def endpoint(
                 *(name, method, route, group, summary.removesuffix("."), described, taken, body, answers, problems),
                 is_management=managed,
                 handler=checked,
+                is_open=is_open,
             )
         )
         function = traced(compressed(with_problem_responses(with_container(checked))))
         methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
         path = f"v1/{route}".rstrip("/")
-        return blueprint.route(route=path, methods=methods, auth_level=MANAGE if managed else READ)(function)
+        return blueprint.route(route=path, methods=methods, auth_level=level)(function)
 
     return declare
 

@@ -20,8 +20,8 @@ from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from services.work.listing import run_filter
-from triggers.bindings import OPEN, endpoint, with_container
-from triggers.declared import DECLARED, Answer, Declared, a_list, of_app, ok
+from triggers.bindings import endpoint
+from triggers.declared import Answer, a_list, of_app, ok
 from triggers.http_codec import (
     json_response,
     left_out,
@@ -29,7 +29,6 @@ from triggers.http_codec import (
     resources_response,
     sent,
     text_response,
-    with_problem_responses,
 )
 from triggers.http_page import CONTRACT, DASHBOARD, DOCS, MCP
 from triggers.parameters import (
@@ -64,37 +63,24 @@ REVERSE = flag("reverse", "`true`: the opposite order.")
 QUIET = flag("quiet", "`true`: also runs that brought nothing new.")
 
 
+@endpoint(
+    operations_http,
+    "GET",
+    "health",
+    tag="Operations",
+    answers=[
+        ok(Health, "The app is `healthy` or `degraded`."),
+        Answer(503, "The app is `unhealthy`.", Health),
+    ],
+    is_open=True,
+)
 async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """Liveness and readiness. Needs no key, so the response has no address, key or feed."""
+    """Say whether the app is well.
+
+    Needs no key, and says nothing secret. Unknown parameters are ignored.
+    """
     report = await services.operations.health.report()
     return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
-
-
-DECLARED.append(
-    Declared(
-        module=__name__,
-        function="health",
-        method="GET",
-        route="health",
-        tag="Operations",
-        summary="Say whether the app is well",
-        about="Needs no key, and says nothing secret. Unknown parameters are ignored.",
-        parameters=(),
-        body=None,
-        answers=[
-            ok(Health, "The app is `healthy` or `degraded`."),
-            Answer(503, "The app is `unhealthy`.", Health),
-        ],
-        problems={},
-        is_management=False,
-        handler=health,
-        is_open=True,
-    )
-)
-
-operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPEN)(
-    with_problem_responses(with_container(health))
-)
 
 
 @endpoint(operations_http, "GET", "", tag="Operations", answers=[ok(CollectionsResource)])

@@ -7,7 +7,6 @@ observation that names them as articles of a further source: two queries, whose 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -22,7 +21,7 @@ from services.feeds.form import is_feed_id
 from services.parse.language import primary_subtag
 from services.ports import Document, Listed, Operator, Page, Query, Store, Where, listed
 from services.store.containers import ARTICLES
-from services.store.plans import decode_cursor, encode_cursor
+from services.store.plans import decode_cursor, encode_cursor, plan
 from services.work.listing import asked_time
 
 MOST_PAGES = 20
@@ -129,101 +128,52 @@ Key = tuple[str, str]
 """The time and the id of an article: its place in a list."""
 
 
-class _Listed:
-    """The articles that a query lists, newest first, behind the place `last`. `start`: the cursor of the page that is
-    read."""
-
-    time_field = "timestamp"
-
-    def __init__(self, store: Store, query: Query, start: str, last: Key, accepted: Callable[[Document], bool]) -> None:
-        self._store = store
-        self._query = query
-        self._accepted = accepted
-        self._last = last
-        self._next: str | None = start
-        self._pages = 0
-        self.found: deque[tuple[Key, Document]] = deque()
-
-    async def fill(self) -> None:
-        """Reads on until something is found, or nothing is left, or enough pages are read."""
-        while not self.found and self._next is not None and self._pages < MOST_PAGES:
-            self._start, self._pages = self._next, self._pages + 1
-            page = await self._store.query(ARTICLES.name, replace(self._query, after=self._start or None))
-            self._next = page.next
-            keyed = [((str(each[self.time_field]), str(each["source_id"])), each) for each in page.items]
-            self.found.extend(
-                await self._articles([each for each in keyed if not self._last[0] or each[0] < self._last])
-            )
-
-    async def _articles(self, keyed: list[tuple[Key, Document]]) -> list[tuple[Key, Document]]:
-        return [(key, article) for key, article in keyed if self._accepted(article)]
-
-    @property
-    def is_at_end(self) -> bool:
-        return not self.found and self._next is None
-
-    @property
-    def is_given_up(self) -> bool:
-        return not self.found and self._next is not None
-
-    @property
-    def start(self) -> str:
-        """Where the next page of the list begins to read."""
-        return self._next if not self.found and self._next is not None else self._start
-
-
-class _Named(_Listed):
-    """The articles that observations of a further source name, as far as they meet `conditions`."""
-
-    time_field = "article_timestamp"
-
-    def __init__(
-        self,
-        store: Store,
-        query: Query,
-        start: str,
-        last: Key,
-        accepted: Callable[[Document], bool],
-        conditions: Sequence[Where],
-    ) -> None:
-        super().__init__(store, query, start, last, accepted)
-        self._conditions = conditions
-
-    async def _articles(self, keyed: list[tuple[Key, Document]]) -> list[tuple[Key, Document]]:
-        keys = [(source_id, Article.ID) for (_, source_id), _ in keyed]
-        articles = await self._store.read_many(ARTICLES.name, keys) if keys else []
-        found = [(key, article) for (key, _), article in zip(keyed, articles, strict=True) if article is not None]
-        return await super()._articles([each for each in found if all(meets(each[1], one) for one in self._conditions)])
-
-
 async def _page_of_source(
     store: Store, source: str, query: Query, after: str | None, accepted: Callable[[Document], bool]
 ) -> Page:
-    """One page of the articles of a source. Its cursor has the cursors of both queries and the place of the last
-    article."""
+    """One page of the articles of a source: those that list it, and those that an observation names. The cursor has the
+    place behind which both queries go on."""
     fingerprint = hashlib.blake2b(repr(query.where).encode(), digest_size=8).hexdigest()
-    values = decode_cursor(fingerprint, after, [False] * 4) if after is not None else ("", "", "", "")
-    first, second, time, name = map(str, values)
-    last: Key = (time, name)
+    place = None if after is None else _key(decode_cursor(fingerprint, after, [False] * 2))
     times = [replace(each, field="article_timestamp") for each in query.where if each.field == "timestamp"]
     where = (NOT_DELETED, Where("source", "eq", source), *times)
     of_further = Query(where, order="by_further_source", reverse=True, limit=query.limit, may_be_stale=True)
-    others = [each for each in query.where if each.field != "sources"]
-    both = (_Listed(store, query, first, last, accepted), _Named(store, of_further, second, last, accepted, others))
+    conditions = [each for each in query.where if each.field != "sources"]
     items: list[Document] = []
-    while len(items) < query.limit:
-        for each in both:
-            await each.fill()
-        ready = [each for each in both if each.found]
-        if not ready or any(each.is_given_up for each in both):
-            break
-        key, article = max(ready, key=lambda each: each.found[0][0]).found.popleft()
-        if key != last:  # an article may list a source and have an observation that names it
-            items.append(article)
-        last = key
-    if all(each.is_at_end for each in both):
-        return Page(items)
-    return Page(items, encode_cursor(fingerprint, [*(each.start for each in both), *last]))
+    for _ in range(MOST_PAGES):
+        listing = await store.query(ARTICLES.name, _behind(query, place and (*place, Article.ID)))
+        naming = await store.query(ARTICLES.name, _behind(of_further, place and (source, *place, "")))
+        listed_keys, named_keys = _keys(listing, "timestamp"), _keys(naming, "article_timestamp")
+        further = await store.read_many(ARTICLES.name, [(source_id, Article.ID) for _, source_id in named_keys])
+        wanted = [each if each and all(meets(each, one) for one in conditions) else None for each in further]
+        found = {**dict(zip(named_keys, wanted, strict=True)), **dict(zip(listed_keys, listing.items, strict=True))}
+        ends = [keys[-1] for keys, page in ((listed_keys, listing), (named_keys, naming)) if page.next is not None]
+        # What is older than the end of a page that goes on may not be all that there is.
+        known = sorted((key for key in found if not ends or key >= max(ends)), reverse=True)
+        for key in known:
+            place, article = key, found[key]
+            if article is not None and accepted(article):
+                items.append(article)
+            if len(items) == query.limit:
+                is_end = not ends and key == known[-1]
+                return Page(items, None if is_end else encode_cursor(fingerprint, place))
+        if not ends:
+            return Page(items)
+    return Page(items, encode_cursor(fingerprint, place or ("", "")))
+
+
+def _behind(query: Query, place: Sequence[str] | None) -> Query:
+    """The query from behind the document with these values of its order."""
+    return query if place is None else replace(query, after=encode_cursor(plan(ARTICLES, query).fingerprint, place))
+
+
+def _keys(page: Page, time_field: str) -> list[Key]:
+    return [_key((each[time_field], each["source_id"])) for each in page.items]
+
+
+def _key(values: Sequence[object]) -> Key:
+    time, source_id = map(str, values)
+    return time, source_id
 
 
 def meets(document: Document, where: Where) -> bool:

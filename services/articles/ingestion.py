@@ -32,7 +32,7 @@ from services.store.containers import FEEDS
 from services.topology import INGEST_FEEDS
 from services.work import rules
 from services.work.rules import in_run
-from services.work.runs import Begun, RunEngine
+from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.ingest")
 
@@ -54,7 +54,6 @@ class _Delivery:
     """The progress of one delivery of a message. `run` is the run as it was stored last. `at_work` are the feeds that
     another delivery works on, `left` those whose attempts were not begun."""
 
-    begun: Begun
     run: JobRun
     saved: list[Worked] = field(default_factory=list)
     died: list[Attempt] = field(default_factory=list)
@@ -110,13 +109,11 @@ class Ingestion:
         message is delivered again.
         """
         feed_ids = [each.feed_id for each in message.feeds]
-        begun = await self._engine.begin(
-            message.run_id, delivery=delivery, invocation_id=invocation_id, feeds=feed_ids, hosts=message.hosts
-        )
-        progress = _Delivery(begun, begun.run)
+        run = await self._engine.begin(message.run_id, invocation_id=invocation_id, feeds=feed_ids, hosts=message.hosts)
+        progress = _Delivery(run)
         work: list[Coroutine[Any, Any, Result]] = []
         if message.quarantine_id is not None:
-            work = [self._attempts.release(begun.run, message.quarantine_id, delivery)]
+            work = [self._attempts.release(run, message.quarantine_id, delivery)]
         else:
             documents = await self._feeds(feed_ids, may_be_stale=delivery == 1)
             feeds = list(zip(message.feeds, documents, strict=True))
@@ -125,7 +122,7 @@ class Ingestion:
             else:
                 gap = message.over_seconds / max(1, len(feeds))
                 work = [
-                    self._fetch(begun.run, claim, document, delivery, gap * number)
+                    self._fetch(run, claim, document, delivery, gap * number)
                     for number, (claim, document) in enumerate(feeds)
                 ]
         await self._save_all(progress, {asyncio.create_task(each) for each in work})
@@ -261,7 +258,7 @@ class Ingestion:
         def summary(run: JobRun, found: Sequence[Attempt]) -> dict[str, object]:
             return rules.ingestion_summary(run, found, tickers=tickers)
 
-        await self._engine.close_with(progress.run, records, summary, is_new=progress.begun.is_first)
+        await self._engine.close_with(progress.run, records, summary)
 
     async def _note(self, records: Sequence[Attempt]) -> None:
         """Records metrics and failing hosts. An error is only logged: working again would cost more."""

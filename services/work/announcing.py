@@ -19,7 +19,7 @@ class Announcer:
 
     def __init__(self, queues: Queues, seconds: Callable[[], float] = time.monotonic) -> None:
         self._queues = queues
-        self._seconds = seconds
+        self.seconds = seconds
         self._waiting: dict[tuple[str, str], float] = {}
         self._delays: dict[str, float] = {}
 
@@ -40,7 +40,7 @@ class Announcer:
     async def announce_groups(
         self, stage: Stage, groups: Iterable[Iterable[str]], *, delay_seconds: float | None = None
     ) -> list[str]:
-        began = self._seconds()
+        began = self.seconds()
         delay = self._delays.get(stage.name, stage.delay_seconds) if delay_seconds is None else delay_seconds
         wanted = [[key for key in keys if self._waiting.get((stage.name, key), 0.0) <= began] for keys in groups]
         messages = [message for keys in wanted for message in stage.messages(keys)]

@@ -11,7 +11,6 @@ several workers record attempts of one run at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -32,6 +31,7 @@ from services.ports import (
     listed_documents,
     query_all,
 )
+from services.store.change import until_unchanged
 from services.store.containers import RUNS
 from services.work import rules
 from services.work.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter, history
@@ -53,16 +53,7 @@ LONGEST_RUN = timedelta(hours=1)
 _MOST_OVERDUE = 500
 _PAGE = 500
 _BATCH = 100
-_TRIES = 8
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """`is_first`: the record of the run shows no earlier delivery of its message."""
-
-    run: JobRun
-    is_first: bool
 
 
 class RunEngine:
@@ -146,31 +137,25 @@ class RunEngine:
         return listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
 
     async def begin(
-        self,
-        run_id: str,
-        *,
-        delivery: int,
-        invocation_id: str | None = None,
-        feeds: Sequence[str] = (),
-        hosts: Sequence[str] = (),
-    ) -> Begun:
+        self, run_id: str, *, invocation_id: str | None = None, feeds: Sequence[str] = (), hosts: Sequence[str] = ()
+    ) -> JobRun:
         """Makes a QUEUED or FAILED run RUNNING. Any other run is returned as it is. A run that is not stored becomes an
         ingestion run of these feeds and hosts: its message was faster than the process that claimed them."""
-        is_contended = False
-        for _ in range(_TRIES):
+
+        async def once() -> JobRun:
             before = await self.find(run_id)
             now = self._clock()
             run = rules.begun(before or rules.queued_ingestion(run_id, now, feeds, hosts), invocation_id, now)
             if run is before:
-                return Begun(run, is_first=False)
+                return run
+            if before is not None:
+                return await self.save(run)
             try:
-                stored = await self._create(run) if before is None else await self.save(run)
-            except (Conflict, ChangedMeanwhile):
-                is_contended = True
-                continue
-            is_new = before is None or before.status == "QUEUED"
-            return Begun(stored, is_first=is_new and delivery == 1 and not is_contended)
-        raise ChangedMeanwhile(f"run {run_id} keeps changing")
+                return await self._create(run)
+            except Conflict as error:
+                raise ChangedMeanwhile(str(error)) from error
+
+        return await until_unchanged(once, f"run {run_id}")
 
     async def note(self, attempt: Attempt) -> None:
         """Records an attempt of a task that another document shows to be begun, over an earlier record of it."""
@@ -185,24 +170,24 @@ class RunEngine:
     async def record(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
         """Adds attempts to an ingestion run, over earlier records of them. Returns the run as it is stored then; a run
         that is gone stays gone."""
-        for _ in range(_TRIES):
-            if not attempts:
+        known: JobRun | None = run
+
+        async def once() -> JobRun:
+            nonlocal known
+            found, known = known or await self.find(run.run_id), None
+            if found is None or not attempts:
                 return run
-            try:
-                return await self.save(with_attempts(run, attempts).changed(self._clock()))
-            except ChangedMeanwhile:
-                found = await self.find(run.run_id)
-                if found is None:
-                    return run
-                run = found
-        raise ChangedMeanwhile(f"run {run.run_id} keeps changing")
+            return await self.save(with_attempts(found, attempts).changed(self._clock()))
+
+        return await until_unchanged(once, f"run {run.run_id}")
 
     async def start(self, run_id: str, task: str, subject: str) -> Attempt | None:
         """The next attempt of a task that several workers may try, STARTED; None if the task has succeeded.
 
         An attempt that another worker started and did not end is recorded as FAILED: that worker died or is overtaken.
         """
-        for _ in range(_TRIES):
+
+        async def once() -> Attempt | None:
             mine = (Where("subject", "eq", subject), Where("task_name", "eq", task))
             tried = (await self._documents(run_id, *mine)).items
             if any(each.status == "SUCCEEDED" for each in tried):
@@ -210,14 +195,14 @@ class RunEngine:
             now = self._clock()
             attempt = rules.started(run_id, task, subject, rules.next_number(tried, task, subject), now)
             died, _ = rules.without_open_ends(tried, now)
+            operations = [*_replacing(died), Create(attempt.to_document())]
             try:
-                *_, etag = await self._store.batch(
-                    RUNS.name, run_id, [*_replacing(died), Create(attempt.to_document())]
-                )
-            except (Conflict, ChangedMeanwhile):
-                continue
+                *_, etag = await self._store.batch(RUNS.name, run_id, operations)
+            except Conflict as error:
+                raise ChangedMeanwhile(str(error)) from error
             return attempt.with_etag(etag)
-        raise ChangedMeanwhile(f"{task} {subject} of run {run_id} keeps changing")
+
+        return await until_unchanged(once, f"{task} {subject} of run {run_id}")
 
     async def finish(self, attempt: Attempt) -> bool:
         """Records the end of an attempt that `start` returned. False if another worker has recorded its end: the
@@ -238,45 +223,42 @@ class RunEngine:
     async def close(self, run_id: str, summarize: Summarize) -> JobRun | None:
         """Ends the run, with figures from its attempts; a run that has ended gets new figures. None if the run is gone.
         Attempts without an end are recorded as FAILED: their workers died, or are too late."""
-        for _ in range(_TRIES):
-            run = await self.find(run_id)
-            if run is None:
-                return None
-            try:
-                # Attempts are read after the run: a worker that records an attempt later closes the run again.
-                return await self._close(run, await self._documents(run_id), summarize)
-            except ChangedMeanwhile:
-                continue
-        raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
-    async def close_with(
-        self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize, *, is_new: bool
-    ) -> JobRun | None:
-        """Adds attempts to an ingestion run and ends it, in one write. `is_new`: `run` is as this caller began it, so
-        no earlier version has stored attempts of the run."""
-        found: JobRun | None = run
-        for _ in range(_TRIES):
+        async def once() -> JobRun | None:
+            run = await self.find(run_id)
+            # Attempts are read after the run: a worker that records an attempt later closes the run again.
+            return None if run is None else await self._close(run, await self._documents(run_id), summarize)
+
+        return await until_unchanged(once, f"run {run_id}")
+
+    async def close_with(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun | None:
+        """Adds attempts to an ingestion run and ends it, in one write."""
+        known: JobRun | None = run
+
+        async def once() -> JobRun | None:
+            nonlocal known
+            found, known = known or await self.find(run.run_id), None
             if found is None:
                 return None
-            earlier: Listed[Attempt] = Listed([]) if is_new else await self._documents(run.run_id)
-            try:
-                return await self._close(found, earlier, summarize, attempts)
-            except ChangedMeanwhile:
-                found = await self.find(run.run_id)
-        raise ChangedMeanwhile(f"run {run.run_id} keeps changing")
+            return await self._close(found, Listed([]), summarize, attempts)
+
+        return await until_unchanged(once, f"run {run.run_id}")
 
     async def close_unless_changed(
         self, run: JobRun, summarize: Summarize, added: Sequence[Attempt] = ()
     ) -> JobRun | None:
         """Ends the run as `close` does, with the attempts `added`; returns None, and changes nothing, if another worker
         wrote the run since it was read."""
-        for _ in range(_TRIES):
+
+        async def once() -> JobRun | None:
             try:
                 return await self._close(run, await self._documents(run.run_id), summarize, added)
             except ChangedMeanwhile as error:
-                if not error.operation:
-                    return None
-        raise ChangedMeanwhile(f"attempts of run {run.run_id} keep changing")
+                if error.operation:
+                    raise  # one of its attempts
+                return None
+
+        return await until_unchanged(once, f"attempts of run {run.run_id}")
 
     async def overdue(
         self, workflows: Sequence[str], now: datetime, *, stuck_after: timedelta = STUCK_AFTER

@@ -24,7 +24,7 @@ from services.ports import Where
 from services.store.containers import ARTICLES, FEEDS, MENTIONS
 from services.tools.form import new_tool
 from services.topology import INGEST_DUE_FEEDS
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, forgetful
 from tests.functional.articles.world import SettableClock
 from tests.functional.flow import feeds as feeding
 from tests.functional.flow.app import Message, handlers
@@ -39,6 +39,9 @@ JUMPS = [timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(da
 @dataclass(frozen=True)
 class _Context:
     invocation_id: str = "jump"
+
+
+WITH_CONTEXT = ("ingest-feeds", "reanalyze-tools", "analyze-articles", "generate-ideas")
 
 
 @dataclass
@@ -60,6 +63,7 @@ class Jumping:
             "AzureWebJobsStorage": "UseDevelopmentStorage=true",
         }
         services = await container.build(environment, self.clock, queues=MemoryQueues())
+        services.announcer.seconds = forgetful(services.queues).seconds
         try:
             yield services
         finally:
@@ -81,7 +85,7 @@ class Jumping:
             for name, texts in waiting.items():
                 services.queues.sent[name] = []
                 for number, text in enumerate(texts):
-                    given = {"context": _Context()} if name in ("ingest-feeds", "reanalyze-tools") else {}
+                    given = {"context": _Context()} if name in WITH_CONTEXT else {}
                     await functions[name](services, message=Message(0.0, number, text, 1), **given)
 
     async def add(self, services: Container, name: str) -> None:

@@ -346,7 +346,7 @@ async def test_an_attempt_that_cannot_be_read_does_not_stop_its_run(
         attempt_no=1,
         started_at=watch.now,
     )
-    await office.engine.begin(run.run_id, delivery=1)
+    await office.engine.begin(run.run_id)
     await store.create(RUNS.name, {**attempt.to_document(), "status": "ODD"})
     watch.advance(seconds=1)
     assert await office.worker().advance(run.run_id) == DONE

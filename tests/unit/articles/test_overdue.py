@@ -52,9 +52,9 @@ async def test_a_run_without_an_end_is_closed_after_a_quarter_of_an_hour(
 async def test_feeds_of_a_run_without_a_record_of_them_have_an_attempt_whose_worker_died(
     overdue: OverdueIngestion, engine: RunEngine, watch: Watch
 ) -> None:
-    begun = await engine.begin("run1", delivery=1, feeds=("a", "b"))
+    begun = await engine.begin("run1", feeds=("a", "b"))
     recorded = attempt(run_id="run1", subject="a", task_name="fetch_feed", status="SUCCEEDED", articles_new=1)
-    await engine.record(begun.run, [recorded])
+    await engine.record(begun, [recorded])
     watch.now = NOW + timedelta(minutes=16)
     await overdue.runs(watch.now)
     run, attempts = await engine.find("run1"), await engine.attempts("run1")

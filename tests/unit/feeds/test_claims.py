@@ -232,7 +232,7 @@ async def test_claims_last_until_their_runs_are_over_and_for_ten_minutes(store: 
     watch.now = NOW + CLAIM
     assert await claims.claim_due(watch.now - 30 * SECOND) == []
     assert await claims.claim("a", watch.now - SECOND) == IngestMessage(first.run_id)
-    await engine.begin(first.run_id, delivery=1)
+    await engine.begin(first.run_id)
     assert await claims.claim_due(watch.now + CLAIM - 30 * SECOND) == []
     (second,) = await claims.claim_due(watch.now + CLAIM)
     watch.now += CLAIM

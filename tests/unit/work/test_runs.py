@@ -20,7 +20,7 @@ from services.store.sqlite import SqliteStore
 from services.work import rules
 from services.work.rules import ingestion_summary as summary
 from services.work.rules import with_attempts
-from services.work.runs import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
+from services.work.runs import LOST_AFTER, STUCK_AFTER, RunEngine
 from tests.builders import Watch
 from tests.documents import NOW, attempt, ingestion_batch, run
 from tests.failing_stores import hesitant
@@ -45,7 +45,7 @@ def fetched(feed: str, *, is_well: bool = True, number: int = 1, **fields: Any) 
 
 
 async def begun(engine: RunEngine) -> JobRun:
-    return (await engine.begin("run-1", delivery=1)).run
+    return await engine.begin("run-1")
 
 
 async def record(engine: RunEngine, *attempts: Attempt) -> JobRun:
@@ -67,27 +67,18 @@ async def test_many_runs_are_accepted_with_ids_of_their_own(engine: RunEngine, w
 
 
 async def test_a_run_is_begun_once_and_a_run_that_was_not_stored_is_stored(engine: RunEngine) -> None:
-    first = await engine.begin("run-1", delivery=1, invocation_id="one")
-    assert (type(first.run), first.run.status, first.run.invocation_id) == (IngestionBatch, "RUNNING", "one")
-    assert first.is_first
-    second = await engine.begin("run-1", delivery=1, invocation_id="two")
-    assert second == Begun(first.run, is_first=False)
+    first = await engine.begin("run-1", invocation_id="one")
+    assert (type(first), first.status, first.invocation_id) == (IngestionBatch, "RUNNING", "one")
+    assert await engine.begin("run-1", invocation_id="two") == first
 
 
-async def test_a_queued_run_is_first_begun_by_its_first_delivery(engine: RunEngine) -> None:
-    one, other = await engine.accept("merge_tool"), await engine.accept("merge_tool")
-    assert (await engine.begin(one.run_id, delivery=1)).is_first
-    assert not (await engine.begin(other.run_id, delivery=2)).is_first
-
-
-async def test_of_workers_that_begin_a_run_at_once_one_is_the_first(store: SqliteStore, watch: Watch) -> None:
+async def test_of_workers_that_begin_a_run_at_once_one_begins_it(store: SqliteStore, watch: Watch) -> None:
     for seed in range(10):
         engines = [new_engine(hesitant(store, seed * 3 + number), watch) for number in range(3)]
         done = await asyncio.gather(
-            *(each.begin(f"run-{seed}", delivery=1, invocation_id=str(n)) for n, each in enumerate(engines))
+            *(each.begin(f"run-{seed}", invocation_id=str(n)) for n, each in enumerate(engines))
         )
-        assert len({each.run.invocation_id for each in done}) == 1
-        assert sum(each.is_first for each in done) <= 1
+        assert len({each.invocation_id for each in done}) == 1
 
 
 async def test_attempts_are_recorded_in_their_run_and_read_back_without_those_that_cannot_be_read(
@@ -182,7 +173,7 @@ async def test_workers_that_close_at_once_leave_what_all_of_them_did(store: Sqli
 
         async def work(number: int, seed: int = seed, run_id: str = run_id) -> None:
             engine = new_engine(hesitant(store, seed * 3 + number), watch)
-            run = (await engine.begin(run_id, delivery=1)).run
+            run = await engine.begin(run_id)
             mine = fetched(f"feed-{number}", is_well=number > 0).changed(watch.now, run_id=run_id)
             await engine.record(run, [mine])
             await engine.close(run_id, summary)
@@ -198,7 +189,7 @@ async def test_a_run_is_closed_with_its_last_attempts_in_one_write(
 ) -> None:
     run = await engine.record(await begun(engine), [fetched("a")])
     counting = CountingStore(store)
-    closed = await new_engine(counting, watch).close_with(run, [fetched("b")], summary, is_new=True)
+    closed = await new_engine(counting, watch).close_with(run, [fetched("b")], summary)
     assert closed is not None
     assert (counting.operations, counting.writes, closed.progress) == (1, 1, 2)
     assert [each.subject for each in await engine.attempts("run-1")] == ["a", "b"]
@@ -208,22 +199,13 @@ async def test_a_run_is_closed_with_its_last_attempts_in_one_write(
 
 async def test_a_run_that_another_worker_wrote_is_closed_with_the_attempts_of_both(engine: RunEngine) -> None:
     run = await begun(engine)
-    await engine.close_with(run, [fetched("a")], summary, is_new=True)
-    closed = await engine.close_with(run, [fetched("b")], summary, is_new=False)
+    await engine.close_with(run, [fetched("a")], summary)
+    closed = await engine.close_with(run, [fetched("b")], summary)
     assert closed is not None
     assert closed.progress == 2
-    again = await engine.close_with(closed, [fetched("b", number=2)], lambda run, found: {}, is_new=False)
+    again = await engine.close_with(closed, [fetched("b", number=2)], lambda run, found: {})
     assert again is not None
     assert len(await engine.attempts("run-1")) == 3, "also if nothing but the attempts is new"
-
-
-async def test_attempts_that_an_earlier_version_stored_as_documents_count(engine: RunEngine, put: Put) -> None:
-    run = await begun(engine)
-    await put(fetched("a", articles_found=3), fetched("b", articles_found=3))
-    closed = await engine.close_with(run, [fetched("b", articles_found=4)], summary, is_new=False)
-    assert isinstance(closed, IngestionBatch)
-    assert closed.metrics is not None
-    assert closed.metrics.articles_fetched == {"a": 3, "b": 4}
 
 
 async def test_a_run_that_is_gone_is_not_closed(engine: RunEngine) -> None:
@@ -237,7 +219,7 @@ async def test_an_overdue_run_is_closed_with_its_reason_unless_a_worker_has_writ
         return summary(run, attempts, given_up="its message was lost")
 
     queued = await engine.accept("ingest_feeds")
-    running = (await engine.begin("alive", delivery=1)).run
+    running = await engine.begin("alive")
     await engine.save(running.changed(watch.now, progress=1))
     assert await engine.close_unless_changed(running, given_up) is None
     closed = await engine.close_unless_changed(queued, given_up)
@@ -365,8 +347,8 @@ async def test_a_run_whose_worker_dies_at_any_operation_adds_up_the_same(
     store: SqliteStore, watch: Watch, when: Any
 ) -> None:
     async def work(engine: RunEngine, run_id: str) -> None:
-        begun = await engine.begin(run_id, delivery=1)
-        await engine.record(begun.run, [fetched("a", articles_found=2).changed(watch.now, run_id=run_id)])
+        begun = await engine.begin(run_id)
+        await engine.record(begun, [fetched("a", articles_found=2).changed(watch.now, run_id=run_id)])
         mine = await engine.start(run_id, "refresh", "0001")
         if mine is not None:
             await engine.finish(rules.succeeded(mine, 1, watch.now, progress=3))
@@ -392,9 +374,9 @@ async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died
     engine: RunEngine, store: SqliteStore, watch: Watch
 ) -> None:
     queued, running, other = [await engine.accept("merge_tool") for _ in range(3)]
-    await engine.begin(running.run_id, delivery=1)
-    ended = await engine.begin(other.run_id, delivery=1)
-    await engine.close(ended.run.run_id, lambda run, attempts: {})
+    await engine.begin(running.run_id)
+    ended = await engine.begin(other.run_id)
+    await engine.close(ended.run_id, lambda run, attempts: {})
     await engine.accept("reanalyze_tool")
 
     async def overdue() -> list[str]:

@@ -21,7 +21,7 @@ from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
-from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, log_skipped
+from services.feeds.leases import MOST_DEATHS, Lease, Leases, log_skipped
 from services.feeds.outages import Outages
 from services.feeds.outcome import (
     WORKER_DIED,
@@ -64,15 +64,12 @@ class Left:
     feed_id: str
 
 
-Result = Worked | AtWork | Left | None
-"""None: the feed was fetched since it was claimed, is disabled or gone, or another run works on it."""
+Result = Worked | Left | None
+"""None: the feed was fetched since it was claimed, is disabled or gone, or another attempt works on it."""
 
 
 class _Overtaken(Exception):
     """Another attempt has had the feed since it was read."""
-
-    def __init__(self, by: AtWork | None) -> None:
-        self.by = by
 
 
 class FeedAttempts:
@@ -100,13 +97,13 @@ class FeedAttempts:
 
     async def fetch(self, run: JobRun, claim: ClaimedFeed, document: Document, delivery: int) -> Result:
         """Fetches the feed that was read as `document`, unless that is done already or must not be done any more."""
+        begun = None
         if claim.fetched != (document.get("last_fetch_time") or ""):
             log_skipped(claim.feed_id, "fetched since it was claimed")
+        else:
+            begun = self.leases.begun(document, run.run_id, delivery, FETCH_FEED, alone=delivery >= ALONE_FROM)
+        if begun is None:
             return None
-        alone = delivery >= ALONE_FROM
-        begun = self.leases.begun(document, run.run_id, delivery, FETCH_FEED, alone=alone)
-        if not isinstance(begun, Lease):
-            return begun
         if not document["enabled"] and not is_probe(document, self._clock()):
             if begun.died is not None:
                 await self.leases.release(document)
@@ -116,18 +113,17 @@ class FeedAttempts:
             why = f"{MOST_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
             return await self._worked(begun, Ingested(), Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
         try:
-            result: Result = await self._fetched(await self._acquired(begun) if delivery > 1 else begun, delivery)
-        except _Overtaken as overtaken:
-            result = overtaken.by
+            return await self._fetched(await self._acquired(begun) if delivery > 1 else begun, delivery)
+        except _Overtaken:
+            return None
         except NoTurn:
             if delivery > 1:  # the lease is stored: only a further delivery of this message may take it over
                 raise Unavailable("no time was left to store what is new") from None
-            result = Left(claim.feed_id)
-        return result
+            return Left(claim.feed_id)
 
     async def release(self, run: JobRun, quarantine_id: str, delivery: int) -> Result:
         """Ingests a batch that a person released from quarantine, under a lease of its feed. Raises ChangedMeanwhile
-        while another run has the lease."""
+        while another attempt has the lease."""
         item = await self.quarantined.released(quarantine_id)
         if item is None:
             return None
@@ -138,15 +134,10 @@ class FeedAttempts:
         # The feed may have been saved by an attempt of this run that did not finish the batch: the numbers must go on.
         recorded = [each.attempt_no for each in await self._engine.attempts(run.run_id)]
         number = max([delivery, *(each + 1 for each in recorded)])
-        try:
-            begun = self.leases.begun(document, run.run_id, number, RELEASE_BATCH)
-            lease = await self._acquired(begun) if isinstance(begun, Lease) else begun
-        except _Overtaken as overtaken:
-            lease = overtaken.by
+        begun = self.leases.begun(document, run.run_id, number, RELEASE_BATCH)
+        lease = await self.leases.acquire(begun) if begun is not None else None
         if lease is None:
             raise ChangedMeanwhile(f"feed {item.subject} is being fetched")
-        if isinstance(lease, AtWork):
-            return lease
         items, have_new_ids = await self.quarantined.items(item), item.decision == "same_articles_new_ids"
         ingested = await self.entries.ingest_released(lease, items, have_new_ids=have_new_ids)
         record = attempt_record(lease, RELEASE_BATCH, ingested, None)
@@ -155,8 +146,8 @@ class FeedAttempts:
 
     async def _acquired(self, lease: Lease) -> Lease:
         acquired = lease if lease.is_stored else await self.leases.acquire(lease)
-        if not isinstance(acquired, Lease):
-            raise _Overtaken(acquired)
+        if acquired is None:
+            raise _Overtaken
         return acquired
 
     async def _fetched(self, lease: Lease, delivery: int) -> Worked:

@@ -23,7 +23,7 @@ from services.articles.attempts import add_totals, log_outcome
 from services.articles.entries import AMBIGUOUS
 from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
-from services.feeds.leases import AtWork, Lease, leasing_run
+from services.feeds.leases import Lease
 from services.feeds.outages import Outages
 from services.fetch.limits import HostLimits
 from services.logs import log_event
@@ -51,13 +51,12 @@ class IngestOutcome:
 
 @dataclass(slots=True)
 class _Delivery:
-    """The progress of one delivery of a message. `run` is the run as it was stored last. `at_work` are the feeds that
-    another delivery works on, `left` those whose attempts were not begun."""
+    """The progress of one delivery of a message. `run` is the run as it was stored last, `died` are attempts of earlier
+    deliveries, `left` the feeds whose attempts were not begun."""
 
     run: JobRun
     saved: list[Worked] = field(default_factory=list)
     died: list[Attempt] = field(default_factory=list)
-    at_work: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
 
@@ -65,13 +64,6 @@ class _Delivery:
     def records(self) -> list[Attempt]:
         """The attempts of this delivery, and those of earlier ones whose workers died."""
         return [*self.died, *(each.record for each in self.saved)]
-
-    def note(self, result: Result) -> None:
-        """A result that needs no save."""
-        if isinstance(result, AtWork):
-            self.at_work.append(result.feed_id)
-        elif isinstance(result, Left):
-            self.left.append(result.feed_id)
 
 
 class Ingestion:
@@ -178,8 +170,7 @@ class Ingestion:
                 pending -= done
                 progress.errors += [error for each in done if (error := each.exception()) is not None]
                 results = [each.result() for each in done if each.exception() is None]
-                for each in results:
-                    progress.note(each)
+                progress.left += [each.feed_id for each in results if isinstance(each, Left)]
                 await self._save(progress, [each for each in results if isinstance(each, Worked)])
         finally:
             for task in pending:
@@ -228,8 +219,8 @@ class Ingestion:
         log_outcome(worked.lease.feed, worked.after, worked.record, worked.ingested, worked.tries)
 
     async def _end(self, message: IngestMessage, progress: _Delivery) -> None:
-        """Closes the run. If feeds are left, sends a message for them; if another delivery still works on some, it
-        will close the run."""
+        """Closes the run, or sends a message for the feeds that are left. If another delivery still works on some, it
+        closes the run again, with its attempts."""
         await self._note([each.record for each in progress.saved])
         if progress.errors:
             with suppress(ToolpulseError):
@@ -239,17 +230,8 @@ class Ingestion:
             await self._engine.record(progress.run, progress.records)
             await self._queues.send(INGEST_FEEDS, [message.of(progress.left).to_message()])
             log_event(log, logging.INFO, "feeds_left", run_id=message.run_id, feeds=len(progress.left))
-        elif await self._is_at_work(progress):
-            await self._engine.record(progress.run, progress.records)
         else:
             await self._close(progress)
-
-    async def _is_at_work(self, progress: _Delivery) -> bool:
-        """Whether another delivery of the message still works on some feeds."""
-        if not progress.at_work:
-            return False
-        feeds = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in progress.at_work])
-        return any(leasing_run(feed, self._clock()) == progress.run.run_id for feed in feeds if feed is not None)
 
     async def _close(self, progress: _Delivery) -> None:
         records = progress.records

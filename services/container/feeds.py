@@ -18,7 +18,7 @@ from services.feeds.outages import Outages
 from services.feeds.presets import Presets
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
-from services.fetch.hosts import HostReport
+from services.fetch.limits import HostReport
 
 
 class FeedPart:

@@ -16,7 +16,7 @@ from models.host import HostState, Outage, WrongAnswer, host_id
 from models.values import unix_seconds
 from services import telemetry
 from services.fetch.addresses import checked_url, host_key
-from services.fetch.hosts import HostReport
+from services.fetch.limits import HostReport
 from services.ports import Document, Query, Store, listed_documents, query_all, readable
 from services.store.change import change
 from services.store.containers import CATALOG

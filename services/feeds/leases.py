@@ -63,13 +63,6 @@ class Lease:
     died: FeedLease | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AtWork:
-    """Another delivery of the same message has the lease of the feed."""
-
-    feed_id: str
-
-
 class Leases:
     """Acquires, saves and releases leases of feeds."""
 
@@ -79,21 +72,17 @@ class Leases:
 
     def begun(
         self, document: Document, run_id: str, attempt_no: int, task_name: str, *, alone: bool = False
-    ) -> Lease | AtWork | None:
-        """An attempt at the feed that was read as `document`. Writes nothing. None while an attempt of another run has
-        the lease.
+    ) -> Lease | None:
+        """An attempt at the feed that was read as `document`. Writes nothing. None while an attempt of another run, or
+        of another delivery of the message, has the lease.
 
         A message that is delivered again takes over the feed from its earlier delivery, which has failed or died.
         """
         feed, now = Feed.from_document(document), self._clock()
         died = feed.lease
-        if died is not None and is_leased(feed, now):
-            if died.run_id != run_id:
-                log_skipped(feed.feed_id, "another run works on it")
-                return None
-            if died.attempt_no >= attempt_no:
-                log_skipped(feed.feed_id, "another delivery works on it")
-                return AtWork(feed.feed_id)
+        if died is not None and is_leased(feed, now) and (died.run_id != run_id or died.attempt_no >= attempt_no):
+            log_skipped(feed.feed_id, "another attempt works on it")
+            return None
         if died is not None and died.run_id == run_id:
             attempt_no = max(attempt_no, died.attempt_no + 1)  # a message that was sent twice counts anew
         deaths = feed.worker_deaths + (died is not None and died.alone)
@@ -101,7 +90,7 @@ class Leases:
         started_at = _after_earlier_attempts(feed, now)
         return Lease(released, document, run_id, attempt_no, task_name, started_at, alone=alone, died=died)
 
-    async def acquire(self, lease: Lease) -> Lease | AtWork | None:
+    async def acquire(self, lease: Lease) -> Lease | None:
         """Stores the lease for WORK_LEASE; None if another attempt has had the feed meanwhile, or the feed is gone.
         Changes that a person made to the feed meanwhile are kept."""
         now = self._clock()
@@ -126,11 +115,9 @@ class Leases:
 
         feed_id = lease.feed.feed_id
         stored = await change(self._store, FEEDS.name, feed_id, Feed.ID, decide, known=lease.document)
-        feed = Feed.from_document(stored) if stored is not None else None
-        if feed is None or stored is None or not is_free:
-            has_run = feed is not None and feed.lease is not None and feed.lease.run_id == lease.run_id
-            return AtWork(feed_id) if has_run else None
-        return replace(lease, feed=feed, document=stored, is_stored=True)
+        if stored is None or not is_free:
+            return None
+        return replace(lease, feed=Feed.from_document(stored), document=stored, is_stored=True)
 
     async def release(self, document: Document) -> None:
         """Takes the lease from a feed that must not be fetched any more, such as a disabled one."""

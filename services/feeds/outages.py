@@ -32,6 +32,8 @@ from services.store.containers import CATALOG, FEEDS
 if TYPE_CHECKING:
     from services.feeds.outcome import Failure
 
+log = logging.getLogger("toolpulse.ingest")
+
 HOSTS_AT_LEAST = 3
 """Two hosts may fail at once by chance, or be one server."""
 SHARE = 0.8
@@ -69,6 +71,9 @@ WRONG = frozenset(
 ) | {"html", "not_a_feed", "not_json", "empty"}
 """The failures that are somebody else's answer, if most hosts give them at once."""
 OURS_PERHAPS = UNREACHED | WRONG
+
+_PAGE = 200
+_MOST_PAGES = 5
 
 Evidence = HostState | WrongAnswer
 _ASKED_TO_WAIT = frozenset({"429", "503"})
@@ -143,12 +148,6 @@ def is_news(before: Outage | None, after: Outage) -> bool:
     if before is None or not before.lasts or not after.lasts:
         return True
     return after.updated_at - before.updated_at >= COUNTED_EVERY
-
-
-log = logging.getLogger("toolpulse.ingest")
-
-_PAGE = 200
-_MOST_PAGES = 5
 
 
 class Outages:

@@ -30,8 +30,7 @@ from services.fetch.addresses import (
     without_query,
 )
 from services.fetch.challenges import blocked, challenge_in_headers
-from services.fetch.hosts import THRESHOLD, Breaker, HostReport
-from services.fetch.limits import HostLimits
+from services.fetch.limits import THRESHOLD, Breaker, HostLimits, HostReport
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import max_age_seconds, retry_after_seconds, validator
 from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response

@@ -34,8 +34,7 @@ from services.feeds.news_apis import enabled_apis
 from services.feeds.outages import Outages
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
-from services.fetch.hosts import Breaker, HostReport
-from services.fetch.limits import HostLimits
+from services.fetch.limits import Breaker, HostLimits, HostReport
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
 from services.settings import Settings

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from services.feeds.hosts import host_of
-from services.fetch.hosts import HostReport
+from services.fetch.limits import HostReport
 from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Request, Server, response
 

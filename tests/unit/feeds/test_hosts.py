@@ -26,7 +26,7 @@ from services.feeds.hosts import (
     host_of,
     is_cooling,
 )
-from services.fetch.hosts import HostReport
+from services.fetch.limits import HostReport
 from services.ports import Clock, Document, Page, Query
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.fetch.hosts import (
+from services.fetch.limits import (
     ANSWERED_WITHIN_SECONDS,
     LONGEST_PAUSE_SECONDS,
     MOST_HOSTS,

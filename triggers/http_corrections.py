@@ -72,7 +72,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
 )
 async def make_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Correct a mention, mute a source or exclude a phrase."""
-    wanted = sent(req, NewCorrectionBody).wanted()
+    wanted = sent(req, NewCorrectionBody)
     made = await services.workflows.correction_changes.make(req.route_params["tool"], wanted)
     return await _response(services, req, *made, status=201)
 

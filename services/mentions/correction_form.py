@@ -25,16 +25,6 @@ class Signed:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewCorrection:
-    """`named` is the article, the source or the phrase."""
-
-    subject: Subject
-    named: str
-    verdict: Verdict
-    signed: Signed
-
-
 def _choice(name: str) -> dict[str, Any]:
     """The schema of a correction of this subject: whether its verdict is needed, and which it may have."""
     others: dict[str, Any] = {other: {"type": "null"} for other in _SUBJECTS if other != name}
@@ -70,15 +60,19 @@ class NewCorrectionBody(
             raise ValueError(f"verdict: must be one of {', '.join(allowed)} with {given[0]}")
         return self
 
-    def wanted(self) -> NewCorrection:
-        (name,) = (name for name in _SUBJECTS if getattr(self, name) is not None)
-        subject = _SUBJECTS[name]
-        return NewCorrection(subject, getattr(self, name), self.verdict or VERDICTS[subject][0], signed(self))
+    @property
+    def subject(self) -> Subject:
+        return next(subject for name, subject in _SUBJECTS.items() if getattr(self, name) is not None)
 
+    @property
+    def named(self) -> str:
+        """The article, the source or the phrase."""
+        return self.article or self.source or self.phrase or ""
 
-def new_correction(fields: Mapping[str, Any]) -> NewCorrection:
-    """Raises InvalidInput."""
-    return NewCorrectionBody.checked(fields).wanted()
+    @property
+    def chosen_verdict(self) -> Verdict:
+        """The verdict. The one on a source or a phrase need not be given."""
+        return self.verdict or VERDICTS[self.subject][0]
 
 
 def signed(body: SignedBody) -> Signed:

@@ -12,19 +12,12 @@ from datetime import datetime
 from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.values import format_time
-from services.articles.listing import SAID, UNSCORED
+from services.articles.listing import UNSCORED
 from services.ports import Document, Listed, Page, Query, Store, Where, listed
 from services.store.containers import MENTIONS
 
 MOST_PAGES = 20
 """Pages that one list reads to find mentions with a sentiment. It then ends early, with a cursor."""
-
-
-def check_sentiment(text: str | None) -> str | None:
-    """Raises InvalidInput for a text that is not in SAID."""
-    if text is not None and text not in SAID:
-        raise InvalidInput("sentiment", f"one of {', '.join(SAID)}")
-    return text
 
 
 def says(mention: Document, said: str) -> bool:

@@ -23,7 +23,7 @@ from services.articles.reading import Articles
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.correction_documents import Corrections
-from services.mentions.correction_form import NewCorrection, Signed
+from services.mentions.correction_form import NewCorrectionBody, Signed
 from services.mentions.corrections import (
     after_undoing,
     after_verdict,
@@ -93,7 +93,7 @@ class CorrectionChanges:
     generations: Generations
     clock: Clock
 
-    async def make(self, text: str, wanted: NewCorrection) -> tuple[Tool, Correction, JobRun | None]:
+    async def make(self, text: str, wanted: NewCorrectionBody) -> tuple[Tool, Correction, JobRun | None]:
         """The tool and the correction. After a verdict on a mention, no process serves a figure without it. For a
         source or a phrase, the caller sends the message of the run that is returned.
 
@@ -135,7 +135,7 @@ class CorrectionChanges:
         run = await self.workflows.accept(CORRECT, tool.tool_id, article=source_id, undo=undo)
         return (*await self._carried_out(run, tool.tool_id, source_id), None)
 
-    async def _judge(self, tool: Tool, wanted: NewCorrection) -> tuple[Tool, Correction]:
+    async def _judge(self, tool: Tool, wanted: NewCorrectionBody) -> tuple[Tool, Correction]:
         source_id = await self._article_of(tool, wanted.named)
         before = await self.corrections.find(tool.tool_id, source_id)
         new = await self._judged(tool, source_id, before, wanted, self.clock())
@@ -143,7 +143,7 @@ class CorrectionChanges:
             CORRECT,
             tool.tool_id,
             article=source_id,
-            verdict=wanted.verdict,
+            verdict=wanted.chosen_verdict,
             correction=new.to_document(),
             follows=None if before is None else before.made_by_run,
         )
@@ -173,7 +173,7 @@ class CorrectionChanges:
             raise
 
     async def _judged(
-        self, tool: Tool, source_id: str, before: Correction | None, wanted: NewCorrection, now: datetime
+        self, tool: Tool, source_id: str, before: Correction | None, wanted: NewCorrectionBody, now: datetime
     ) -> Correction:
         """The correction with what is judged: the article and its mention as they are now."""
         detector = await self.watchlist.detector()
@@ -199,10 +199,10 @@ class CorrectionChanges:
             tool_id=tool.tool_id,
             subject="MENTION",
             source_id=source_id,
-            verdict=wanted.verdict,
-            label=_label(wanted.verdict, scored),
-            reason=wanted.signed.reason,
-            author=wanted.signed.author,
+            verdict=wanted.chosen_verdict,
+            label=_label(wanted.chosen_verdict, scored),
+            reason=wanted.reason,
+            author=wanted.author,
             made_at=now,
             made_by_run="-",
             headline=article.canonical.headline,
@@ -226,7 +226,7 @@ class CorrectionChanges:
         return changed, after, run
 
 
-def _of_detection(wanted: NewCorrection, tool: Tool, run: JobRun, now: datetime) -> Correction:
+def _of_detection(wanted: NewCorrectionBody, tool: Tool, run: JobRun, now: datetime) -> Correction:
     is_source = wanted.subject == "SOURCE"
     return Correction(
         created_at=now,
@@ -235,9 +235,9 @@ def _of_detection(wanted: NewCorrection, tool: Tool, run: JobRun, now: datetime)
         subject=wanted.subject,
         feed_id=wanted.named if is_source else None,
         phrase=None if is_source else wanted.named,
-        verdict=wanted.verdict,
-        reason=wanted.signed.reason,
-        author=wanted.signed.author,
+        verdict=wanted.chosen_verdict,
+        reason=wanted.reason,
+        author=wanted.author,
         made_at=now,
         made_by_run=run.run_id,
     )

@@ -11,7 +11,7 @@ from models.cache import CacheGeneration
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.resources.tools import Precision
 from models.tool import Tool
-from services.mentions.correction_form import Signed, new_correction
+from services.mentions.correction_form import NewCorrectionBody, Signed
 from services.ports import Document, Query, Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.form import tool_change
@@ -301,7 +301,7 @@ async def test_a_verdict_is_outdated_while_the_article_does_not_name_the_tool(wo
 async def test_sources_whose_ids_differ_in_case_are_muted_each_by_its_own(world: World, tool: Tool) -> None:
     for feed_id in ("news", "NEWS"):
         await world.store.create("feeds", feed(feed_id=feed_id, feed_url=f"https://{feed_id}.example").to_document())
-        wanted = new_correction({"source": feed_id, "author": "Ada"})
+        wanted = NewCorrectionBody.checked({"source": feed_id, "author": "Ada"})
         muted, _, _ = await world.worker.correcting.make(tool.tool_id, wanted)
     assert muted.muted_sources == ("news", "NEWS")
     left, _, _ = await world.worker.correcting.undo(tool.tool_id, "SOURCE:news", Signed("Ada"))
@@ -337,7 +337,9 @@ async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles
     await world.store.upsert("feeds", feed(feed_id="tiingo").to_document())
     headline = "Quorvia County is good"
     await article(world, headline)
-    changed, made, run = await world.worker.correcting.make(tool.tool_id, new_correction({**form, "author": "Ada"}))
+    changed, made, run = await world.worker.correcting.make(
+        tool.tool_id, NewCorrectionBody.checked({**form, "author": "Ada"})
+    )
     assert run is not None
     assert changed.muted_sources + changed.excluded == tuple(form.values())
     await world.run(run)

@@ -32,7 +32,7 @@ from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.correction_documents import Corrections
-from services.mentions.correction_form import Signed, new_correction
+from services.mentions.correction_form import NewCorrectionBody, Signed
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS
@@ -128,7 +128,7 @@ class Worker:
 
     async def correct(self, tool: Tool, source_id: str, verdict: str, author: str = "Ada") -> Correction:
         fields = {"article": source_id, "verdict": verdict, "author": author}
-        return (await self.correcting.make(tool.tool_id, new_correction(fields)))[1]
+        return (await self.correcting.make(tool.tool_id, NewCorrectionBody.checked(fields)))[1]
 
     async def undo(self, tool: Tool, correction_id: str, author: str = "Ada") -> Correction:
         return (await self.correcting.undo(tool.tool_id, correction_id, Signed(author, "a mistake")))[1]

@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.request import LONGEST_ARTICLE_ID, LONGEST_AUTHOR, LONGEST_REASON, SignedBody
-from services.mentions.correction_form import STATES, NewCorrection, NewCorrectionBody, Signed, new_correction
+from services.mentions.correction_form import STATES, NewCorrectionBody
 
 GOOD = {"article": "dedup:1", "verdict": "right", "author": "Ada"}
 
@@ -39,7 +39,7 @@ GOOD = {"article": "dedup:1", "verdict": "right", "author": "Ada"}
 )
 def test_an_error_names_the_field_and_what_is_allowed(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        new_correction(fields)
+        NewCorrectionBody.checked(fields)
     assert str(refused.value).startswith(words)
 
 
@@ -47,9 +47,9 @@ def test_the_limits_are_allowed() -> None:
     assert SignedBody.checked({"author": "A" * LONGEST_AUTHOR, "reason": "x\n" * (LONGEST_REASON // 2 - 1) + "xx"})
     assert (LONGEST_AUTHOR, LONGEST_REASON, LONGEST_ARTICLE_ID) == (100, 1000, 2000)
     longest = "x" * LONGEST_ARTICLE_ID
-    assert new_correction({**GOOD, "article": longest}).named == longest
+    assert NewCorrectionBody.checked({**GOOD, "article": longest}).named == longest
     with pytest.raises(InvalidInput, match="article"):
-        new_correction({**GOOD, "article": longest + "x"})
+        NewCorrectionBody.checked({**GOOD, "article": longest + "x"})
 
 
 def test_the_fields_and_states_are_those_of_the_api() -> None:
@@ -57,8 +57,19 @@ def test_the_fields_and_states_are_those_of_the_api() -> None:
     assert STATES == ("active", "outdated", "undone")
 
 
-def test_a_form_is_read_with_its_one_verdict_and_without_the_space_around_it() -> None:
-    assert new_correction({"source": "a", "author": " Ada "}) == NewCorrection("SOURCE", "a", "mute", Signed("Ada"))
-    made = new_correction({"phrase": "Big  Quorvia", "author": "Ada", "reason": " a place "})
-    assert made == NewCorrection("PHRASE", "Big Quorvia", "exclude", Signed("Ada", "a place"))
-    assert new_correction(GOOD) == NewCorrection("MENTION", "dedup:1", "right", Signed("Ada"))
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [
+        ({"source": "a", "author": " Ada "}, ("SOURCE", "a", "mute", "Ada", None)),
+        (
+            {"phrase": "Big  Q", "author": "Ada", "reason": " a place "},
+            ("PHRASE", "Big Q", "exclude", "Ada", "a place"),
+        ),
+        (GOOD, ("MENTION", "dedup:1", "right", "Ada", None)),
+    ],
+)
+def test_a_form_is_read_with_its_one_verdict_and_without_the_space_around_it(
+    fields: dict[str, Any], read: tuple[str | None, ...]
+) -> None:
+    made = NewCorrectionBody.checked(fields)
+    assert (made.subject, made.named, made.chosen_verdict, made.author, made.reason) == read

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from models.errors import InvalidInput
 from models.values import format_time
-from services.articles.listing import SAID
-from services.mentions.listing import MOST_PAGES, check_sentiment, mentions_page, says
+from services.mentions.listing import MOST_PAGES, mentions_page, says
 from services.ports import Where
 from services.store.sqlite import SqliteStore
 from tests import documents
@@ -63,7 +61,6 @@ async def test_a_list_ends_early_with_a_cursor_if_it_finds_nothing(store: Sqlite
 
 @pytest.mark.parametrize("sentiment", ["positive", "negative", "neutral", "unscored"])
 def test_a_mention_has_one_of_four_sentiments(sentiment: str) -> None:
-    assert check_sentiment(sentiment) == sentiment
     documents_of = {
         "positive": {"sentiment": "positive"},
         "negative": {"sentiment": "negative"},
@@ -71,10 +68,3 @@ def test_a_mention_has_one_of_four_sentiments(sentiment: str) -> None:
         "unscored": {"unscored_reason": "LANGUAGE"},
     }
     assert [name for name, document in documents_of.items() if says(document, sentiment)] == [sentiment]
-
-
-def test_another_sentiment_is_refused() -> None:
-    assert check_sentiment(None) is None
-    with pytest.raises(InvalidInput, match="one of positive, negative, neutral, unscored"):
-        check_sentiment("angry")
-    assert SAID == ("positive", "negative", "neutral", "unscored")

@@ -160,7 +160,7 @@ class Article(ScoredDocument):
     `publisher_id` is the publisher of the canonical reading, the same for all outlets of one owner.
     `event_id` is the story of the article, `near_duplicate_of` the first of the articles that it repeats. Both are set
     by the grouping (services/stories), which is due while `grouping_due_since` is set: an analysis sets it in its own
-    write if it changed the article's revision, its mentions or its deletion.
+    write if it changed the article's revision, its mentions or its deletion. `grouping_tries` counts its failures.
     `grouping_corrections` are the corrections of people that name the article. `split_links` are the links that a
     person split off, each with the article that entries with this link are; while there is one, no further source joins
     the article by headline and day alone.
@@ -211,6 +211,8 @@ class Article(ScoredDocument):
     event_id: IdPart | None = None
     near_duplicate_of: IdPart | None = None
     grouping_due_since: Time | None = None
+    grouping_tries: Count | None = None
+    grouping_error: Text | None = None
     grouping_corrections: tuple[IdPart, ...] | None = None
     split_links: dict[Text, IdPart] | None = None
     metadata: dict[str, JsonValue] | None = None

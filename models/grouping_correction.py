@@ -1,6 +1,6 @@
 """What people said of articles and stories: which belong together, and which do not.
 
-The one truth about it: what the grouping obeys follows from these documents (services/stories/constraints.py).
+The one truth about it: what the grouping obeys follows from these documents (services/stories/pins.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds,
 
 Kind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
 MOST_ARTICLES = 200
-"""On each side of a correction: each of them is written, and its member lists all of the other side."""
+"""On each side of a correction: each of them is written."""
 
 _ID = re.compile(r"correction:(\d{4})(\d{2})(\d{2}):[A-Za-z0-9-]{1,64}")
 

@@ -24,10 +24,8 @@ KEY_KEPT = ARTICLE_KEPT + timedelta(days=3)
 SILENCE = timedelta(hours=72)
 """An article that is published later than this after another one neither repeats it nor joins its story: after such a
 silence, a story is closed."""
-LEASE = timedelta(minutes=2)
+LEASE = timedelta(seconds=30)
 """How long a worker may group without renewing its lease. Afterwards another one goes on."""
-ANNOUNCED = timedelta(minutes=2)
-"""After this time, a message of `group-headlines` that nobody worked on counts as lost."""
 
 
 def event_id(first: str, published_at: datetime) -> str:
@@ -82,15 +80,10 @@ class StoryMember(_OfStories):
 
     * `signature`: what similarities are computed from (services/stories/signature.py), without the article's text.
     * `detected_tool_ids`, `article_sources`: as the article had them when it was grouped, so that its story is counted
-      from members alone. `words` are those of its headlines, `topics` what they name
-      (services/stories/topics.py).
+      from members alone. `words` are those of its headlines, `topics` what they name.
     * `event_id`, `story_reason`: its story, and why; null for the article that begins the story. `opening`: the article
       that stands for the story when further articles are compared with it.
     * `near_duplicate_of`, `near_duplicate_reason`: the first of the articles that it repeats, and why.
-    * `apart_from`, `together_with`: articles that a person said it must not, or must, share a story with;
-      `different_from`, `same_as`: likewise for near-duplicates. By article, with the id of the correction.
-    * `removed_at`: its article was deleted. It has no words any more, and stays until the articles that depend on it
-      were grouped again.
     """
 
     entity_type: Literal["StoryMember"] = "StoryMember"
@@ -110,11 +103,6 @@ class StoryMember(_OfStories):
     story_reason: Reason | None = None
     near_duplicate_of: IdPart | None = None
     near_duplicate_reason: Reason | None = None
-    apart_from: dict[IdPart, IdPart] = Field(default_factory=dict)
-    together_with: dict[IdPart, IdPart] = Field(default_factory=dict)
-    different_from: dict[IdPart, IdPart] = Field(default_factory=dict)
-    same_as: dict[IdPart, IdPart] = Field(default_factory=dict)
-    removed_at: Time | None = None
 
     @property
     def id(self) -> str:
@@ -122,7 +110,8 @@ class StoryMember(_OfStories):
 
 
 class Story(_OfStories):
-    """A story of two articles or more, counted from its members: in the partition of its first article's day.
+    """A story of two articles or more, counted from its members: in the partition of the day of the article that began
+    it, which names it. An article that was published earlier and found later may join it.
 
     `timestamp` is when its last article was published, `published_at` when its first one was. `words` are those of the
     headlines of all its articles: searches find the story by them. `topics` are those of at least half of its articles.
@@ -156,12 +145,13 @@ class Story(_OfStories):
         return fields
 
 
-class GroupingKey(StoredDocument):
-    """Articles with one key of their signatures: each with the minute of its publication, counted from 1970.
+def key_id(key: str) -> str:
+    """The partition and the id of the document of a key."""
+    return f"group:{key}"
 
-    A key that many articles have has parts: `splits` says where each document after the first begins, and `part` where
-    this one does. The document with the latest articles has `splits` and no `part`. See services/stories/keys.py.
-    """
+
+class GroupingKey(StoredDocument):
+    """Articles with one key of their signatures: each with the minute of its publication, counted from 1970."""
 
     CONTAINER: ClassVar[str] = "locators"
     PARTITION_FIELD: ClassVar[str] = "locator"
@@ -169,17 +159,15 @@ class GroupingKey(StoredDocument):
     entity_type: Literal["GroupingKey"] = "GroupingKey"
     ttl_timestamp: UnixSeconds | None = lives(days=KEY_KEPT.days)
     key: IdPart
-    part: str | None = None
-    splits: tuple[str, ...] = ()
     articles: dict[Hex32, int]
 
     @property
     def id(self) -> str:
-        return self.partition if self.part is None else f"{self.partition}:{self.part}"
+        return self.partition
 
     @property
     def partition(self) -> str:
-        return f"group:{self.key}"
+        return key_id(self.key)
 
 
 class GroupingLease(StoredDocument):
@@ -192,17 +180,6 @@ class GroupingLease(StoredDocument):
     entity_type: Literal["GroupingLease"] = "GroupingLease"
     ttl_timestamp: UnixSeconds | None = lives(seconds=LEASE.total_seconds())
     holder: IdPart
-
-
-class AnnouncedGrouping(StoredDocument):
-    """A message of `group-headlines` waits: nobody needs to send another."""
-
-    CONTAINER: ClassVar[str] = "catalog"
-    PARTITION: ClassVar[str] = "GROUPING"
-    ID: ClassVar[str] = "announced"
-
-    entity_type: Literal["AnnouncedGrouping"] = "AnnouncedGrouping"
-    ttl_timestamp: UnixSeconds | None = lives(seconds=ANNOUNCED.total_seconds())
 
 
 class RemovedStory(_OfStories):

@@ -10,8 +10,7 @@ from models.resources.corrections import GroupingCorrectionResource
 from models.resources.stories import LedgerEntry
 from services.container import Container
 from services.mentions.correction_form import signed
-from services.stories.correction_form import ArticleSplit, StoryPair, StorySplit
-from services.stories.corrections import STATES
+from services.stories.pins import STATES, ArticleSplit, StoryPair, StorySplit
 from triggers.bindings import endpoint
 from triggers.declared import a_list, created, ok
 from triggers.http_codec import json_response, list_response, resources_response, sent

@@ -11,7 +11,7 @@ from services.feeds.claims import IngestMessage
 from services.mentions.analysis_due import source_ids_of
 from services.mentions.refresh_due import RefreshMessage
 from services.mentions.signals_due import event_ids_of
-from services.stories.announcing import GroupMessage
+from services.stories.stage import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,
     ANALYZE_ARTICLES,
@@ -49,7 +49,8 @@ async def analyze_articles(services: Container, message: func.QueueMessage, cont
 
 @consumer(queues, GROUP_HEADLINES)
 async def group_headlines(services: Container, message: func.QueueMessage) -> None:
-    await services.stories.grouping.work(GroupMessage.from_message(message.get_body().decode()))
+    group = GroupMessage.from_message(message.get_body().decode())
+    await services.stories.grouping.handle(group, message.dequeue_count or 1)
 
 
 @consumer(queues, GENERATE_IDEAS)

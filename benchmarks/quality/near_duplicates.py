@@ -16,8 +16,8 @@ from pathlib import Path
 from benchmarks.quality.made_news import CHANGES, HEADLINES, START, WALLS, Event, Made, Newsroom
 from benchmarks.quality.real_headlines import pair_hash, real_pairs
 from services.parse.words import words_of
-from services.stories.near_duplicates import near_duplicate
 from services.stories.signature import Signature, signature_of
+from services.stories.similarity import compare
 
 SLUG_PAIRS = "headline_groups_slug_pairs.tsv"
 CONTAINMENT, TOKEN_SET = 0.54, 46
@@ -42,8 +42,8 @@ def signed(made: Made) -> Signature:
     return signature_of(made.headline, made.text, made.at, "en", made.publisher)
 
 
-def ladder(one: Made, other: Made) -> bool:
-    return near_duplicate(signed(one), signed(other)) is not None
+def similar(one: Made, other: Made) -> bool:
+    return compare(signed(one), signed(other)).is_copy
 
 
 def simple_rule(one: Made, other: Made) -> bool:
@@ -248,7 +248,7 @@ def headlines_of(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def show(data: Path, *, verbose: bool) -> None:
-    print("Near-duplicates: pairs, and how they are judged by the ladder | by the simple rule")
+    print("Near-duplicates: pairs, and how they are judged by the similarity | by the simple rule")
     print(f"{'':44}{'same':>5}{'other':>6} {'precision':>9}{'recall':>8}{'F1':>8}{'wrong':>7} |")
     sets: dict[str, list[Pair]] = {"written": written_pairs(), "made": [*made_pairs(2), *made_pairs(3)]}
     wrong, missed = Counter[str](), Counter[str]()
@@ -277,7 +277,7 @@ def show(data: Path, *, verbose: bool) -> None:
 def _show_one(
     title: str, pairs: Sequence[Pair], simple: Callable[[Made, Made], bool], *, verbose: bool
 ) -> tuple[list[Pair], list[Pair]]:
-    ours, false, lost = measure(pairs, ladder)
+    ours, false, lost = measure(pairs, similar)
     same = sum(each.is_same for each in pairs)
     print(f"{title:44}{same:5}{len(pairs) - same:6}{ours} |{measure(pairs, simple)[0]}")
     for label, some in (("wrong", false), ("missed", lost)) if verbose else ():

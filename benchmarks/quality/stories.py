@@ -1,15 +1,14 @@
 """How well articles are grouped into stories: pairwise and B-cubed precision, recall and F1, beside a simple rule.
 
-The ladder's stories come from the real grouping, in memory. By the simple rule, an article joins the story of the first
+The stories come from the real grouping, in memory. By the simple rule, an article joins the story of the first
 earlier article within 72 hours whose headline is much like its own.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,9 @@ from pathlib import Path
 from benchmarks.quality.made_news import Made, Newsroom
 from benchmarks.quality.near_duplicates import signed, token_set
 from models.story import SILENCE
-from services.stories.grouping import Articles, Change, Known, Place, replay
+from services.stories.candidates import latest, nearest
+from services.stories.grouping import Known, decide_all
+from services.stories.handler import PORTION
 
 EVENTS = "headline_groups_events.tsv"
 ALIKE = 70
@@ -25,25 +26,30 @@ ALIKE = 70
 ARTICLES, PER_DAY = 1500, 1500
 
 
-class Nothing(Articles):
-    """No article is stored: all are new."""
-
-    async def near(self, keys: Collection[str], place: Place, most: Mapping[str, int]) -> Mapping[str, Sequence[Place]]:
-        return dict.fromkeys(keys, ())
-
-    async def named(self, source_ids: Collection[str]) -> Iterable[Known]:
-        return ()
-
-    async def members(self, event_ids: Collection[str]) -> Iterable[Known]:
-        return ()
-
-
 def grouped(articles: Sequence[Made]) -> list[Hashable]:
-    """The story of each article, by the grouping."""
+    """The story of each article, by the grouping: in portions, in the order of publication."""
     known = [Known(f"dedup:{number:032x}", each.at, signed(each)) for number, each in enumerate(articles)]
-    replayed = asyncio.run(replay([Change(None, each) for each in known], Nothing()))
-    events = {each.source_id: each.decision.event_id for each in replayed.decided if each.decision}
-    return [events[each.source_id] for each in known]
+    in_order, memory = sorted(known, key=lambda each: each.place), Memory()
+    for start in range(0, len(in_order), PORTION):
+        memory.add(in_order[start : start + PORTION])
+    return [decision.event_id for each in known if (decision := memory.decided[each.source_id].decision)]
+
+
+@dataclass
+class Memory:
+    """Articles that are grouped in memory, as services/stories groups those in the store."""
+
+    keys: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    decided: dict[str, Known] = field(default_factory=dict)
+
+    def add(self, due: Sequence[Known]) -> None:
+        for each in due:
+            for key in each.signature.keys:
+                self.keys[key][each.source_id] = each.signature.minute
+        names = {each.source_id: nearest(each, self.keys) for each in due}
+        self.decided |= decide_all(due, names, self.decided)
+        for key in {key for each in due for key in each.signature.keys}:
+            self.keys[key] = latest(self.keys[key])
 
 
 def simply_grouped(articles: Sequence[Made]) -> list[Hashable]:
@@ -106,7 +112,7 @@ def real_headlines(data: Path) -> list[Made]:
 
 
 def show(data: Path) -> None:
-    print("\nStories: precision, recall and F1 by pairs of articles, and B-cubed; the ladder | the simple rule")
+    print("\nStories: precision, recall and F1 by pairs of articles, and B-cubed; the similarity | the simple rule")
     made = list(islice(Newsroom(5).news(PER_DAY), ARTICLES))
     sets = {"made news, with leads": made, "made news, headlines alone": [_without_text(each) for each in made]}
     if (data / EVENTS).exists():

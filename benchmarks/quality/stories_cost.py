@@ -24,16 +24,16 @@ from typing import Any
 from benchmarks.quality.made_news import START, Made, Newsroom
 from benchmarks.quality.near_duplicates import signed
 from benchmarks.scale.counting import CountingStore
-from models.story import StoryMember, event_id
+from models.story import GroupingKey, StoryMember, event_id
 from models.values import format_time, unix_seconds
-from services.ports import Create, Store, Upsert
+from services.ports import Store
 from services.store.containers import ARTICLES, LOCATORS, STORIES
 from services.store.sqlite import SqliteStore
-from services.stories.announcing import GroupMessage
+from services.stories.candidates import latest
 from services.stories.handler import Grouping
-from services.stories.keys import changed, key_id, minute_of
-from services.stories.near_duplicates import near_duplicate
-from services.stories.similarity import similarity
+from services.stories.similarity import compare
+from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_stage
+from services.stories.writing import GroupWriter
 from services.work.announcing import Announcer
 from tests.builders import MemoryQueues, Watch
 from tests.documents import article, reading
@@ -62,9 +62,9 @@ def store_made(path: Path, made: Iterable[Made]) -> None:
     keys = connection.execute("SELECT key, minute, name FROM entries ORDER BY key, minute, name")
     writer = connection.cursor()
     for key, entries in groupby(keys, itemgetter(0)):
-        for write in changed(key, {}, [(minute, name) for _, minute, name in entries], (), START):
-            assert isinstance(write, Create | Upsert)
-            _insert(writer, LOCATORS.name, key_id(key), dict(write.document))
+        articles = latest({name: minute for _, minute, name in entries})
+        named = GroupingKey(created_at=START, updated_at=START, key=key, articles=articles)
+        _insert(writer, LOCATORS.name, named.id, named.to_document())
     connection.execute("DROP TABLE entries")
     connection.execute("COMMIT")
     connection.close()
@@ -100,8 +100,7 @@ def _members(connection: sqlite3.Connection, made: Iterable[Made]) -> Iterator[t
             "opening": opening,
         }
         _insert(writer, STORIES.name, member["day"], member)
-        minute = minute_of(each.at)
-        yield from ((key, minute, name) for key in signature.keys)
+        yield from ((key, signature.minute, name) for key in signature.keys)
 
 
 def _insert(writer: sqlite3.Cursor, container: str, partition: str, document: dict[str, Any]) -> None:
@@ -157,7 +156,7 @@ async def _arrive(store: Store, new: Sequence[Made], first: int, watch: Watch) -
     """New articles, analysed and due to be grouped."""
     documents = []
     for number, each in enumerate(new):
-        due = watch.now + timedelta(seconds=number)
+        due = watch.now - timedelta(hours=1) + timedelta(seconds=number)
         stored = article(
             dedup_key=name_of(first + number),
             created_at=each.at,
@@ -179,8 +178,10 @@ async def _grouped(store: Store, watch: Watch) -> None:
     """Works on the messages of all articles that are due."""
     queues, ids = MemoryQueues(), count()
     refreshes = Announcer(queues)
-    grouping = Grouping.build(store, queues, refreshes, MEASURED, timedelta(minutes=5), watch, lambda: f"w{next(ids)}")
-    while (await grouping.work(GroupMessage((), "threshold_reached", MEASURED))).left:
+    stage = grouping_stage(timedelta(minutes=5))
+    announcer = GroupingAnnouncer(store, Announcer(queues), stage, MEASURED, watch)
+    grouping = Grouping(store, GroupWriter(store, refreshes, watch), announcer, watch, lambda: f"w{next(ids)}")
+    while (await grouping.handle(GroupMessage((), "threshold_reached", MEASURED))).left:
         pass
 
 
@@ -190,8 +191,7 @@ def microseconds(made: Sequence[Made]) -> tuple[float, float]:
     signatures = [signed(each) for each in made]
     middle = time.process_time()
     for one, other in pairwise(signatures):
-        near_duplicate(one, other)
-        similarity(one, other)
+        compare(one, other)
     return (middle - begun) / len(made) * 1e6, (time.process_time() - middle) / len(made) * 1e6
 
 

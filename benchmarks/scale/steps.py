@@ -46,8 +46,8 @@ from services.settings import Settings
 from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
-from services.stories.announcing import GroupingAnnouncer, GroupMessage
 from services.stories.handler import Grouping
+from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_stage
 from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
@@ -212,9 +212,7 @@ async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncI
 
 async def _ingestion(bench: Bench) -> None:
     worker = bench.worker()
-    grouping = Grouping.build(
-        *(bench.store, worker.queues, bench.announcer, 10, timedelta(minutes=5), bench.clock, lambda: next(bench.ids))
-    )
+    grouping = _grouping_worker(bench, 10)
     discovery = Discovery(bench.store, Announcer(worker.queues), bench.clock)
     reviews = DocumentReviews(bench.store, discovery, bench.clock)
     upkeep = Upkeep(
@@ -222,9 +220,8 @@ async def _ingestion(bench: Bench) -> None:
         bench.store,
         bench.clock,
         worker.overdue,
-        grouping.announcer,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
-        STAGES,
+        (*STAGES, grouping.announcer.stage),
         BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
@@ -297,9 +294,7 @@ async def _ingested_items(bench: Bench, feed: str, items: list[Item]) -> tuple[s
 
 async def _grouping(bench: Bench) -> None:
     """Made news beside as much that is grouped already. benchmarks/stories.py measures more stored articles."""
-    announcer = GroupingAnnouncer(bench.store, MemoryQueues(), GROUPED, timedelta(minutes=5), bench.clock)
-    writer = GroupWriter(bench.store, announcer, bench.announcer, bench.clock)
-    grouping = Grouping(bench.store, writer, announcer, bench.clock, lambda: next(bench.ids), seconds=lambda: 0.0)
+    grouping = _grouping_worker(bench, GROUPED)
     news = Newsroom(1, bench.clock.now - timedelta(days=1)).news(per_day=2 * GROUPED)
     for step in ("", GROUP):
         items = []
@@ -308,8 +303,15 @@ async def _grouping(bench: Bench) -> None:
             items.append(Item(made.headline, f"https://{made.publisher}/{step}{n}", f"{step}{n}", at, made.text))
         await bench.writer.write(await _ingested_items(bench, f"made-{len(step)}", items))
         with bench.step(step, GROUPED):
-            while (await grouping.work(GroupMessage((), "threshold_reached", GROUPED))).left:
+            while (await grouping.handle(GroupMessage((), "threshold_reached", GROUPED))).left:
                 pass
+
+
+def _grouping_worker(bench: Bench, threshold: int) -> Grouping:
+    stage, sends = grouping_stage(timedelta(minutes=5)), Announcer(MemoryQueues())
+    announcer = GroupingAnnouncer(bench.store, sends, stage, threshold, bench.clock)
+    writer = GroupWriter(bench.store, bench.announcer, bench.clock)
+    return Grouping(bench.store, writer, announcer, bench.clock, lambda: next(bench.ids))
 
 
 async def _cache(bench: Bench) -> None:

@@ -251,6 +251,8 @@ class ArticleResource(Stored):
     grouping_due_since: Time | None = internal(
         "Since when the article waits to be grouped into stories; null if it does not."
     )
+    grouping_tries: Count | None = internal("Failed tries to group the article since the last success.")
+    grouping_error: Text | None = internal("Why the last of these failed.")
     deleted_at: Time | None = internal("Null; a deleted article is never served.")
 
     @classmethod

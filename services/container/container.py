@@ -28,7 +28,7 @@ from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic
 from services.ports import Archive, Clock, LastWrite, Queues, Store
 from services.settings import Settings
-from services.stories.announcing import GroupingAnnouncer
+from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.tools.catalog import Catalog
 from services.topology import ANALYZE_ARTICLES
 from services.work.announcing import Announcer
@@ -133,9 +133,9 @@ class Container:
 
     @cached_property
     def grouping_announcer(self) -> GroupingAnnouncer:
-        interval = timedelta(minutes=self.settings.grouping_interval_minutes)
+        stage = grouping_stage(timedelta(minutes=self.settings.grouping_interval_minutes))
         most = self.settings.grouping_threshold_articles
-        return GroupingAnnouncer(self.store, self.queues, most, interval, self.clock)
+        return GroupingAnnouncer(self.store, self.announcer, stage, most, self.clock)
 
     @cached_property
     def feeds(self) -> FeedPart:

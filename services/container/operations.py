@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from services.operations.metrics import Metrics
 
 STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, WORKFLOWS_STAGE)
-"""All stages that services/work sweeps."""
+"""The stages that services/work sweeps, besides grouping, whose interval is a setting."""
 
 
 class OperationPart:
@@ -46,9 +46,8 @@ class OperationPart:
             of.store,
             of.clock,
             OverdueIngestion(of.runs),
-            of.grouping_announcer,
             Sweeper(of.store, of.queues, of.announcer, of.clock),
-            STAGES,
+            (*STAGES, of.grouping_announcer.stage),
             of.figures.backlog,
             of.feeds.budget,
             ArchiveExpiry(of.store, of.archive, of.clock),

@@ -9,9 +9,9 @@ from services.container.container import Container, new_id
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
-from services.stories.corrections import GroupingCorrections
 from services.stories.handler import Grouping
 from services.stories.ledger import Ledger
+from services.stories.pins import GroupingCorrections
 from services.stories.reading import Stories
 from services.stories.writing import GroupWriter
 from services.work.handling import Handler
@@ -26,7 +26,7 @@ class StoryPart:
     @cached_property
     def grouping(self) -> Grouping:
         of = self._of
-        writer = GroupWriter(of.store, of.grouping_announcer, of.announcer, of.clock)
+        writer = GroupWriter(of.store, of.announcer, of.clock)
         return Grouping(of.store, writer, of.grouping_announcer, of.clock, new_id)
 
     @cached_property

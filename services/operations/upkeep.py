@@ -23,7 +23,6 @@ from services.logs import log_event
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.checks import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
-from services.stories.announcing import GroupingAnnouncer
 from services.topology import INGEST_FEEDS, QUEUES
 from services.work.stage import Stage
 from services.work.sweeping import Sweeper
@@ -49,7 +48,6 @@ class Upkeep:
         store: Store,
         clock: Clock,
         overdue_ingestion: OverdueIngestion,
-        grouping: GroupingAnnouncer,
         sweeper: Sweeper,
         stages: Sequence[Stage],
         backlog: BacklogReader,
@@ -62,7 +60,6 @@ class Upkeep:
         self._clock = clock
         self._overdue_ingestion = overdue_ingestion
         self._quarantined = QuarantinedBatches(store)
-        self._grouping = grouping
         self._sweeper = sweeper
         self._stages = stages
         self._backlog = backlog
@@ -73,7 +70,6 @@ class Upkeep:
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
         was ahead has made due. Returns the number of items of stages."""
-        await self._grouping.announce_overdue()
         return await self._sweeper.sweep_all(self._stages, at_start=at_start, ahead=ahead)
 
     async def run(self) -> UpkeepReport:

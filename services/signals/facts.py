@@ -13,7 +13,7 @@ from models.tally import Tally
 from models.values import Day, Hour, hour_key, hour_start
 from services.figures.breadth import publisher_of
 from services.ports import Document
-from services.stories.topics import topics_of_story
+from services.stories.documents import topics_of_story
 
 WEEK = timedelta(days=7)
 NOTHING = Tally()

@@ -1,4 +1,4 @@
-"""Decides the signals of one story from what is stored, and writes them.
+"""Counts one story, decides its signals from what is stored, and writes them.
 
 The mark of the story (models/signal.py) is read first, and deleted last if it is the version that was read. A change of
 the story is marked after it was written: so whoever deletes the mark has read the change. A worker that wrote while
@@ -20,14 +20,15 @@ from models.story import StoryMember, Topic, day_of
 from models.timeline import Timeline
 from models.values import Day, format_time
 from services.mentions.signals_due import SIGNALS_STAGE, mark_signals_due
-from services.ports import Clock, Create, Document, Query, Replace, Store, Where, query_all, readable
+from services.ports import Clock, Create, Document, Query, Replace, Store, Where, listed_documents, query_all, readable
 from services.signals.deciding import Key, decide, key_of, too_old
 from services.signals.facts import Report, ToolStory, days_known, reports_by_tool, topics_of_members, week_before
 from services.signals.rules import FIRST_IN_DAYS, is_about
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
+from services.stories.counting import count_story
 from services.stories.documents import day_of_time
-from services.stories.index import StoredArticles
+from services.stories.listing import members_of
 from services.tools.catalog import Catalog
 from services.work.handling import Worked, reason_of
 
@@ -88,8 +89,10 @@ class SignalWriter:
         async def once() -> int:
             nonlocal written
             mark = await self._store.read(STORIES.name, day_of(event_id), due_id(event_id))
-            now = self._clock()
-            changes = [] if _is_settled(event_id, now) else await self._changes(event_id, now)
+            now, documents = self._clock(), await members_of(self._store, event_id)
+            members = listed_documents(documents, StoryMember.from_document, "source_id").items
+            await count_story(self._store, event_id, members, now)
+            changes = [] if _is_settled(event_id, now) else await self._changes(event_id, documents, now)
             if not await self._written(changes):
                 raise ChangedMeanwhile(f"another worker has written signals of {event_id}")
             written += len(changes)
@@ -103,8 +106,8 @@ class SignalWriter:
 
         return await until_unchanged(once, f"story {event_id}")
 
-    async def _changes(self, event_id: str, now: datetime) -> list[Signal]:
-        read = await self._read(event_id)
+    async def _changes(self, event_id: str, documents: Sequence[Document], now: datetime) -> list[Signal]:
+        read = await self._read(event_id, documents)
         inherited = await self._inherited(read, now)
         changes = decide(read.stories, read.known, inherited, now)
         others = await self._others_of_topics(read.stories, changes)
@@ -117,8 +120,7 @@ class SignalWriter:
         outcomes = await self._store.batch_many(SIGNALS.name, batches) if batches else []
         return all(isinstance(each, list) for each in outcomes)
 
-    async def _read(self, event_id: str) -> _Read:
-        documents = await StoredArticles(self._store).members_of(event_id)
+    async def _read(self, event_id: str, documents: Sequence[Document]) -> _Read:
         members = [StoryMember.from_document(each) for each in documents]
         of_story = Query((Where("event_id", "eq", event_id),), order="by_story", limit=_PAGE)
         found = await query_all(self._store, SIGNALS.name, of_story)

@@ -1,29 +1,55 @@
-"""The documents of grouped articles: what is stored of an article, and the story that its members make. Pure."""
+"""The documents of grouped articles: what is stored of an article, and the story that its members make. Pure.
+
+A story has topics: what its headlines name of the few things that signals tell apart, such as an outage. A topic is a
+word, or words that follow each other, of an English list; words that markets use too ("down", "to buy") are no topic by
+themselves. Only headlines are looked at: a text names much in passing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 from models.article import Article
-from models.story import Reason, Story, StoryMember, first_article
+from models.errors import UnreadableDocument
+from models.story import Reason, Story, StoryMember, Topic, day_of, first_article
 from models.values import parse_time
 from services.articles.words import all_words
+from services.logs import log_unreadable
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import counted_publisher
+from services.parse.words import words_of
 from services.ports import Document
-from services.stories.grouping import Constraints, Decision, Known
+from services.stories.grouping import Decision, Known
 from services.stories.signature import Signature, signature_of
-from services.stories.topics import topics_of, topics_of_story
 
 MOST_LISTED = 100
 """The publishers, tools and sources that a story lists."""
 MOST_WORDS = 1000
 """The words by which a story is found."""
-_SAID = ("apart_from", "together_with", "different_from", "same_as")
-_TOLD_BY_WORDS = ("story_reason", "near_duplicate_reason", "words", "topics")
+TOPICS: tuple[Topic, ...] = get_args(Topic)
+_WORDS: dict[Topic, str] = {
+    "OUTAGE": """
+        outage, outages, downtime, service disruption, service disruptions, knocked offline, goes offline, went offline,
+        back online, restores service, service restored
+    """,
+    "SECURITY": """
+        cve, vulnerability, vulnerabilities, zero day, zero days, exploit, exploited, actively exploited, data breach,
+        data breaches, security breach, hacked, backdoor, malware, ransomware, supply chain attack, security flaw,
+        security flaws, security hole, security patch, critical flaw, critical flaws, remote code execution
+    """,
+    "PRICING": """
+        price hike, price hikes, price increase, price increases, price cut, price cuts, raises prices, raise prices,
+        raised prices, cuts prices, cut prices, new prices, new pricing, pricing change, pricing changes, pricing model,
+        free tier, free plan, paid plan, paid plans, subscription price, subscription prices, license fee, license fees
+    """,
+    "ACQUISITION": """
+        acquire, acquires, acquired, acquisition, acquisitions, acquiring, takeover, buyout, merger, agrees to buy,
+        in talks to buy, plans to buy, to buy rival, buys rival, merges with, to merge with
+    """,
+}
+_PHRASES = {topic: tuple(f" {' '.join(each.split())} " for each in text.split(",")) for topic, text in _WORDS.items()}
 
 
 def day_of_time(moment: datetime) -> str:
@@ -45,14 +71,22 @@ def signed(article: Article) -> Signature:
 
 def known(document: Document) -> Known:
     """What the grouping needs of a stored member. Raises KeyError, TypeError or ValueError for another document."""
-    said = {name: document[name] for name in _SAID if document.get(name)}
     return Known(
         document["source_id"],
         parse_time(document["published_at"]),
         Signature.from_document(document["signature"]),
-        Constraints(**said),
-        None if document.get("event_id") is None else _decision(document),
+        decision=None if document.get("event_id") is None else _decision(document),
     )
+
+
+def readable_member(document: Document | None) -> Known | None:
+    """None for a member that cannot be read: the next analysis of its article replaces it."""
+    try:
+        return None if document is None else known(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        assert document is not None, "there is a document that cannot be read"
+        log_unreadable(UnreadableDocument("StoryMember", f"{document.get('day')} / {document.get('id')}", str(error)))
+        return None
 
 
 def _decision(document: Document) -> Decision:
@@ -88,8 +122,7 @@ def member_of(article: Article, after: Known, before: Document | None, now: date
         words=all_words((article.headline, article.canonical.headline)),
         topics=topics_of(article.canonical.headline),
     )
-    said = {name: dict(getattr(after.constraints, name)) for name in _SAID}
-    return member.changed(now, **said, **decided_fields(after.decision)).to_document()
+    return member.changed(now, **_decided_fields(after.decision)).to_document()
 
 
 def created_at(before: Document | None, now: datetime) -> datetime:
@@ -100,7 +133,7 @@ def created_at(before: Document | None, now: datetime) -> datetime:
         return now
 
 
-def decided_fields(decision: Decision | None) -> dict[str, Any]:
+def _decided_fields(decision: Decision | None) -> dict[str, Any]:
     assert decision is not None, "a member is stored once it was decided"
     return {
         "event_id": decision.event_id,
@@ -109,16 +142,6 @@ def decided_fields(decision: Decision | None) -> dict[str, Any]:
         "near_duplicate_of": decision.near_duplicate_of,
         "near_duplicate_reason": decision.near_duplicate_reason,
     }
-
-
-def without_words(document: Document, time: str) -> Document:
-    """The member of a deleted article: where it stood, without any word of it."""
-    signature = Signature.from_document(document["signature"])
-    texts = [each.name for each in fields(Signature) if isinstance(getattr(signature, each.name), tuple)]
-    empty: dict[str, Any] = {**dict.fromkeys(texts, ()), "keys": signature.keys}
-    bare = replace(signature, **empty)
-    left = {name: value for name, value in document.items() if name not in _TOLD_BY_WORDS}
-    return {**left, "signature": bare.document(), "removed_at": time, "updated_at": time}
 
 
 def story_of(event: str, members: Sequence[Document], headline: str, before: Document | None, now: datetime) -> Story:
@@ -130,7 +153,7 @@ def story_of(event: str, members: Sequence[Document], headline: str, before: Doc
         created_at=created_at(before, now),
         updated_at=now,
         ttl_timestamp=min(expiries, default=None),
-        day=ordered[0]["day"],
+        day=day_of(event),
         event_id=event,
         headline=headline,
         published_at=ordered[0]["published_at"],
@@ -153,3 +176,15 @@ def publisher_of_member(member: Document) -> str:
 
 def _distinct(values: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value for value in values if value is not None))
+
+
+def topics_of(headline: str) -> tuple[Topic, ...]:
+    """The topics of a headline, in the order of TOPICS."""
+    text = f" {' '.join(words_of(headline))} "
+    return tuple(topic for topic in TOPICS if any(phrase in text for phrase in _PHRASES[topic]))
+
+
+def topics_of_story(of_articles: Sequence[Collection[str]]) -> tuple[Topic, ...]:
+    """The topics of at least half of the articles."""
+    counts = {topic: sum(topic in each for each in of_articles) for topic in TOPICS}
+    return tuple(topic for topic, count in counts.items() if count and 2 * count >= len(of_articles))

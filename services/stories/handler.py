@@ -1,220 +1,142 @@
-"""Handles the messages of `group-headlines`: groups all articles that are due, in portions, under the lease.
+"""Works on the messages of `group-headlines`: groups all articles that are due, in portions, under a lease.
 
-What is left when the deadline is near is due still, and gets another message. A deleted article is forgotten while a
-person waits, with or without the lease: its member keeps no word of it.
+One worker groups at a time, since what it decides depends on what others have decided. What is left when the deadline
+is near is due still, and gets another message.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Self
+from datetime import UTC, datetime
+from functools import partial
 
 from models.article import Article
-from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
-from models.story import LEASE, day_of, first_article, removed_story
-from models.values import format_time
-from services import deadline
-from services.logs import log_event
-from services.mentions.understanding import published_at
-from services.ports import Clock, Document, Query, Queues, Store, Where, query_all
-from services.store.containers import ARTICLES, STORIES
-from services.stories.announcing import BUSY_SECONDS, GroupingAnnouncer, GroupMessage
-from services.stories.documents import day_of_time, without_words
-from services.stories.lease import Lease
-from services.stories.writing import GroupWriter, LeaseLost, Outcome
-from services.work.announcing import Announcer
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.story import LEASE, GroupingLease
+from models.values import is_over
+from services.mentions.signals_due import SIGNALS_STAGE
+from services.ports import Clock, Document, Store
+from services.store.containers import ARTICLES, CATALOG
+from services.stories.stage import GroupingAnnouncer, GroupMessage
+from services.stories.writing import GroupWriter
+from services.work.handling import Handled, Handler, Worked
 
-log = logging.getLogger("toolpulse.stories")
-
-FIRST_PORTION = 10
-MOST_IN_PORTION = 100
-PORTION_SECONDS = 3.0
-"""How long a portion may take. A busy store makes portions smaller, so that each ends before the deadline."""
-ROUNDS = 5
-"""How often articles that other writers change meanwhile are tried in one message."""
-PATIENCE_SECONDS = 5.0
-"""How long a deletion waits for the lease. Afterwards a later grouping does what follows."""
-_POLL_SECONDS = 0.1
-_TRIES = 8
+PORTION = 100
+MOST_LISTED = 1000
+"""The most due articles that are listed at once."""
+BUSY_SECONDS = 5.0
+"""How long a message waits while another worker groups."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
-    """How many articles were grouped, and whether articles are left."""
-
-    articles: int = 0
-    left: bool = False
-
-
-def next_portion(portion: int, articles: int, seconds: float) -> int:
-    """How many articles to group together after `articles`, in a portion of at most `portion`, took so long."""
-    fitting = int(articles * PORTION_SECONDS / seconds) if seconds > 0 else MOST_IN_PORTION
-    return max(1, min(fitting, 2 * portion, MOST_IN_PORTION))
-
-
 class Grouping:
-    def __init__(
-        self,
-        store: Store,
-        writer: GroupWriter,
-        announcer: GroupingAnnouncer,
-        clock: Clock,
-        new_id: Callable[[], str],
-        seconds: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._store = store
-        self._writer = writer
-        self.announcer = announcer
-        self._clock = clock
-        self._new_id = new_id
-        self._seconds = seconds
+    """Works on the messages of `group-headlines`."""
 
-    @classmethod
-    def build(
-        cls,
-        store: Store,
-        queues: Queues,
-        refreshes: Announcer,
-        threshold: int,
-        interval: timedelta,
-        clock: Clock,
-        new_id: Callable[[], str],
-    ) -> Self:
-        announcer = GroupingAnnouncer(store, queues, threshold, interval, clock)
-        return cls(store, GroupWriter(store, announcer, refreshes, clock), announcer, clock, new_id)
+    store: Store
+    writer: GroupWriter
+    announcer: GroupingAnnouncer
+    clock: Clock
+    new_id: Callable[[], str]
 
-    async def work(self, message: GroupMessage) -> Grouped:
-        """Raises Unavailable if the store or the queues did not answer."""
-        lease = Lease(self._store, self._clock, self._new_id)
+    async def handle(self, message: GroupMessage, delivery: int = 1) -> Handled:
+        """Groups what is due until nothing is left or the deadline is near. Raises Unavailable if the store or the
+        queues did not answer."""
+        lease, total = Lease(self.store, self.clock, self.new_id), Handled()
         if not await lease.acquire():
-            await self.announcer.again(message, delay_seconds=BUSY_SECONDS)
-            return Grouped(left=True)
-        began = self._seconds()
+            await self.announcer.again(message, BUSY_SECONDS)
+            return Handled(left=list(message.article_ids))
+        work = partial(self._work, lease)
+        sends = self.announcer.announcer
+        handler = Handler(self.announcer.stage, work, self.store, sends, self.clock, portion=PORTION, at_once=1)
+        keys = list(message.article_ids)
         try:
-            await self.announcer.begun()
-            outcome, left = await self._all_due(lease)
+            while True:
+                keys += await self.announcer.due(MOST_LISTED)
+                handled = await handler.handle(keys, delivery)
+                total.done += handled.done
+                total.failed |= handled.failed
+                total.left += handled.left
+                if handled.left or not handled.done:
+                    return total
+                keys = []
         finally:
             with contextlib.suppress(Unavailable):  # then the lease ends by itself
                 await lease.release()
-        if left:
-            await self.announcer.again(message)
-        log_event(
-            log,
-            logging.WARNING if outcome.unfinished else logging.INFO,
-            "articles_grouped",
-            articles=len(outcome.finished),
-            stories=outcome.stories,
-            mentions=outcome.mentions,
-            unfinished=len(outcome.unfinished),
-            milliseconds=round(1000 * (self._seconds() - began)),
-        )
-        return Grouped(len(outcome.finished), left)
-
-    async def _all_due(self, lease: Lease) -> tuple[Outcome, bool]:
-        """Groups what is due, the first first. Whether the deadline came before the end of the list."""
-        total, after, round_no = Outcome(), None, 1
-        portion, renewed = FIRST_PORTION, self._seconds()
-        while True:
-            page = await self._store.query(ARTICLES.name, Query(order="by_grouping_due", limit=portion, after=after))
-            due = [each for each in page.items if each["source_id"] not in total.waiting]
-            if due:
-                began = self._seconds()
-                if began - renewed > LEASE.total_seconds() / 4:
-                    if not await lease.renew():
-                        return total, True
-                    renewed = self._seconds()
-                try:
-                    total.add(await self._writer.group(due, lease))
-                    renewed = self._seconds()
-                except LeaseLost:
-                    return total, True
-                except ChangedMeanwhile:
-                    total.add(Outcome(unfinished={each["source_id"] for each in due}))
-                portion = next_portion(portion, len(due), self._seconds() - began)
-            after = page.next
-            if after is None:
-                if not total.unfinished or round_no == ROUNDS:
-                    return total, False
-                round_no += 1
-            if deadline.is_near():
-                return total, True
 
     async def forget(self, source_id: str) -> None:
-        """Removes every word of a deleted article from what the grouping has stored, and groups again what depends on
-        it. To be called after its tombstone was written. Afterwards no grouping sees its text."""
-        document = await self._store.read(ARTICLES.name, source_id, Article.ID)
-        if document is None:
-            return
-        await self._remove_words(source_id, document)
-        began = self._seconds()
-        while True:
-            lease = Lease(self._store, self._clock, self._new_id)
-            if await lease.acquire():
-                break
-            if self._seconds() - began >= PATIENCE_SECONDS:
-                return
-            await asyncio.sleep(_POLL_SECONDS)
-        # Another worker may have grouped the article until now, as it was before.
-        await self._remove_words(source_id, document)
-        for _ in range(_TRIES):
-            document = await self._store.read(ARTICLES.name, source_id, Article.ID)
-            if document is None or document.get("grouping_due_since") is None:
-                break
-            try:
-                if source_id in (await self._writer.group([document], lease)).finished:
-                    break
-            except LeaseLost:
-                break
-            except ChangedMeanwhile:
-                continue
-        await lease.release()
+        """Removes every word of a deleted article from what the grouping has stored, while a person waits."""
+        events = await self.writer.forget(source_id)
+        await self.announcer.announcer.announce(SIGNALS_STAGE, sorted(events))
+        await self.announcer.announce_corrected()
 
-    async def _remove_words(self, source_id: str, article: Document) -> None:
-        for _ in range(_TRIES):
-            member = await self._member(source_id, article)
-            if member is None:
-                return
-            event = member.get("event_id")
-            if not member.get("removed_at"):
-                bare = without_words(member, format_time(self._clock()))
-                try:
-                    await self._store.replace(STORIES.name, bare, member["_etag"])
-                except ChangedMeanwhile:
-                    continue
-            if event is not None and not await self._remove_words_of_story(event, source_id):
-                continue
-            return
-        raise ChangedMeanwhile(f"the member of {source_id} keeps changing")
+    async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
+        if not await lease.renew():
+            raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)
+        stage = self.announcer.stage
+        found, now = (
+            await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids]),
+            self.clock(),
+        )
+        due = [each for each in found if each is not None and (alone or stage.is_due(each, now))]
+        kill = [] if alone else [each["source_id"] for each in due if stage.has_killed(each)]
+        wanted = [each for each in due if each["source_id"] not in kill]
+        if not wanted:
+            return Worked(kill=kill)
+        grouped = await self.writer.group(wanted)
+        await self.announcer.announcer.announce(SIGNALS_STAGE, sorted(grouped.events))
+        counts = {"stories": len(grouped.events), "mentions": grouped.mentions}
+        return Worked(len(grouped.finished), grouped.failed, kill=kill, counts=counts)
 
-    async def _remove_words_of_story(self, event: str, source_id: str) -> bool:
-        """Whether the story has no word of the article: the story that it began is counted anew, and no other has words
-        until then."""
-        if first_article(event) == source_id:
-            if await self._store.read(STORIES.name, day_of(event), event) is not None:
-                await self._store.upsert(STORIES.name, removed_story(event, self._clock()))
-                await self._store.delete(STORIES.name, day_of(event), event)
-            return True
-        story = await self._store.read(STORIES.name, day_of(event), event)
-        if story is not None and story.get("words"):
-            try:
-                await self._store.replace(STORIES.name, {**story, "words": []}, story["_etag"])
-            except ChangedMeanwhile:
-                return False
+
+class Lease:
+    """The right of one worker to group articles: a document in `catalog`, which ends if the worker dies. A worker that
+    lost it meanwhile learns so from `renew`, before its next portion."""
+
+    def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._holder = new_id()
+        self._etag: str | None = None
+
+    async def acquire(self) -> bool:
+        """False if another worker has it."""
+        now = self._clock()
+        stored = await self._store.read(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID)
+        if stored is not None and not _has_ended(stored, now):
+            return False
+        try:
+            if stored is None:
+                written = await self._store.create(CATALOG.name, self._document(now))
+            else:
+                written = await self._store.replace(CATALOG.name, self._document(now), stored["_etag"])
+        except (Conflict, ChangedMeanwhile):
+            return False
+        self._etag = written["_etag"]
         return True
 
-    async def _member(self, source_id: str, article: Document) -> Document | None:
+    async def renew(self) -> bool:
+        """False if another worker has had it since."""
+        if self._etag is None:
+            return False
         try:
-            day = day_of_time(published_at(Article.from_document(article)))
-        except UnreadableDocument:
-            day = None
-        found = None if day is None else await self._store.read(STORIES.name, day, source_id)
-        if found is None:
-            documents = await query_all(self._store, STORIES.name, Query((Where("id", "eq", source_id),), limit=10))
-            found = documents[0] if documents else None
-        return found
+            written = await self._store.replace(CATALOG.name, self._document(self._clock()), self._etag)
+        except ChangedMeanwhile:
+            return False
+        self._etag = written["_etag"]
+        return True
+
+    async def release(self) -> None:
+        if self._etag is not None:
+            with contextlib.suppress(ChangedMeanwhile):
+                await self._store.delete(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, self._etag)
+            self._etag = None
+
+    def _document(self, now: datetime) -> Document:
+        return GroupingLease(created_at=now, updated_at=now, holder=self._holder).to_document()
+
+
+def _has_ended(stored: Document, now: datetime) -> bool:
+    until = stored.get("ttl_timestamp")
+    return until is None or is_over(datetime.fromtimestamp(until, UTC), now, LEASE)

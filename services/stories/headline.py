@@ -11,8 +11,17 @@ from typing import NamedTuple
 from services.mentions.prose import headline_prose
 from services.parse.text import publisher_key
 from services.parse.words import words_of
-from services.stories.lists import ALSO_WORDS, FUNCTION_WORDS, MONTHS, NUMBERED, NUMBERS, PARTS, TIMES, WEEKDAYS
-from services.stories.terms import amount_of
+from services.stories.terms import (
+    ALSO_WORDS,
+    FUNCTION_WORDS,
+    MONTHS,
+    NUMBERED,
+    NUMBERS,
+    PARTS,
+    TIMES,
+    WEEKDAYS,
+    amount_of,
+)
 from services.tools.lexicon import is_common_word
 
 MOST_WORDS = 30

@@ -12,7 +12,7 @@ from itertools import islice
 
 from services.parse.words import words_of
 from services.stories.headline import stem
-from services.stories.lists import FUNCTION_WORDS, NOTICES
+from services.stories.terms import FUNCTION_WORDS, NOTICES
 
 MOST_WORDS = 100
 """The words of a lead that are compared."""

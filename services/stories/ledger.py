@@ -17,7 +17,7 @@ from services.articles.sources import sources_of
 from services.mentions.understanding import published_at
 from services.ports import Listed, Query, Store, Where, listed, readable
 from services.store.containers import ARTICLES, STORIES
-from services.stories.corrections import GroupingCorrections
+from services.stories.pins import GroupingCorrections
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The filters of a list of stories, and whether a story is open. Pure.
+"""The filters of a list of stories, whether a story is open, and its members.
 
 A story is open while an article may still join it: until SILENCE after its last article. That is derived from the time
 of its last article, so it is right at every moment, and nothing is written when a story closes.
@@ -14,13 +14,16 @@ from models.errors import InvalidInput
 from models.story import SILENCE, Story
 from models.values import format_time, parse_time
 from services.articles.listing import article_filter
-from services.ports import Where
+from services.ports import Document, Query, Store, Where, query_all
+from services.store.containers import STORIES
 
 State = Literal["open", "closed"]
 STATES: tuple[State, ...] = get_args(State)
 FEWEST_ARTICLES = 2
 """A story of fewer has no document, so no list has it."""
 MOST_ARTICLES = 1_000_000
+
+_PAGE = 500
 
 AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
 """The filters that articles have too, with the same form."""
@@ -53,3 +56,9 @@ def story_filter(given: Mapping[str, str], state: State | None, fewest: int, now
 def _of_story(where: Where) -> Where:
     field = _FIELDS.get(where.field, where.field)
     return Where(field, "contains" if field == "publisher_ids" else where.op, where.value)
+
+
+async def members_of(store: Store, event_id: str) -> list[Document]:
+    """The stored members of a story."""
+    where = (Where("event_id", "eq", event_id), Where("entity_type", "eq", "StoryMember"))
+    return await query_all(store, STORIES.name, Query(where, order="by_story", limit=_PAGE))

@@ -24,8 +24,7 @@ from services.parse.publisher_id import shown_name
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, readable
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.documents import publisher_of_member, story_of
-from services.stories.index import StoredArticles
-from services.stories.listing import closes_at, state_of
+from services.stories.listing import closes_at, members_of, state_of
 from services.tools.catalog import Catalog
 
 MOST_SHOWN = 500
@@ -77,7 +76,7 @@ class Stories:
             day_of(event_id)
         except ValueError:
             return Listed([])
-        documents = await StoredArticles(self.store).members_of(event_id)
+        documents = await members_of(self.store, event_id)
         found = listed_documents(documents, StoryMember.from_document, "source_id")
         return Listed(sorted(found.items, key=lambda each: (each.published_at, each.source_id)), None, found.unreadable)
 

@@ -17,10 +17,8 @@ from typing import Any
 from services.parse.words import hashed, hashed_bytes
 from services.stories.headline import headline_of, is_usual, stem
 from services.stories.lead import lead_of
-from services.stories.lists import FUNCTION_WORDS
 from services.stories.subject import Subject
-from services.stories.terms import terms_of, weight
-from services.stories.wording import Wording, wording_of
+from services.stories.terms import FUNCTION_WORDS, terms_of, weight
 
 SHINGLE = 3
 """Words in a shingle."""
@@ -68,10 +66,6 @@ class Signature:
     def stems(self) -> frozenset[str]:
         """The words of the headline that say something about its subject, without their endings."""
         return frozenset(stem(word) for word in self.words if word not in FUNCTION_WORDS)
-
-    @cached_property
-    def wording(self) -> Wording:
-        return wording_of(self.words)
 
     @cached_property
     def lead_set(self) -> frozenset[int]:

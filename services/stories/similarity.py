@@ -1,38 +1,40 @@
-"""Whether two articles report one event, although they were written independently. Pure.
+"""How alike two articles are, from 0 to 1: from NEAREST on they may report one event, from COPY on one repeats the
+other. Pure.
 
-The ladder, from the top; the first rung that applies decides:
-
-1. One of them is a digest of several events: no.
-2. Their headlines name other issues of a series (versions, quarters, parts, dates, numbered products): no.
-3. Both report how markets moved: only on the same day, in the same direction.
-4. The headlines are alike, and the leads have nothing in common, or each headline has a name that the other article
-   lacks; or they differ in their numbers only; or they are one sentence with other words in two places, and share
-   neither name nor number: no, a template.
-5. The leads are a publisher's standing text: no. Nor if one publisher has one lead under headlines that share usual
-   words and dates only, or that are little alike while the lead is about one of them. The same if the articles share
-   usual words of headlines only.
-6. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
+1. More than 72 hours apart: 0.
+2. Their headlines name other issues of a series (versions, quarters, parts, numbered products): 0. So if the headlines
+   are alike and the articles are about other things: each has a name that the other article lacks, the leads have
+   nothing in common, they differ in their numbers only, or they are one sentence with other words in two places (a
+   template). So if the leads are a publisher's standing text.
+3. One repeats the wording of the other (services/stories/wording.py): from COPY on.
+4. One is a digest of several events, or they share usual words of headlines only: 0. Both report how markets moved, on
+   another day or in another direction: 0.
+5. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
    headline that the other article has at all, and those of both headlines that are no names. Much of it must be the
    same, more if they are of one publisher, or if time lies between them.
-
-near_duplicates.py decides whether one article repeats another.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from models.story import SILENCE, Reason
 from services.parse.words import is_unspaced
-from services.stories.lists import MONTHS, NUMBERS, SERIES_WORDS, WEEKDAYS
-from services.stories.near_duplicates import OWN_LEAD, is_boilerplate, is_own, shared_lead
 from services.stories.signature import Signature, word_id
 from services.stories.subject import Subject
-from services.stories.terms import terms_of, weight
+from services.stories.terms import FUNCTION_WORDS, MONTHS, NUMBERS, SERIES_WORDS, WEEKDAYS, terms_of, weight
+from services.stories.wording import OWN_LEAD, copied_by, likeness, shared_lead
 
+BY_TERMS = "same_event"
+COPY = 0.9
+"""From this similarity on, an article repeats another one."""
 NEAREST = 0.65
 """From this similarity on, an article may belong to the story of another one."""
 OPENING = 0.5
 """From this similarity on, an article is similar enough to the opening article of a story."""
+WITHIN_MINUTES = int(SILENCE.total_seconds()) // 60
 
 ALL_TERMS = 0.5
 """What it adds if all terms are the same."""
@@ -46,44 +48,82 @@ OTHER_NUMBERS = 0.13
 ONE_PUBLISHER = 0.08
 """What it takes away if both are of one publisher: it seldom reports an event twice; and as much again on another
 day."""
+OTHER_DAY_HOURS = 18
 NO_SHARED_NAME = 0.3
 """What it takes away if both headlines have names, and the articles share none of them."""
 PER_HOUR = 0.0015
 """What each hour between the publications takes away."""
-
 MARKET_HOURS = 12
-TEMPLATE = 0.75
-"""The share of equal terms in headlines of a template."""
-TEMPLATE_TOPICS = (6, 2)
-"""Of two articles with so many topics each, fewer common ones than this show a template."""
-NAMED_TEMPLATE = 0.6
-"""The same share, if each headline has a name that the other article lacks."""
+
+TEMPLATE = 0.6
+"""The share of equal terms in headlines that are alike."""
+SAME_TEMPLATE = 0.75
+"""The same share, from which leads must have something in common: of FEWEST_TOPICS in each, COMMON_TOPICS."""
+FEWEST_TOPICS, COMMON_TOPICS = 6, 2
 FRAME = 0.4
-"""The share of equal terms in headlines of which one sentence was filled in."""
+"""The share of equal terms in headlines of which one sentence was filled in, in FEWEST_FILLED places, each with a term
+that says FILLING."""
 FILLING = 3.5
-"""What a term says at least that fills a place in such a sentence."""
 FEWEST_FILLED = 2
-LEAST_TELLING = 2.6
-"""What a term says at least that tells what a headline alone says."""
 FEWEST_TELLING = 2
 """Shared terms that are no usual words of headlines."""
-OTHER_DAY_HOURS = 18
+LEAST_TELLING = 2.6
+"""What a term says at least that tells what a headline alone says."""
 LIKE_HEADLINES = 0.38
 """The likeness of headlines of one publisher, from which equal leads count whatever they say."""
 OF_ONE, OF_OTHER = 0.45, 0.33
 """A lead is about one headline if it has the first share of what this one alone says, and not about the other if it has
 less than the second."""
 
-_DATED = ("quarter:", "month:", "part:")
 _TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
 _DATES = frozenset(terms_of((*MONTHS, *WEEKDAYS)))
 
 
-def similarity(one: Signature, other: Signature) -> float:
-    """How likely both report one event, 0 to 1. The same for both orders."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How alike two articles are: `score`, and the rule that says so."""
+
+    score: float
+    rule: str
+    one: Signature
+    other: Signature
+
+    @property
+    def is_copy(self) -> bool:
+        return self.score >= COPY
+
+    def reason(self, with_article: str, more: Mapping[str, float | str | None] | None = None) -> Reason:
+        """What it follows from, for the merge ledger."""
+        fields = (_copied if self.is_copy else _told)(self.one, self.other)
+        hours = round(abs(self.one.minute - self.other.minute) / 60, 1)
+        fields = {**fields, "hours": hours, **(more or {})}
+        return Reason(rule=self.rule, score=round(self.score, 3), fields=fields, with_article=with_article)
+
+
+def compare(one: Signature, other: Signature) -> Comparison:
+    """The same for both orders."""
+    if abs(one.minute - other.minute) > WITHIN_MINUTES:
+        return Comparison(0.0, BY_TERMS, one, other)
     mine, theirs = one.subject, other.subject
     shared = mine.terms.keys() & theirs.terms.keys()
-    if len(shared) < 2 or mine.headline.keys().isdisjoint(shared):
+    if len(shared) < FEWEST_TELLING and len(one.shingles & other.shingles) == 0:
+        return Comparison(0.0, BY_TERMS, one, other)
+    alike = likeness(one, other)
+    rule = copied_by(one, other, alike)
+    if rule is not None and (rule == "same_headline" or not is_apart(one, other)):
+        lead = alike.lead if rule == "same_lead" and alike.lead is not None else alike.headlines
+        return Comparison(COPY + (1 - COPY) * lead, rule, one, other)
+    score = min(told_alike(one, other), COPY - 0.001)
+    if score >= OPENING and (_is_no_event(mine, theirs) or _is_other_market(one, other) or is_apart(one, other)):
+        return Comparison(0.0, BY_TERMS, one, other)
+    return Comparison(max(score, 0.0), BY_TERMS, one, other)
+
+
+def told_alike(one: Signature, other: Signature) -> float:
+    """How much of what the articles tell is the same."""
+    mine, theirs = one.subject, other.subject
+    shared = mine.terms.keys() & theirs.terms.keys()
+    if len(shared) < FEWEST_TELLING or any(each.headline.keys().isdisjoint(shared) for each in (mine, theirs)):
         return 0.0
     both = mine.headline.keys() & theirs.headline.keys()
     names = mine.names | theirs.names
@@ -98,21 +138,22 @@ def similarity(one: Signature, other: Signature) -> float:
     score -= PER_HOUR * hours
     if one.publisher and one.publisher == other.publisher:
         score -= ONE_PUBLISHER * (1 + (hours >= OTHER_DAY_HOURS))
-    if score < OPENING:  # too little, whatever the rules say
-        return max(score, 0.0)
-    return 0.0 if is_apart(one, other) else min(score, 1.0)
+    return score
 
 
-def compared(one: Signature, other: Signature) -> dict[str, float | str | None]:
-    """What a similarity follows from, for the merge ledger."""
+def _told(one: Signature, other: Signature) -> dict[str, float | str | None]:
     mine, theirs = one.subject, other.subject
     shared = sorted(mine.terms.keys() & theirs.terms.keys(), key=lambda term: (-mine.terms[term], term))
     return {
         "terms": " ".join(shared[:8]),
         "of_all_terms": round(_of_all_terms(mine, theirs), 3),
         "of_headlines": round(_of_headlines(mine, theirs), 3),
-        "hours": round(abs(one.minute - other.minute) / 60, 1),
     }
+
+
+def _copied(one: Signature, other: Signature) -> dict[str, float | str | None]:
+    alike = likeness(one, other)
+    return {"lead": None if alike.lead is None else round(alike.lead, 3), "headline": round(alike.headlines, 3)}
 
 
 def _of_all_terms(one: Subject, other: Subject) -> float:
@@ -138,30 +179,55 @@ def _lacks_a_number(one: Subject, other: Subject) -> bool:
 def is_apart(one: Signature, other: Signature) -> bool:
     """Whether a rule keeps them apart, whatever they share."""
     mine, theirs = one.subject, other.subject
-    if mine.is_digest or theirs.is_digest or _is_other_issue(one, other):
+    if _is_other_issue(one, other):
         return True
-    if len((mine.terms.keys() & theirs.terms.keys()) - _TELLS_LITTLE) < FEWEST_TELLING:
-        return True
-    if mine.is_market_report and theirs.is_market_report:
-        return abs(one.minute - other.minute) > MARKET_HOURS * 60 or mine.directions != theirs.directions
     if _differ_in_numbers(one, other) or _is_template(one, other) or _is_filled_in(mine, theirs):
         return True
-    return is_boilerplate(one, other) or (is_own(one, other) and _is_lead_of_one(one, other))
+    return _is_standing_text(one, other)
 
 
-def _is_lead_of_one(one: Signature, other: Signature) -> bool:
-    """Whether one lead stands under two headlines that share usual words and dates only ("Open thread"), or that are
-    little alike while the lead is about one of them: who lists articles of others may show one text for all."""
+def _is_no_event(one: Subject, other: Subject) -> bool:
+    """Whether one of them is a digest of several events, or they share usual words of headlines only."""
+    return (
+        one.is_digest
+        or other.is_digest
+        or len((one.terms.keys() & other.terms.keys()) - _TELLS_LITTLE) < FEWEST_TELLING
+    )
+
+
+def _is_other_market(one: Signature, other: Signature) -> bool:
+    mine, theirs = one.subject, other.subject
+    if not (mine.is_market_report and theirs.is_market_report):
+        return False
+    return abs(one.minute - other.minute) > MARKET_HOURS * 60 or mine.directions != theirs.directions
+
+
+def _is_standing_text(one: Signature, other: Signature) -> bool:
+    """Whether one lead stands under two headlines: it says nothing of what only one of them says; or, of one publisher,
+    they share usual words and dates only ("Open thread"), or are little alike while it is about one of them."""
     _, share = shared_lead(one, other)
     if share is None or share < OWN_LEAD:
         return False
-    both = one.subject.headline.keys() & other.subject.headline.keys()
+    mine, theirs = one.subject.headline.keys(), other.subject.headline.keys()
+    both = mine & theirs
+    own = one.publisher == other.publisher
+    if mine - theirs and theirs - mine and 2 * len(both) <= min(len(mine), len(theirs)):
+        said = _is_in_lead(one, other), _is_in_lead(other, one)
+        if not any(said) or (own and not all(said)):
+            return True
+    if not own:
+        return False
     if both and all(term in _TELLS_LITTLE or term in _DATES or term.isdecimal() for term in both):
         return True
     if _of_both_headlines(one.subject, other.subject) >= LIKE_HEADLINES:
         return False
     less, more = sorted((_in_own_lead(one, other), _in_own_lead(other, one)))
     return more >= OF_ONE and less < OF_OTHER
+
+
+def _is_in_lead(one: Signature, other: Signature) -> bool:
+    """Whether the lead has a word that only its own headline has."""
+    return any(word_id(word) in one.lead_set for word in one.word_set - other.word_set if word not in FUNCTION_WORDS)
 
 
 def _of_both_headlines(one: Subject, other: Subject) -> float:
@@ -185,7 +251,7 @@ def _own_weight(term: str, other: Signature) -> float:
 
 def _is_other_issue(one: Signature, other: Signature) -> bool:
     """Whether the headlines name other versions, quarters, months or parts, or other numbers after the same word."""
-    for kind in _DATED:
+    for kind in ("quarter:", "month:", "part:"):
         mine = {mark for mark in one.marks if mark.startswith(kind)}
         theirs = {mark for mark in other.marks if mark.startswith(kind)}
         if (mine - theirs and theirs - mine) or (kind == "part:" and mine != theirs):
@@ -211,13 +277,12 @@ def _is_template(one: Signature, other: Signature) -> bool:
     each headline has a name that the other article lacks."""
     mine, theirs = one.subject, other.subject
     both, every = mine.headline.keys() & theirs.headline.keys(), mine.headline.keys() | theirs.headline.keys()
-    if len(both) >= NAMED_TEMPLATE * len(every) and _lacks_a_name(mine, theirs) and _lacks_a_name(theirs, mine):
+    if len(both) >= TEMPLATE * len(every) and _lacks_a_name(mine, theirs) and _lacks_a_name(theirs, mine):
         return True
-    if len(both) < TEMPLATE * len(every):
+    if len(both) < SAME_TEMPLATE * len(every):
         return False
-    fewest, common = TEMPLATE_TOPICS
     topics = set(one.topics), set(other.topics)
-    return min(map(len, topics)) >= fewest and len(topics[0] & topics[1]) < common
+    return min(map(len, topics)) >= FEWEST_TOPICS and len(topics[0] & topics[1]) < COMMON_TOPICS
 
 
 def _is_filled_in(one: Subject, other: Subject) -> bool:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from services.stories.lists import COUNTING, DIGESTS, DOWN, MARKET_WORDS, UP
-from services.stories.terms import terms_of, weight
+from services.stories.terms import COUNTING, DIGESTS, DOWN, MARKET_WORDS, UP, terms_of, weight
 
 MARKET_SHARE = 0.6
 """Of what a headline says: that share is about markets in a report of markets."""

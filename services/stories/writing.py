@@ -1,29 +1,28 @@
-"""Groups articles and writes what follows, until members, stories, mentions and articles agree.
+"""Groups articles and writes what follows, until members, mentions and articles agree.
 
-The worker has the lease. The order of writes lets the next try repair a crash:
-    1. every other article whose decision changes is made due, so that the next try decides it again in any case;
-    2. keys, then members: from here on, later articles find these;
-    3. the marks that the signals of stories are due, then the stories, counted from their members;
-    4. mentions by their ETags; their hours are marked dirty, also of mentions that were right already, as long as
-       their article is not; their tools are announced; then the stories that were updated;
-    5. the lease is renewed. If another worker had it meanwhile, no article is finished;
-    6. articles by the ETags that they were read with: their story, and that they are no longer due.
-An article that another writer changed in between stays due, and so does one of whose documents another writer changed
-one. If another worker had the lease and has finished the article, it is due again: either may have written last.
+The worker has the lease. The order of writes lets the next try repair a crash, since an article stays due until the
+last write:
+    1. keys, by which later articles find these;
+    2. other articles that depend on what changes are made due: those whose story an article opened that has left it or
+       was edited, those that repeated it, and those that repeat an earlier article which arrived later;
+    3. members; deleted articles lose theirs; then the marks of the stories, which are counted by whoever decides their
+       signals (services/stories/counting.py);
+    4. mentions by their ETags; their hours are marked dirty, and their tools announced;
+    5. articles by the ETags that they were read with: their story, and that they are no longer due.
+An article of which another writer changed a document in between stays due.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from models.article import Article
-from models.errors import ChangedMeanwhile, UnreadableDocument
-from models.story import StoryMember, day_of, removed_story
+from models.errors import UnreadableDocument
+from models.story import StoryMember
 from models.values import format_time, parse_time
 from services.logs import log_unreadable
 from services.mentions.dirty_hours import mark_dirty_by_tool
@@ -31,7 +30,6 @@ from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.signals_due import mark_signals_due
 from services.mentions.understanding import published_at
 from services.ports import (
-    BatchOutcome,
     Clock,
     Create,
     Delete,
@@ -40,211 +38,143 @@ from services.ports import (
     Query,
     Replace,
     Store,
-    Upsert,
     Where,
     listed_documents,
-    readable,
 )
-from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
-from services.stories.announcing import GroupingAnnouncer
-from services.stories.constraints import read_constraints
-from services.stories.documents import (
-    day_of_time,
-    decided_fields,
-    member_of,
-    signed,
-    story_of,
-)
-from services.stories.great_stories import GREAT, can_wait
-from services.stories.grouping import Change, Decision, Known, replay
-from services.stories.index import StoredArticles, readable_member
-from services.stories.keys import Entry, key_id
-from services.stories.keys import changed as changed_key
-from services.stories.lease import Lease
+from services.store.change import Decided, change_many
+from services.store.containers import ARTICLES, MENTIONS, STORIES
+from services.stories.candidates import Candidates, read_members
+from services.stories.counting import count_story
+from services.stories.documents import day_of_time, member_of, readable_member, signed
+from services.stories.grouping import Known, copies_before, decide_all
+from services.stories.listing import members_of
+from services.stories.pins import read_constraints
+from services.stories.signature import Signature
 from services.work.announcing import Announcer
+from services.work.handling import reason_of
 
 log = logging.getLogger("toolpulse.stories")
 
-MOST_DECISIONS = 1000
-"""The most articles that are decided again at once. The others are made due."""
 WRITES_AT_ONCE = 25
 """Members, or mentions, in one batch: so many are far below the limit of two megabytes."""
-STORIES_AT_ONCE = 8
-_TRIES = 8
 INLINE = 8
 """Up to so many articles are signed on the event loop, in a millisecond or two; more in a thread."""
 
-
+_OF_GROUPING = ("grouping_due_since", "grouping_tries", "grouping_error", "event_id", "near_duplicate_of")
+_STORED_ONLY = ("_etag", "_ts", "created_at", "updated_at")
 _Named = tuple[str, Operation]
-"""An operation with the article or story that it is for."""
-
-
-class LeaseLost(ChangedMeanwhile):
-    """Another worker has grouped meanwhile."""
+"""An operation with the article that it is for."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """`finished` are the articles that are no longer due; `unfinished` those that stay due, since another writer was
-    quicker or since they cannot be grouped; `waiting` those that stay due until their story is counted. `stories`
-    counts the stories that were updated, `mentions` the mentions that changed their story."""
+    """`finished` are the articles that are no longer due; `failed` says why others cannot be grouped. `events` are the
+    stories that changed, `mentions` counts the mentions that changed their story."""
 
     finished: set[str] = field(default_factory=set)
-    unfinished: set[str] = field(default_factory=set)
-    waiting: set[str] = field(default_factory=set)
-    stories: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    events: set[str] = field(default_factory=set)
     mentions: int = 0
-
-    def add(self, other: Outcome) -> None:
-        self.finished |= other.finished
-        self.unfinished = (self.unfinished | other.unfinished) - other.finished - other.waiting
-        # One that a later portion decided again is grouped again before the message ends.
-        self.waiting = (self.waiting | other.waiting) - other.unfinished
-        self.stories += other.stories
-        self.mentions += other.mentions
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The articles that are grouped together. `documents` and `articles` are all whose articles are written: those that
-    are due, and others whose decision changes. `decided` has their decisions, None for a deleted article. `lost`,
-    `left` and `waiting` stay due: since another writer was quicker, to be decided again, until their story is counted.
-    """
+    """The articles that are grouped together, as they were read, with their members. `stays`: those that stay due."""
 
-    stored: StoredArticles
     now: datetime
     documents: dict[str, Document] = field(default_factory=dict)
     articles: dict[str, Article] = field(default_factory=dict)
-    changes: dict[str, Change] = field(default_factory=dict)
-    decided: dict[str, Known | None] = field(default_factory=dict)
-    before: dict[str, Decision | None] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)
-    left: set[str] = field(default_factory=set)
-    waiting: set[str] = field(default_factory=set)
+    members: dict[str, Document | None] = field(default_factory=dict)
+    decided: dict[str, Known] = field(default_factory=dict)
+    stays: set[str] = field(default_factory=set)
 
-    @property
-    def wanted(self) -> list[str]:
-        return [name for name in self.decided if name in self.documents and name not in self.lost]
+    def before(self, name: str) -> Known | None:
+        return readable_member(self.members[name])
 
     def event_of(self, name: str) -> str | None:
-        known = self.decided[name]
-        return None if known is None or known.decision is None else known.decision.event_id
+        """Its story; null for a deleted article."""
+        known = self.decided.get(name)
+        return None if known is None else _event(known)
 
     def events_of(self, name: str) -> set[str]:
         """The stories of the article, now and before."""
-        before = self.before.get(name)
-        events = {self.event_of(name), before.event_id if before else None, self.articles[name].event_id}
+        member = self.members[name]
+        events = {self.event_of(name), self.articles[name].event_id, None if member is None else member.get("event_id")}
         return {event for event in events if event is not None}
+
+    def begins_alone(self, name: str) -> bool:
+        """Whether the article is new, and begins a story."""
+        known = self.decided.get(name)
+        is_new = self.members[name] is None and self.articles[name].event_id is None
+        return is_new and known is not None and known.decision is not None and known.decision.story_reason is None
 
 
 class GroupWriter:
-    """`great`: from so many articles on, the count of a story may wait."""
-
-    def __init__(
-        self,
-        store: Store,
-        announcer: GroupingAnnouncer,
-        refreshes: Announcer,
-        clock: Clock,
-        great: int = GREAT,
-    ) -> None:
+    def __init__(self, store: Store, refreshes: Announcer, clock: Clock) -> None:
         self._store = store
-        self._announcer = announcer
         self._refreshes = refreshes
         self._clock = clock
-        self._great = great
 
-    async def group(self, documents: Sequence[Document], lease: Lease) -> Outcome:
-        """Groups these articles, which are due. Raises LeaseLost, ChangedMeanwhile and Unavailable: then all of them
-        stay due."""
-        batch = _Batch(StoredArticles(self._store), self._clock())
-        try:
-            return await self._grouped(batch, documents, lease)
-        except ChangedMeanwhile as error:
-            await self._repair(batch, batch.documents, overtaken=isinstance(error, LeaseLost))
-            raise
-
-    async def _grouped(self, batch: _Batch, documents: Sequence[Document], lease: Lease) -> Outcome:
-        unread = await self._read(batch, documents)
-        await batch.stored.prefetch([each.after for each in batch.changes.values() if each.after])
-        replayed = await replay(batch.changes.values(), batch.stored, MOST_DECISIONS)
-        batch.decided = {name: change.after for name, change in batch.changes.items()}
-        batch.decided |= dict.fromkeys(batch.documents.keys() - batch.decided.keys())
-        decided = {each.source_id: each for each in replayed.decided}
-        batch.before = {name: _decision(each.before) for name, each in batch.changes.items()}
-        batch.before |= {name: await self._decision_of(batch, name) for name in decided if name not in batch.before}
-        batch.decided |= decided
-        batch.left = left = set(replayed.remaining)
-        left |= await self._make_due(batch, (decided.keys() | left) - batch.changes.keys())
-        undecided = {name for name in left if _decision(batch.decided.get(name)) is None}
-        for name in undecided:
-            batch.decided.pop(name, None)
-        await _checked(lease.holds())
-        await self._write_keys(batch)
-        await _checked(lease.holds())
+    async def group(self, documents: Sequence[Document]) -> Outcome:
+        """Groups these articles. Raises Unavailable: then all of them stay due."""
+        batch, outcome = _Batch(self._clock()), Outcome()
+        due = await self._read(batch, documents, outcome)
+        candidates = Candidates()
+        await candidates.read(self._store, due)
+        batch.decided = decide_all(due, candidates.names, candidates.decided)
+        await candidates.write_keys(self._store, due, batch.now)
+        await self._make_dependents_due(batch, candidates)
         await self._write_members(batch)
-        await _checked(lease.holds())
-        events = await self._write_stories(batch)
-        await _checked(lease.holds())
-        mentions = await self._write_mentions(batch)
-        await self._announcer.updated(sorted(events))
-        await _checked(lease.renew())
-        wanted = [name for name in batch.wanted if name not in left]
-        finished = await self._finish(batch, wanted)
-        await self._repair(batch, set(wanted) - finished)
-        waiting = finished & batch.waiting
-        unfinished = unread | batch.lost | left | (batch.documents.keys() - finished)
-        return Outcome(finished - waiting, unfinished, waiting, len(events), mentions)
+        outcome.events = {event for name in batch.articles for event in batch.events_of(name)}
+        alone = {event for name in batch.articles if batch.begins_alone(name) for event in batch.events_of(name)}
+        joined = {event for name in batch.articles if not batch.begins_alone(name) for event in batch.events_of(name)}
+        await mark_signals_due(self._store, sorted(outcome.events - (alone - joined)), batch.now)
+        outcome.mentions = await self._write_mentions(batch)
+        outcome.finished = await self._finish(batch)
+        return outcome
 
-    async def _read(self, batch: _Batch, documents: Sequence[Document]) -> set[str]:
-        """Reads the articles with their members, and signs them. Returns the articles that cannot be grouped."""
-        failed: set[str] = set()
-        days: dict[str, str] = {}
+    async def forget(self, source_id: str) -> set[str]:
+        """Removes every word of a deleted article from what the grouping has stored. To be called after its tombstone
+        was written, which is due: the next grouping does what follows, also for a member that is written meanwhile.
+        Returns the stories that changed."""
+        document = await self._store.read(ARTICLES.name, source_id, Article.ID)
+        if document is None:
+            return set()
+        batch = _Batch(self._clock())
+        await self._read(batch, [document], Outcome())
+        await self._make_dependents_due(batch, Candidates())
+        events = {event for name in batch.articles for event in batch.events_of(name)}
+        await mark_signals_due(self._store, sorted(events), batch.now)
+        await self._write_members(batch)
+        for event in sorted(events):
+            members = listed_documents(await members_of(self._store, event), StoryMember.from_document, "source_id")
+            await count_story(self._store, event, members.items, batch.now)
+        return events
+
+    async def _read(self, batch: _Batch, documents: Sequence[Document], outcome: Outcome) -> list[Known]:
+        """Reads the articles with their members, and signs those that were not deleted."""
         for document in documents:
             try:
                 article = Article.from_document(document)
             except UnreadableDocument as error:
                 log_unreadable(error)
-                failed.add(document["source_id"])
+                outcome.failed[document["source_id"]] = reason_of(error)
                 continue
             batch.documents[article.source_id] = document
             batch.articles[article.source_id] = article
-            days[article.source_id] = day_of_time(published_at(article))
-        await batch.stored.read_members(days)
+        days = {name: day_of_time(published_at(each)) for name, each in batch.articles.items()}
+        batch.members = await read_members(self._store, days)
         for name, article in batch.articles.items():
-            if batch.stored.documents[name] is None and (
-                article.deleted_at is not None or article.event_id is not None
-            ):
-                batch.stored.documents[name] = await self._member_anywhere(name)
+            if batch.members[name] is None and (article.deleted_at is not None or article.event_id is not None):
+                batch.members[name] = await self._member_anywhere(name)
         living = [each for each in batch.articles.values() if each.deleted_at is None]
-        named = {each.source_id: each.grouping_corrections or () for each in living}
-        said = await read_constraints(self._store, named)
-
-        def changed() -> None:
-            for article in living:
-                try:
-                    signature = signed(article)
-                except Exception:
-                    # A fault in one article must not stop the others; id and traceback are logged.
-                    log.exception("article_not_signed source_id=%s", article.source_id)
-                    failed.add(article.source_id)
-                    continue
-                before = _known(batch.stored.documents[article.source_id])
-                decision = None if before is None else before.decision
-                after = Known(article.source_id, published_at(article), signature, said[article.source_id], decision)
-                batch.changes[article.source_id] = Change(before, after)
-
-        if len(living) <= INLINE:
-            changed()
-        else:
-            await asyncio.to_thread(changed)
-        for name, article in batch.articles.items():
-            before = _known(batch.stored.documents[name])
-            if article.deleted_at is not None and before is not None:
-                batch.changes[name] = Change(before, None)
-        for name in failed & batch.documents.keys():
-            del batch.documents[name], batch.articles[name]
-        return failed
+        few = len(living) <= INLINE
+        signatures = _signatures(living) if few else await asyncio.to_thread(_signatures, living)
+        said = await read_constraints(self._store, {each.source_id: each.grouping_corrections or () for each in living})
+        return [
+            Known(each.source_id, published_at(each), signature, said[each.source_id])
+            for each, signature in zip(living, signatures, strict=True)
+        ]
 
     async def _member_anywhere(self, name: str) -> Document | None:
         """The member of an article that was published on another day when it was grouped last: its first source has
@@ -252,143 +182,57 @@ class GroupWriter:
         page = await self._store.query(STORIES.name, Query((Where("id", "eq", name),), limit=1))
         return page.items[0] if page.items else None
 
-    async def _decision_of(self, batch: _Batch, name: str) -> Decision | None:
-        return _decision(_known(batch.stored.documents.get(name)))
+    async def _make_dependents_due(self, batch: _Batch, candidates: Candidates) -> None:
+        """Makes the articles due that depend on what changes. Those in the batch that were decided earlier stay due."""
+        found: set[str] = set()
+        for name in batch.articles:
+            before, after = batch.before(name), batch.decided.get(name)
+            if after is not None:
+                near = (candidates.decided.get(each) for each in candidates.names[name])
+                found.update(copies_before(after, [each for each in near if each is not None]))
+                if before is None or (_event(before) == _event(after) and before.signature == after.signature):
+                    continue
+                found |= after.constraints.partners
+            if before is not None and before.decision is not None:
+                members = map(readable_member, await members_of(self._store, before.decision.event_id))
+                found.update(each.source_id for each in members if each is not None and _depends(each, name))
+                batch.stays |= {each for each in found & batch.decided.keys() if _is_before(batch, each, name)}
+            found.discard(name)
+        await self._make_due(found - batch.articles.keys(), batch.now)
 
-    async def _make_due(self, batch: _Batch, names: Collection[str]) -> set[str]:
-        """Makes other articles due. They become part of the batch. Returns those that stay due after it: they were
-        edited or deleted, and the batch decides by what is stored of them from before. Raises ChangedMeanwhile."""
-        wanted = [name for name in names if name not in batch.documents]
-        found = await self._store.read_many(ARTICLES.name, [(name, Article.ID) for name in wanted]) if wanted else []
-        time, due, stay_due = format_time(batch.now), list[Document](), set[str]()
-        for document in found:
-            article = readable(document, Article.from_document)
-            if document is not None and article is not None:
-                batch.documents[article.source_id] = document
-                batch.articles[article.source_id] = article
-                if document.get("grouping_due_since") is None:
-                    due.append({**document, "grouping_due_since": time, "updated_at": time})
-                if document.get("grouping_due_since") is not None or article.deleted_at is not None:
-                    stay_due.add(article.source_id)
-        batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in due]
-        outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
-        for document, outcome in zip(due, outcomes, strict=True):
-            if isinstance(outcome, Exception):
-                raise ChangedMeanwhile(f"article {document['source_id']} was changed meanwhile")
-            batch.documents[document["source_id"]] = {**document, "_etag": outcome[0]}
-        return stay_due
+    async def _make_due(self, names: Collection[str], now: datetime) -> None:
+        time = format_time(now)
 
-    async def _write_keys(self, batch: _Batch) -> None:
-        """Raises ChangedMeanwhile if another worker wrote one of the keys."""
-        added: dict[str, set[Entry]] = {}
-        removed: dict[str, set[Entry]] = {}
-        for name, change in batch.changes.items():
-            for known, entries in ((change.before, removed), (change.after, added)):
-                if known is not None:
-                    entry = known.signature.minute, name.removeprefix("dedup:")
-                    for key in known.signature.keys:
-                        entries.setdefault(key, set()).add(entry)
-        for key in removed:
-            removed[key] -= added.get(key, set())
-        touched = {key: added.get(key, set()) | removed.get(key, set()) for key in {**added, **removed}}
-        await batch.stored.read_keys(touched)
-        batches: list[tuple[str, list[Operation]]] = []
-        for key in touched:
-            writes = changed_key(key, batch.stored.keys, added.get(key, ()), removed.get(key, ()), batch.now)
-            if writes:
-                batches.append((key_id(key), writes))
-        for outcome in await self._store.batch_many(LOCATORS.name, batches) if batches else ():
-            if isinstance(outcome, Exception):
-                raise ChangedMeanwhile("a key of the grouping was changed meanwhile")
+        def decide(_: tuple[str, str], document: Document | None) -> Decided:
+            if document is None or document.get("grouping_due_since") is not None:
+                return None
+            return {**document, "grouping_due_since": time, "updated_at": max(document["updated_at"], time)}
+
+        if names:
+            await change_many(self._store, ARTICLES.name, [(name, Article.ID) for name in sorted(names)], decide)
 
     async def _write_members(self, batch: _Batch) -> None:
+        """Articles whose members another writer changed stay due."""
         by_day: dict[str, list[_Named]] = {}
         moved: dict[str, list[_Named]] = {}
-        for name in batch.decided:
-            before = batch.stored.documents.get(name)
-            write = _member_write(batch, name)
-            if write is not None:
-                if before is not None and before["day"] != write[0]:
-                    moved.setdefault(before["day"], []).append((name, Delete(name, before["_etag"])))
-                by_day.setdefault(write[0], []).append((name, write[1]))
-        lost = await self._in_batches(STORIES.name, moved)
-        lost |= await self._in_batches(STORIES.name, by_day)
-        if lost:
-            raise ChangedMeanwhile(f"{len(lost)} members of stories were changed meanwhile")
-
-    async def _write_stories(self, batch: _Batch, *, may_wait: bool = True) -> set[str]:
-        """Counts the stories of these articles anew, and marks that their signals are due: the members are written.
-        Returns them, also those that have no article any more. `may_wait`: great ones may be counted later."""
-        of_event: dict[str, set[str]] = {}
-        for name in batch.wanted:
-            for event in batch.events_of(name):
-                of_event.setdefault(event, set()).add(name)
-        alone = {
-            event
-            for event, names in of_event.items()
-            if len(names) == 1 and self._is_new(batch, next(iter(names))) and _begins(batch, next(iter(names)), event)
-        }
-        keys = [(day_of(event), event) for event in sorted(of_event.keys() - alone)]
-        read = await self._store.read_many(STORIES.name, keys) if keys else []
-        stories = {
-            event: story
-            for (_, event), story in zip(keys, read, strict=True)
-            if not (may_wait and self._can_wait(batch, event, of_event[event], story))
-        }
-        wanted = list(stories)
-        await mark_signals_due(self._store, wanted, batch.now)
-        members: list[list[Document]] = []
-        for start in range(0, len(wanted), STORIES_AT_ONCE):
-            some = wanted[start : start + STORIES_AT_ONCE]
-            members += await asyncio.gather(*(batch.stored.members_of(event) for event in some))
-        headlines = await self._headlines(batch, members)
-        by_day: dict[str, list[_Named]] = {}
-        for (event, before), found in zip(stories.items(), members, strict=True):
-            try:
-                write = _story_write(event, before, found, headlines, batch.now)
-            except (KeyError, TypeError, ValueError, AttributeError):
-                readable_ones = listed_documents(found, StoryMember.from_document, "source_id").items
-                whole = [each.to_document() for each in readable_ones]
-                write = _story_write(event, before, whole, headlines, batch.now)
-            if write is not None:
-                of_day = by_day.setdefault(day_of(event), [])
-                if isinstance(write, Delete):
-                    of_day.append((event, Upsert(removed_story(event, batch.now))))
-                of_day.append((event, write))
-        for event in await self._in_batches(STORIES.name, by_day):
-            batch.lost |= of_event[event]
-        return alone | set(wanted)
-
-    def _can_wait(self, batch: _Batch, event: str, names: set[str], story: Document | None) -> bool:
-        """Whether the story is counted later: then one of these articles stays due. Not if one of them has left it: the
-        article would not remember the story."""
-        if not can_wait(story, batch.now, self._great) or any(batch.event_of(name) != event for name in names):
-            return False
-        staying = names - batch.left
-        if staying:
-            batch.waiting.add(min(staying))
-        return bool(staying)
-
-    @staticmethod
-    def _is_new(batch: _Batch, name: str) -> bool:
-        return batch.before.get(name) is None and batch.articles[name].event_id is None
-
-    async def _headlines(self, batch: _Batch, members: Iterable[Sequence[Document]]) -> dict[str, str]:
-        """The headlines of the first articles of stories."""
-        firsts = [first["source_id"] for found in members if len(found) > 1 and (first := _first(found)) is not None]
-        unknown = [name for name in firsts if name not in batch.articles]
-        found = await self._store.read_many(ARTICLES.name, [(name, Article.ID) for name in unknown]) if unknown else []
-        articles = [article for each in found if (article := readable(each, Article.from_document)) is not None]
-        read = {each.source_id: each.canonical.headline for each in articles}
-        own = {name: each.canonical.headline for name, each in batch.articles.items()}
-        return read | own
+        for name, article in batch.articles.items():
+            before, known = batch.members[name], batch.decided.get(name)
+            after = None if known is None else member_of(article, known, before, batch.now)
+            if before is not None and (after is None or after["day"] != before["day"]):
+                moved.setdefault(before["day"], []).append((name, Delete(name, before["_etag"])))
+                before = None
+            if after is not None and (before is None or not _same(before, after)):
+                write = Create(after) if before is None else Replace(after, before["_etag"])
+                by_day.setdefault(after["day"], []).append((name, write))
+        batch.stays |= await self._in_batches(STORIES.name, moved)
+        batch.stays |= await self._in_batches(STORIES.name, by_day)
 
     async def _write_mentions(self, batch: _Batch) -> int:
         """Returns how many mentions changed their story."""
         keys = [
             (tool_id, name)
-            for name in batch.wanted
-            if batch.event_of(name) is not None
+            for name in batch.decided
+            if name not in batch.stays
             for tool_id in batch.articles[name].tool_ids_ever_detected
         ]
         found = await self._store.read_many(MENTIONS.name, keys) if keys else []
@@ -404,46 +248,26 @@ class GroupWriter:
                 changed.setdefault(tool_id, []).append((name, Replace(after, mention["_etag"])))
             if mention.get("event_id") != event or batch.articles[name].event_id != event:
                 moments.setdefault(tool_id, []).append(parse_time(mention["published_at"]))
-        batch.lost |= await self._in_batches(MENTIONS.name, changed)
+        batch.stays |= await self._in_batches(MENTIONS.name, changed)
         if moments:
             await mark_dirty_by_tool(self._store, moments, batch.now)
             await self._refreshes.announce(REFRESH_STAGE, moments)
         return sum(len(each) for each in changed.values())
 
-    async def _finish(self, batch: _Batch, names: Sequence[str]) -> set[str]:
-        """The articles that were written: they are no longer due, but for those that wait for their story."""
+    async def _finish(self, batch: _Batch) -> set[str]:
+        """The articles that were written: they are no longer due."""
         time = format_time(batch.now)
         batches: list[tuple[str, list[Operation]]] = []
-        for name in names:
-            known, document = batch.decided[name], batch.documents[name]
-            decision = None if known is None else known.decision
-            after = {key: each for key, each in document.items() if key not in ("grouping_due_since", *_OF_STORY)}
-            after["updated_at"] = time
-            if name in batch.waiting:
-                after["grouping_due_since"] = time
-            if decision is not None:
-                after["event_id"] = decision.event_id
-                if decision.near_duplicate_of is not None:
-                    after["near_duplicate_of"] = decision.near_duplicate_of
+        for name in batch.documents.keys() - batch.stays:
+            known, document = batch.decided.get(name), batch.documents[name]
+            after = {key: each for key, each in document.items() if key not in _OF_GROUPING} | {"updated_at": time}
+            if known is not None and known.decision is not None:
+                after["event_id"] = known.decision.event_id
+                if known.decision.near_duplicate_of is not None:
+                    after["near_duplicate_of"] = known.decision.near_duplicate_of
             batches.append((name, [Replace(after, document["_etag"])]))
         outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
         return {name for (name, _), outcome in zip(batches, outcomes, strict=True) if isinstance(outcome, list)}
-
-    async def _repair(self, batch: _Batch, names: Collection[str], *, overtaken: bool = False) -> None:
-        """Makes those of these articles due that another worker has finished meanwhile, who had the lease: this one may
-        have written older decisions over its own. All stories are counted anew: the articles may not remember them."""
-        for _ in range(_TRIES if names else 0):
-            found = await self._store.read_many(ARTICLES.name, [(name, Article.ID) for name in names])
-            time = format_time(self._clock())
-            due = [each for each in found if each is not None and each.get("grouping_due_since") is None]
-            if not due:
-                break
-            overtaken = True
-            after = [{**each, "grouping_due_since": time, "updated_at": max(each["updated_at"], time)} for each in due]
-            batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in after]
-            await self._store.batch_many(ARTICLES.name, batches)
-        if overtaken:
-            await self._write_stories(batch, may_wait=False)
 
     async def _in_batches(self, container: str, by_partition: Mapping[str, Sequence[_Named]]) -> set[str]:
         """Does the operations, each with a name. Returns the names of those that failed with their batch."""
@@ -454,88 +278,31 @@ class GroupWriter:
                 some = writes[start : start + WRITES_AT_ONCE]
                 batches.append((partition, [operation for _, operation in some]))
                 names.append([name for name, _ in some])
-        outcomes: list[BatchOutcome] = await self._store.batch_many(container, batches) if batches else []
-        return {
-            name
-            for some, outcome in zip(names, outcomes, strict=True)
-            if isinstance(outcome, Exception)
-            for name in some
-        }
+        outcomes = await self._store.batch_many(container, batches) if batches else []
+        failed = [some for some, outcome in zip(names, outcomes, strict=True) if isinstance(outcome, Exception)]
+        return {name for some in failed for name in some}
 
 
-_OF_STORY = ("event_id", "near_duplicate_of")
-_STORED_ONLY = ("_etag", "_ts", "created_at", "updated_at")
+def _signatures(articles: Iterable[Article]) -> list[Signature]:
+    return [signed(each) for each in articles]
 
 
-async def _checked(has_lease: Awaitable[bool]) -> None:
-    if not await has_lease:
-        raise LeaseLost("another worker groups")
+def _event(known: Known) -> str | None:
+    return None if known.decision is None else known.decision.event_id
 
 
-def _known(document: Document | None) -> Known | None:
-    return None if document is None else readable_member(document)
+def _depends(member: Known, name: str) -> bool:
+    """Whether the member is in its story, or repeats an article, because of the named article."""
+    decision = member.decision
+    return decision is not None and name in (decision.opening, decision.near_duplicate_of)
 
 
-def _decision(known: Known | None) -> Decision | None:
-    return None if known is None else known.decision
+def _is_before(batch: _Batch, name: str, other: str) -> bool:
+    places = [batch.decided[each].place if each in batch.decided else (0, "") for each in (name, other)]
+    return places[0] < places[1]
 
 
-def _begins(batch: _Batch, name: str, event: str) -> bool:
-    known = batch.decided[name]
-    return (
-        known is not None
-        and known.decision is not None
-        and known.decision.story_reason is None
-        and (known.decision.event_id == event)
-    )
-
-
-def _first(members: Sequence[Document]) -> Document | None:
-    return min(members, key=lambda each: (each["published_at"], each["source_id"]), default=None)
-
-
-def _same(before: Document | None, after: Document) -> bool:
-    if before is None:
-        return False
+def _same(before: Document, after: Document) -> bool:
     return {k: v for k, v in before.items() if k not in _STORED_ONLY} == {
         k: v for k, v in after.items() if k not in _STORED_ONLY
     }
-
-
-def _written(before: Document | None, after: Document) -> Operation | None:
-    """None if nothing changes."""
-    if _same(before, after):
-        return None
-    return Create(after) if before is None else Replace(after, before["_etag"])
-
-
-def _member_write(batch: _Batch, name: str) -> tuple[str, Operation] | None:
-    """The day and the write of the member; None if there is nothing to write."""
-    before, known = batch.stored.documents.get(name), batch.decided[name]
-    if known is None:
-        return None if before is None else (before["day"], Delete(before["id"], before["_etag"]))
-    if known.decision is None:
-        return None
-    after: dict[str, Any]
-    if name in batch.changes:
-        after = member_of(batch.articles[name], known, before, batch.now)
-    else:
-        assert before is not None, "an article that is decided again is stored"
-        try:
-            stored = StoryMember.from_document(before)
-        except UnreadableDocument as error:
-            log_unreadable(error)  # its article is due: the next grouping of it writes the member anew
-            batch.lost.add(name)
-            return None
-        after = stored.changed(batch.now, **decided_fields(known.decision)).to_document()
-    write = _written(before if before is None or before["day"] == after["day"] else None, after)
-    return None if write is None else (after["day"], write)
-
-
-def _story_write(
-    event: str, before: Document | None, members: Sequence[Document], headlines: Mapping[str, str], now: datetime
-) -> Operation | None:
-    first = _first(members)
-    if len(members) < 2 or first is None or first["source_id"] not in headlines:
-        return None if before is None else Delete(before["id"], before["_etag"])
-    return _written(before, story_of(event, members, headlines[first["source_id"]], before, now).to_document())

@@ -17,8 +17,8 @@ from models.values import format_time
 from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.mentions.correction_form import Signed
-from services.stories.announcing import GroupingAnnouncer
-from services.stories.corrections import GroupingCorrections
+from services.stories.pins import GroupingCorrections
+from services.stories.stage import GroupingAnnouncer
 from services.work.driver import CORRECT_GROUPING, PageResult, RunImpossible, Workflows
 
 

@@ -21,8 +21,8 @@ from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.writing import MentionWriter
 from services.ports import Store, listed_documents
 from services.store.containers import ARTICLES
-from services.stories.announcing import GroupingAnnouncer
-from services.stories.corrections import GroupingCorrections
+from services.stories.pins import GroupingCorrections
+from services.stories.stage import GroupingAnnouncer
 from services.work.announcing import Announcer
 from services.work.driver import SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
 

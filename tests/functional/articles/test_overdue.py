@@ -17,7 +17,6 @@ from services.mentions.refresh_due import RefreshMessage
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
-from services.stories.announcing import GroupingAnnouncer
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive, forgetful
@@ -38,7 +37,6 @@ def upkeep_of(world: World) -> Upkeep:
         world.store,
         world.clock,
         worker.overdue,
-        GroupingAnnouncer(world.store, worker.queues, 10, timedelta(minutes=5), world.clock),
         Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
         STAGES,
         BacklogReader(world.store),

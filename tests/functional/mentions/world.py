@@ -36,8 +36,10 @@ from services.mentions.correction_form import NewCorrectionBody, Signed
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS
-from services.stories.corrections import GroupingCorrections
 from services.stories.handler import Grouping
+from services.stories.pins import GroupingCorrections
+from services.stories.stage import GroupingAnnouncer, grouping_stage
+from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
@@ -163,8 +165,11 @@ class World:
         articles, corrections = Articles(store, self.watch), Corrections(store, catalog, self.watch)
         grouping_corrections = GroupingCorrections(store, self.watch)
         splits = ArticleSplits(store, self.watch, most_listed=self.most_listed)
-        grouping = Grouping.build(
-            store, self.queues, announcer, 10, timedelta(minutes=5), self.watch, lambda: f"worker-{next(self._ids)}"
+        stage = grouping_stage(timedelta(minutes=5))
+        grouping_announcer = GroupingAnnouncer(store, forgetful(self.queues), stage, 10, self.watch)
+        grouping = Grouping(
+            *(store, GroupWriter(store, announcer, self.watch), grouping_announcer, self.watch),
+            lambda: f"worker-{next(self._ids)}",
         )
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),

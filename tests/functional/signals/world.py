@@ -72,6 +72,9 @@ class World(StoriesWorld):
             handled = await self.handler().handle(event_ids)
             assert not handled.failed
 
+    async def count(self) -> None:
+        """The messages of `generate-ideas` do."""
+
     async def grouped(self) -> None:
         """Groups what is due, and decides the signals that follow."""
         await self.group()

@@ -43,7 +43,8 @@ async def test_a_damaged_document_keeps_no_other_article_from_its_story(
             await world.edit(each, OTHER)
         await world.delivered(articles[:3])
     for _ in range(6):
-        await world.worker.grouper.work(ANY)
+        await world.worker.grouper.handle(ANY)
+        world.watch.advance(minutes=20)
     assert not {*new} & {*await world.due()}
     assert all([(await world.read(each)).event_id for each in new])
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import random
-from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -15,10 +13,8 @@ from models.article import Article
 from models.errors import Unavailable
 from services.mentions.correction_form import Signed
 from services.mentions.dirty_hours import dirty_hours_of
-from services.store.containers import ARTICLES
-from services.stories.announcing import GroupMessage
-from services.stories.documents import known
-from services.stories.keys import MOST_IN_PART
+from services.store.containers import ARTICLES, STORIES
+from services.stories.stage import GroupMessage
 from services.topology import REFRESH_TOOLS
 from tests.documents import NOW
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -85,71 +81,15 @@ async def test_the_hours_of_mentions_that_get_a_story_are_dirty_and_their_tools_
 async def test_a_message_that_is_delivered_twice_changes_nothing_more(world: World) -> None:
     articles = await some(world)
     message = GroupMessage(tuple(articles), "threshold_reached", 6)
-    await world.worker.grouper.work(message)
+    await world.worker.grouper.handle(message)
     before = [each.to_document() for each in await world.articles()]
     world.sent()
-    assert (await world.worker.grouper.work(message)).articles == 0
+    assert (await world.worker.grouper.handle(message)).done == 0
     assert world.sent() == ([], [])
     assert [each.to_document() for each in await world.articles()] == before
 
 
-async def of_a_great_story(world: World) -> list[str]:
-    """Three articles of a story that has just been counted, and a fourth that is due to be grouped."""
-    articles = [await world.analysed(90 - 10 * number, OUTAGE, LEAD) for number in range(3)]
-    await world.group()
-    world.sent()
-    world.watch.advance(seconds=30)
-    return [*articles, await world.analysed(40, OUTAGE, LEAD)]
-
-
-async def test_a_great_story_is_counted_later_and_one_of_its_articles_stays_due_until_then(world: World) -> None:
-    articles = await of_a_great_story(world)
-    worker = world.grouping(lambda: 0.0, great=2)
-    await worker.work(ANY)
-    (story,) = (await world.stories()).values()
-    assert (await world.read(articles[3])).event_id == story.event_id
-    assert (story.article_count, await world.due()) == (3, [articles[3]])
-    assert world.sent()[1] == []
-    world.watch.advance(seconds=31)
-    assert not (await worker.work(ANY)).left
-    await world.is_right()
-    assert [each["event_ids"] for each in world.sent()[1]] == [[story.event_id]]
-
-
-async def test_a_great_story_is_counted_at_once_without_a_deleted_article(world: World) -> None:
-    articles = await of_a_great_story(world)
-    worker = world.grouping(lambda: 0.0, great=2)
-    await worker.work(ANY)
-    assert await world.due() == [articles[3]]
-    await world.worker.articles.delete(articles[1])
-    await world.delivered([articles[1]])
-    await worker.forget(articles[1])
-    (story,) = (await world.stories()).values()
-    assert story.article_count == 3
-    world.watch.advance(minutes=2)
-    await worker.work(ANY)
-    await world.is_right()
-
-
-async def test_an_article_that_waits_for_its_story_and_is_decided_again_meanwhile_has_its_new_story(
-    world: World,
-) -> None:
-    """A later portion of the same message has an earlier article, which begins the story."""
-    articles = await of_a_great_story(world)
-    for number in range(9):
-        await world.analysed(20 - number, f"Pebblegrid{number} opens{number} an{number} office{number} in Oslo{number}")
-    first = await world.analysed(95, OUTAGE, LEAD)
-    worker = world.grouping(lambda: 0.0, great=2)
-    await worker.work(ANY)
-    events = {(await world.read(each)).event_id for each in (first, *articles)}
-    assert events == {(await world.members())[first].event_id}
-    world.watch.advance(minutes=5)
-    await worker.work(ANY)
-    await world.is_right()
-
-
-async def test_the_order_of_arrival_makes_no_difference(world: World) -> None:
-    """Each article is grouped before the next arrives, the latest first."""
+async def test_articles_that_arrive_one_by_one_and_the_latest_first_are_grouped_too(world: World) -> None:
     await world.tool("Hexwharf")
     for number, headline in (
         (40, OUTAGE),
@@ -161,7 +101,20 @@ async def test_the_order_of_arrival_makes_no_difference(world: World) -> None:
     ):
         await world.analysed(number, headline)
         await world.group()
-        await world.is_right()
+        await world.agrees()
+    assert sorted(map(len, await world.together())) == [1, 1, 4]
+
+
+async def test_a_later_article_repeats_an_original_that_is_found_after_it(world: World) -> None:
+    """The original is the earlier one of two publishers' articles, whichever is found first."""
+    copy = await world.analysed(40, OUTAGE, LEAD)
+    await world.group()
+    original = await world.analysed(90, OUTAGE, LEAD)
+    await world.group()
+    await world.group()
+    assert (await world.read(copy)).near_duplicate_of == original
+    assert (await world.read(original)).near_duplicate_of is None
+    await world.is_right()
 
 
 async def test_an_edit_takes_an_article_out_of_its_story_and_another_edit_back(world: World) -> None:
@@ -191,17 +144,20 @@ async def test_an_article_whose_first_source_has_left_it_is_grouped_at_its_new_t
 async def test_what_people_said_is_obeyed_and_undone(world: World) -> None:
     articles = await some(world)
     await world.group()
-    signed = Signed("Ada", "another outage")
-    story = (await world.read(articles[0])).event_id
-    assert story is not None
-    apart = await world.worker.grouping.split_story(story, [articles[5]], signed)
+    before, signed = await world.together(), Signed("Ada", "another outage")
+    one, release = [(await world.read(articles[each])).event_id or "" for each in (0, 2)]
+    split = await world.worker.grouping.split_story(one, [articles[5]], signed)
+    joined = await world.worker.grouping.relate_stories("ONE_STORY", one, release, signed)
     await world.group()
     await world.is_right()
-    one, other = [await world.read(articles[each]) for each in (0, 5)]
-    assert one.event_id != other.event_id
-    await world.worker.grouping.undo(apart.correction_id, signed)
+    events = [(await world.read(articles[each])).event_id for each in (0, 2, 5)]
+    assert (events[0] == events[1], events[0] == events[2]) == (True, False)
+    assert (await world.read(articles[5])).near_duplicate_of is None
+    for each in (split, joined):
+        await world.worker.grouping.undo(each.correction_id, signed)
     await world.group()
     await world.is_right()
+    assert await world.together() == before
     assert (await world.read(articles[5])).near_duplicate_of == articles[0]
 
 
@@ -213,6 +169,10 @@ async def test_a_deleted_article_is_in_no_story_before_the_caller_knows_and_no_w
     await world.group()
     headline = (await world.read(articles[which])).canonical.headline
     await world.worker.delete(articles[which])
+    await world.has_no_words_of(headline)
+    assert articles[which] not in await world.members()
+    assert len({each.article_count for each in (await world.stories()).values()} | {3}) == 1
+    await world.group()
     await world.is_right()
     await world.has_no_words_of(headline)
     left = await world.read(articles[which])
@@ -220,47 +180,24 @@ async def test_a_deleted_article_is_in_no_story_before_the_caller_knows_and_no_w
     await world.worker.delete(articles[which])
 
 
-async def test_while_another_worker_groups_a_deleted_article_loses_its_words_and_the_rest_follows(world: World) -> None:
+async def test_a_member_that_is_written_while_its_article_is_deleted_goes_with_the_next_grouping(world: World) -> None:
     articles = await some(world)
     await world.group()
-    busy, passing = world.lease(), itertools.count(0, 10)
-    await busy.acquire()
-    await world.worker.articles.delete(articles[1])
-    await world.delivered([articles[1]])
-    await world.grouping(lambda: float(next(passing))).forget(articles[1])
-    await world.has_no_words_of(OUTAGE_TOO)
     member = (await world.members())[articles[1]]
-    assert (member.removed_at, await world.due()) == (world.watch(), [articles[1]])
-    await busy.release()
+    await world.worker.delete(articles[1])
+    await world.store.upsert(STORIES.name, member.to_document())
     await world.group()
     await world.is_right()
+    await world.has_no_words_of(OUTAGE_TOO)
 
 
-@pytest.mark.parametrize("change", ["edited", "deleted", "deleted and not due"])
-async def test_an_article_that_changed_is_not_finished_by_the_grouping_of_another(world: World, change: str) -> None:
-    """The other decides it again by what is stored of it from before the change."""
+async def test_an_article_that_was_edited_meanwhile_stays_due(world: World) -> None:
     articles = await some(world)
-    await world.group()
-    first, repeated = await world.read(articles[0]), articles[5]
-    if change == "edited":
-        await world.edit(repeated, OTHER)
-    else:
-        await world.worker.articles.delete(repeated)
-    await world.delivered([repeated])
-    if change == "deleted and not due":
-        tombstone = await world.read(repeated)
-        fields = tombstone.changed(world.watch(), grouping_due_since=None).to_document()
-        await world.store.replace(ARTICLES.name, fields, tombstone.stored_etag or "")
-    await world.edit(first.source_id, RELEASE)
-    await world.delivered([first.source_id])
-    lease = world.lease()
-    await lease.acquire()
-    document = await world.store.read(ARTICLES.name, first.source_id, Article.ID)
+    document = await world.store.read(ARTICLES.name, articles[0], Article.ID)
     assert document is not None
-    outcome = await world.writer().group([document], lease)
-    await lease.release()
-    assert (first.source_id in outcome.finished, repeated in outcome.unfinished) == (True, True)
-    assert repeated in await world.due()
+    await world.edit(articles[0], RELEASE)
+    outcome = await world.writer().group([document])
+    assert (outcome.finished, articles[0] in await world.due()) == (set(), True)
     await world.group()
     await world.is_right()
 
@@ -268,26 +205,13 @@ async def test_an_article_that_changed_is_not_finished_by_the_grouping_of_anothe
 async def test_one_worker_groups_at_a_time_and_the_lease_of_a_dead_one_ends(world: World) -> None:
     await some(world)
     assert await world.lease().acquire()
-    grouped = await world.worker.grouper.work(ANY)
+    grouped = await world.worker.grouper.handle(ANY)
     (again,), _ = world.sent()
-    assert (grouped.articles, grouped.left, len(await world.due())) == (0, True, 6)
+    assert (grouped.done, grouped.left, len(await world.due())) == (0, [], 6)
     assert again["event"] == "processing.group_headlines"
     world.watch.advance(minutes=2)
     await world.group()
     await world.is_right()
-
-
-async def test_a_message_that_finds_another_worker_grouping_is_not_sent_a_second_time_by_others(world: World) -> None:
-    await some(world)
-    grouper = world.worker.grouper
-    world.watch.advance(minutes=6)
-    assert await grouper.announcer.announce_overdue()
-    assert await world.lease().acquire()
-    world.queues.down = True
-    with pytest.raises(Unavailable):  # between receiving the message and sending it again
-        await grouper.work(ANY)
-    world.queues.down = False
-    assert not await grouper.announcer.announce_overdue()
 
 
 class Refusing(DyingStore):
@@ -305,7 +229,7 @@ async def test_after_a_refusal_of_the_store_the_next_delivery_goes_on_at_once(wo
     for k in itertools.count(4):
         store = Refusing(world.store, k, "before")
         with contextlib.suppress(Unavailable):
-            await world.new_worker(store).grouper.work(ANY)
+            await world.new_worker(store).grouper.handle(ANY)
         if store.operations < k:
             break
         if store.operations == k:  # what it refused was the end of the lease, which then ends by itself
@@ -329,7 +253,7 @@ async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next(world
         await world.delivered([articles[2]])
         dying = DyingStore(world.store, k, when)
         with contextlib.suppress(Died):
-            await world.new_worker(dying).grouper.work(ANY)
+            await world.new_worker(dying).grouper.handle(ANY)
         world.watch.advance(minutes=2)
         await world.group()
         await world.is_right()
@@ -338,6 +262,7 @@ async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next(world
             return
         for article in await world.articles():
             await world.worker.delete(article.source_id)
+        await world.group()
         await world.is_right()
 
 
@@ -348,27 +273,3 @@ async def some_of(world: World, k: int) -> list[str]:
         text, published = LEAD if minute == 90 else "", now - timedelta(minutes=minute)
         found.append(await world.analysed(1000 * k + minute, headline, text, timestamp=published))
     return found
-
-
-async def test_hundreds_of_articles_that_share_a_key_are_grouped_alike_in_any_order_and_portions(world: World) -> None:
-    """More than the documents of a key hold, and than an article sees under it."""
-    chance = random.Random(5)
-    words = ["recalls", "printers", "battery", "lawsuit", "Berlin", "merger", "overheating", "factory"]
-    numbers = [*range(330)]
-    chance.shuffle(numbers)
-    for at, number in enumerate(numbers):
-        headline = " ".join(["Hexwharf", *chance.sample(words, 4)])
-        source_id = await world.analysed(1000 + number, headline, timestamp=NOW - timedelta(minutes=8 * number))
-        if at % 40 == 7:
-            await world.edit(source_id, OUTAGE)
-            await world.delivered([source_id])
-        if at % chance.choice([20, 60, 70]) == 0:
-            await world.group()
-        if at % 50 == 9:
-            await world.worker.delete(source_id)
-    await world.group()
-    await world.is_right()
-    members = [known(each.to_document()) for each in (await world.members()).values()]
-    shared, count = Counter(key for each in members for key in each.signature.keys).most_common(1)[0]
-    assert count > MOST_IN_PART
-    assert len(await world.entries(shared)) == count

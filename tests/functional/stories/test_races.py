@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from models.errors import Unavailable
 from services.ports import Query, Store
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from services.stories.great_stories import GREAT
 from services.work.driver import CORRECT_GROUPING
 from tests.builders import Watch
 from tests.documents import NOW
@@ -37,12 +36,10 @@ async def edited(world: World, articles: list[str]) -> None:
 
 
 async def deleted(world: World, articles: list[str]) -> None:
-    """As a person deletes them, who does not wait for the lease."""
-    passing = itertools.count(0, 10)
     for which in (0, 5):
         await world.worker.articles.delete(articles[which])
         await world.delivered([articles[which]])
-        await world.grouping(lambda: float(next(passing))).forget(articles[which])
+        await world.worker.grouper.forget(articles[which])
 
 
 async def arrived(world: World, articles: list[str]) -> None:
@@ -90,33 +87,26 @@ async def grouped_before(path: Path) -> list[str]:
     return articles
 
 
-@pytest.mark.parametrize(
-    ("act", "dies", "great"),
-    [
-        (edited, 1, GREAT),
-        *(
-            (act, None, GREAT)
-            for act in (edited, deleted, arrived, corrected, grouped_by_another, edited_back_by_another)
-        ),
-        (edited_back_by_another, None, 2),
-    ],
-)
+ACTS = (edited, deleted, arrived, corrected, grouped_by_another, edited_back_by_another)
+
+
+@pytest.mark.parametrize(("act", "dies"), [(edited, 1), *((act, None) for act in ACTS)])
 async def test_the_grouping_is_right_whatever_happens_at_one_of_its_calls(
-    tmp_path: Path, act: Act, dies: int | None, great: int
+    tmp_path: Path, act: Act, dies: int | None
 ) -> None:
-    """`dies`: after so many writes more. `great`: from so many articles on, the worker may count a story later."""
+    """`dies`: after so many writes more."""
     articles = await grouped_before(path := tmp_path / "before.db")
     for number in range(MOST_CALLS):
         store = SqliteStore(Path(shutil.copy(path, tmp_path / f"{number}.db")), watch := Watch(NOW))
         world = World(store, watch)
         acted = functools.partial(act, world, articles)
         interrupted = Interrupted(store, number, acted, dies)
-        with contextlib.suppress(Crash):
-            await world.grouping(lambda: 0.0, great, cast("Store", interrupted)).work(ANY)
+        with contextlib.suppress(Crash, Unavailable):
+            await world.new_worker(cast("Store", interrupted)).grouper.handle(ANY)
         await work_off(world)
         await world.is_right()
         await store.close()
         if not interrupted.has_acted:
-            assert number > 15
+            assert number > 12
             return
     raise AssertionError("the grouping makes too many calls")

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from models.article import Article
-from models.story import Story, StoryMember
-from services.mentions.understanding import published_at
+from models.story import Story, StoryMember, key_id
 from services.ports import Query, Store, Where, query_all
+from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
-from services.stories.announcing import GroupingAnnouncer, GroupMessage
 from services.stories.documents import known, signed, story_of
-from services.stories.great_stories import GREAT
-from services.stories.grouping import Known
-from services.stories.handler import Grouping
-from services.stories.keys import Entry, entries_of, key_id
-from services.stories.lease import Lease
+from services.stories.handler import Lease
+from services.stories.stage import GroupMessage
 from services.stories.writing import GroupWriter
 from services.topology import GENERATE_IDEAS, GROUP_HEADLINES
 from tests.builders import forgetful
 from tests.functional.mentions.world import Worker
 from tests.functional.mentions.world import World as MentionsWorld
-from tests.unit.stories.grouped import grouped
 
 ANY = GroupMessage((), "interval_elapsed", 0)
 
@@ -51,24 +45,21 @@ class World(MentionsWorld):
         """The lease of another worker."""
         return Lease(self.store, self.watch, lambda: f"another-{next(self._ids)}")
 
-    def writer(self, great: int = GREAT, store: Store | None = None) -> GroupWriter:
-        announcer, store = self._announcer(store), store or self.store
-        return GroupWriter(store, announcer, forgetful(self.queues), self.watch, great)
-
-    def grouping(self, seconds: Callable[[], float], great: int = GREAT, store: Store | None = None) -> Grouping:
-        """A worker with another clock for the time that passes, or to which stories are great soon."""
-        writer, announcer = self.writer(great, store), self._announcer(store)
-        store, new_id = store or self.store, lambda: f"another-{next(self._ids)}"
-        return Grouping(store, writer, announcer, self.watch, new_id, seconds)
-
-    def _announcer(self, store: Store | None) -> GroupingAnnouncer:
-        return (self.worker if store is None else self.new_worker(store)).grouper.announcer
+    def writer(self, store: Store | None = None) -> GroupWriter:
+        store = store or self.store
+        return GroupWriter(store, forgetful(self.queues), self.watch)
 
     async def group(self, worker: Worker | None = None) -> None:
-        """Groups what is due, as the messages do until nothing is left."""
-        left = True
-        while left:
-            left = (await (worker or self.worker).grouper.work(ANY)).left
+        """Groups what is due, as the messages do until nothing is left, and counts the stories that changed."""
+        while (await (worker or self.worker).grouper.handle(ANY)).left:
+            pass
+        await self.count()
+
+    async def count(self) -> None:
+        """Counts the stories that are marked, and decides their signals."""
+        writer = SignalWriter(self.store, self.worker.catalog, self.watch)
+        for each in await query_all(self.store, STORIES.name, Query(order="by_signals_due", limit=500)):
+            await writer.write(each["event_id"])
 
     async def due(self) -> list[str]:
         page = await self.store.query(ARTICLES.name, Query(order="by_grouping_due", limit=1000))
@@ -103,32 +94,45 @@ class World(MentionsWorld):
         return [json.loads(each) for each in group], [json.loads(each) for each in ideas]
 
     async def is_right(self) -> None:
-        """Members, keys, stories, mentions and articles agree with grouping all articles at once in memory."""
+        """Members, keys, stories, mentions and articles agree, also after all articles were grouped again."""
+        await self.agrees()
+        await self.make_due([each.source_id for each in await self.living()])
+        await self.group()
+        await self.agrees()
+
+    async def agrees(self) -> None:
         assert await self.due() == []
         living, members = await self.living(), await self.members()
         assert members.keys() == {each.source_id for each in living}
-        said = {name: known(each.to_document()).constraints for name, each in members.items()}
-        alone = [Known(each.source_id, published_at(each), signed(each), said[each.source_id]) for each in living]
-        expected = (await grouped(alone)).stored
         for article in living:
-            member, decided = members[article.source_id], expected[article.source_id].decision
-            assert decided is not None
-            assert known(member.to_document()) == expected[article.source_id], article.canonical.headline
-            assert (article.event_id, article.near_duplicate_of) == (decided.event_id, decided.near_duplicate_of)
+            member = members[article.source_id]
+            assert known(member.to_document()).signature == signed(article)
+            assert (article.event_id, article.near_duplicate_of) == (member.event_id, member.near_duplicate_of)
             assert (member.revision, member.publisher_id) == (article.canonical.revision, article.publisher_id)
             assert member.detected_tool_ids == article.detected_tool_ids
+            assert member.opening is not None
+            assert members[member.opening].event_id == member.event_id
+            if member.near_duplicate_of is not None:
+                original = members[member.near_duplicate_of]
+                assert (original.event_id, original.published_at <= member.published_at) == (member.event_id, True)
             for key in known(member.to_document()).signature.keys:
-                assert (known(member.to_document()).signature.minute, article.dedup_key) in await self.entries(key)
+                assert article.dedup_key in await self.entries(key)
             keys = [(tool_id, article.source_id) for tool_id in article.detected_tool_ids]
             for mention in await self.store.read_many(MENTIONS.name, keys):
                 assert mention is not None
-                assert mention["event_id"] == decided.event_id
+                assert mention["event_id"] == member.event_id
         await self._stories_are_counted(members)
 
-    async def entries(self, key: str) -> list[Entry]:
-        """What the documents of a key name, each entry as often as they do."""
-        documents = await query_all(self.store, LOCATORS.name, Query(partition=key_id(key), limit=500))
-        return [entry for each in documents for entry in entries_of(each)]
+    async def make_due(self, source_ids: list[str]) -> None:
+        for each in source_ids:
+            before = await self.read(each)
+            due = before.changed(self.watch(), grouping_due_since=self.watch())
+            await self.store.replace(ARTICLES.name, due.to_document(), before.stored_etag or "")
+
+    async def entries(self, key: str) -> dict[str, int]:
+        """What the document of a key names."""
+        document = await self.store.read(LOCATORS.name, key_id(key), key_id(key))
+        return {} if document is None else document["articles"]
 
     async def _stories_are_counted(self, members: dict[str, StoryMember]) -> None:
         of_story: dict[str, list[dict[str, Any]]] = {}

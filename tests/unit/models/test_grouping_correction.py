@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from models.grouping_correction import MOST_ARTICLES, grouping_correction_id, partition_of_correction
 from models.resources.corrections import GroupingCorrectionResource
 from tests.documents import NOW
-from tests.unit.stories.test_constraints import correction
+from tests.unit.stories.test_pins import correction
 
 
 def test_the_id_says_the_partition() -> None:

@@ -1,4 +1,4 @@
-"""When the grouping is asked for, by messages of which one waits at most."""
+"""When the grouping is asked for."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from pathlib import Path
 import pytest
 
 from models.errors import InvalidInput
-from models.values import format_time
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from services.stories.announcing import (
-    GroupingAnnouncer,
-    GroupMessage,
-    ungrouped,
-)
+from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer, GroupMessage, grouping_stage
 from services.topology import GROUP_HEADLINES
+from services.work.announcing import Announcer
+from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, Watch
 from tests.documents import NOW, article
 
@@ -52,7 +49,12 @@ def test_what_is_no_such_message_is_refused(text: str) -> None:
 class Bench:
     def __init__(self, store: SqliteStore, watch: Watch) -> None:
         self.store, self.watch, self.queues = store, watch, MemoryQueues()
-        self.announcer = GroupingAnnouncer(store, self.queues, 3, timedelta(minutes=5), watch)
+        self.passed = 0.0
+        self.sends, stage = Announcer(self.queues), grouping_stage(timedelta(minutes=5))
+        self.announcer = GroupingAnnouncer(store, self.sends, stage, 3, watch, lambda: self.passed)
+
+    async def sweep(self) -> int:
+        return await Sweeper(self.store, self.queues, self.sends, self.watch).sweep(self.announcer.stage)
 
     async def due(self, *numbers: int) -> None:
         for number in numbers:
@@ -81,10 +83,10 @@ async def test_a_message_is_sent_when_enough_articles_are_due(bench: Bench) -> N
     assert (await bench.announcer.announce_if_many(), bench.sent()) == (True, [("threshold_reached", 3, 3)])
 
 
-async def test_one_message_waits_at_most_and_the_next_is_sent_once_the_grouping_has_begun(bench: Bench) -> None:
+async def test_many_who_ask_at_once_send_one_message(bench: Bench) -> None:
     await bench.due(1, 2, 3)
     assert [await bench.announcer.announce_if_many() for _ in range(3)] == [True, False, False]
-    await bench.announcer.begun()
+    bench.passed = DELAY_SECONDS
     assert await bench.announcer.announce_if_many()
     assert len(bench.sent()) == 2
 
@@ -92,45 +94,19 @@ async def test_one_message_waits_at_most_and_the_next_is_sent_once_the_grouping_
 async def test_fewer_articles_are_announced_after_the_interval_by_the_tick(bench: Bench) -> None:
     await bench.due(1)
     bench.watch.advance(minutes=5, seconds=-1)
-    assert (await bench.announcer.announce_overdue(), bench.sent()) == (False, [])
+    assert (await bench.sweep(), bench.sent()) == (0, [])
     bench.watch.advance(seconds=1)
-    assert [await bench.announcer.announce_overdue() for _ in range(2)] == [True, False]
-    assert bench.sent() == [("interval_elapsed", 1, 1)]
+    assert (await bench.sweep(), bench.sent()) == (1, [("interval_elapsed", 1, 1)])
 
 
-async def test_what_a_person_corrected_is_announced_at_once_unless_a_message_waits(bench: Bench) -> None:
+async def test_what_a_person_corrected_is_announced_at_once(bench: Bench) -> None:
     await bench.due(1)
-    assert [await bench.announcer.announce_corrected() for _ in range(2)] == [True, False]
+    assert await bench.announcer.announce_corrected()
     assert bench.sent() == [("corrected", 1, 1)]
 
 
-async def test_a_message_that_nobody_works_on_counts_as_lost_after_two_minutes(bench: Bench) -> None:
-    await bench.due(1)
-    bench.watch.advance(minutes=5)
-    found = []
-    for seconds in (0, 119, 1):
-        bench.watch.advance(seconds=seconds)
-        found.append(await bench.announcer.announce_overdue())
-    assert found == [True, False, True]
-
-
-async def test_an_article_of_a_clock_that_was_ahead_is_announced(bench: Bench) -> None:
-    bench.watch.advance(hours=2)
-    await bench.due(1)
-    bench.watch.advance(hours=-2)
-    assert await bench.announcer.announce_overdue()
-
-
 async def test_nothing_due_sends_and_writes_nothing(bench: Bench) -> None:
-    assert not await bench.announcer.announce_overdue()
+    assert not await bench.sweep()
     assert not await bench.announcer.announce_if_many()
     assert not await bench.announcer.announce_corrected()
     assert bench.queues.sent == {}
-
-
-async def test_what_waits_is_counted_with_its_age(bench: Bench) -> None:
-    assert (await ungrouped(bench.store)).seconds(bench.watch()) == 0
-    await bench.due(1, 2)
-    bench.watch.advance(seconds=90)
-    found = await ungrouped(bench.store)
-    assert (found.articles, found.seconds(bench.watch()), format_time(found.since or NOW)) == (2, 90, format_time(NOW))

@@ -1,63 +1,130 @@
-"""Which stories articles belong to."""
+"""Which stories articles belong to, and what they repeat."""
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from models.article import source_id
 from models.story import event_id
-from services.stories.grouping import (
-    MOST_CANDIDATES,
-    MOST_UNDER_KEY,
-    SILENCE_MINUTES,
-    WITHOUT,
-    Constraints,
-    Known,
-    around,
-)
+from services.stories.candidates import MOST_COMPARED, MOST_UNDER_KEY, latest, nearest
+from services.stories.grouping import Decision, Known, copies_before, decide_all
+from services.stories.pins import WITHOUT, Constraints
 from services.stories.signature import signature_of
-from services.stories.similarity import OPENING, similarity
-from tests.unit.stories.grouped import grouped
+from services.stories.similarity import OPENING, WITHIN_MINUTES, compare
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
+ALIKE = "Acme recalls printers over battery fires"
+UNLIKE = ("Acme recalls printers over battery fires", "Foobar opens an office in Berlin")
 
 
-def article(number: int, headline: str, hour: float = 0, constraints: Constraints = WITHOUT) -> Known:
+def article(number: int, headline: str, hour: float = 0, constraints: Constraints = WITHOUT, **more: str) -> Known:
     published = START + timedelta(hours=hour)
-    return Known(name(number), published, signature_of(headline, "", published, "en"), constraints)
+    return Known(name(number), published, signature_of(headline, "", published, "en", **more), constraints)
 
 
 def name(number: int) -> str:
     return source_id(f"{number:032x}")
 
 
-async def test_an_article_like_an_earlier_one_joins_its_story() -> None:
-    first = article(1, "Acme recalls printers over battery fires")
-    memory = await grouped([article(2, "Acme recalls its printers over battery fires", 5), first])
-    decision = memory.stored[name(2)].decision
-    assert decision is not None
+@dataclass
+class Memory:
+    """Articles that are grouped in memory, as services/stories groups those in the store."""
+
+    keys: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    decided: dict[str, Known] = field(default_factory=dict)
+
+    def add(self, due: Sequence[Known]) -> None:
+        for each in due:
+            self.decided.pop(each.source_id, None)
+            for key in each.signature.keys:
+                self.keys[key] = latest(self.keys[key] | {each.source_id: each.signature.minute})
+        self.decided |= decide_all(due, {each.source_id: nearest(each, self.keys) for each in due}, self.decided)
+
+    def decision(self, number: int) -> Decision:
+        decision = self.decided[name(number)].decision
+        assert decision is not None
+        return decision
+
+    def stories(self) -> set[frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for each in self.decided.values():
+            found.setdefault(each.decision.event_id if each.decision else "", set()).add(each.source_id)
+        return {frozenset(each) for each in found.values()}
+
+
+def grouped(*portions: Sequence[Known]) -> Memory:
+    memory = Memory()
+    for each in portions:
+        memory.add(each)
+    return memory
+
+
+def test_an_article_like_an_earlier_one_joins_its_story() -> None:
+    first = article(1, ALIKE)
+    decision = grouped([article(2, "Acme recalls its printers over battery fires", 5), first]).decision(2)
     assert decision.event_id == event_id(name(1), first.published_at)
     assert decision.opening == name(1)
     assert decision.story_reason is not None
     assert decision.story_reason.with_article == name(1)
 
 
-async def test_an_article_after_the_silence_begins_a_story() -> None:
-    alike = "Acme recalls printers over battery fires"
+def test_an_article_that_is_found_later_joins_the_story_though_it_was_published_earlier() -> None:
+    memory = grouped([article(1, ALIKE, 5)], [article(2, ALIKE, publisher="b.example")])
+    assert memory.decision(2).event_id == memory.decision(1).event_id == event_id(name(1), START + timedelta(hours=5))
+    assert (memory.decision(1).near_duplicate_of, memory.decision(2).near_duplicate_of) == (None, None)
+    late = memory.decided[name(2)]
+    assert copies_before(late, memory.decided.values()) == [name(1)], "the first one repeats the late one"
+    memory.add([memory.decided[name(1)]])
+    assert memory.decision(1).near_duplicate_of == name(2)
+    assert copies_before(late, memory.decided.values()) == []
+
+
+def test_an_article_after_the_silence_begins_a_story() -> None:
     for hours, stories in ((72, 1), (72.1, 2)):
-        memory = await grouped([article(1, alike), article(2, alike, hours)])
-        assert len(memory.stories()) == stories
+        assert len(grouped([article(1, ALIKE), article(2, ALIKE, hours)]).stories()) == stories
 
 
-async def test_what_people_said_comes_first_and_apart_wins() -> None:
-    unlike = ("Acme recalls printers over battery fires", "Foobar opens an office in Berlin")
-    for kinds, stories in ((["together_with"], 1), (["together_with", "apart_from"], 2)):
-        constraints = [Constraints(**{kind: {name(3 - each): "c1"} for kind in kinds}) for each in (1, 2)]
-        both = [article(each, unlike[each - 1], each, constraints[each - 1]) for each in (1, 2)]
-        assert len((await grouped(both)).stories()) == stories
+@pytest.mark.parametrize(("kinds", "stories"), [(["together_with"], 1), (["together_with", "apart_from"], 2)])
+def test_what_people_said_comes_first_and_apart_wins(kinds: list[str], stories: int) -> None:
+    said = [Constraints(**{kind: {name(3 - each): "c1"} for kind in kinds}) for each in (1, 2)]
+    both = [article(each, UNLIKE[each - 1], each, said[each - 1]) for each in (1, 2)]
+    assert len(grouped(both).stories()) == stories
+    assert len(grouped(*([each] for each in both)).stories()) == stories
 
 
-async def test_a_chain_of_articles_each_like_the_one_before_leads_no_story_away() -> None:
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_articles_that_must_be_apart_leave_their_common_story_in_any_order(order: tuple[int, int]) -> None:
+    together = grouped([article(1, ALIKE), article(2, ALIKE, 1, publisher="b.example")])
+    assert len(together.stories()) == 1
+    for number in order:
+        before = together.decided[name(number)]
+        together.add([replace(before, constraints=Constraints(apart_from={name(3 - number): "c1"}))])
+    assert len(together.stories()) == 2
+    assert together.decision(1).event_id == event_id(name(1), START), "the story stays with the article that began it"
+
+
+def test_articles_that_a_person_split_are_no_near_duplicates() -> None:
+    said = [Constraints(different_from={name(3 - each): "c1"}) for each in (1, 2)]
+    memory = grouped([article(each, ALIKE, each, said[each - 1], publisher=f"{each}.example") for each in (1, 2)])
+    assert memory.decision(2).near_duplicate_of is None
+
+
+def test_nobody_joins_a_story_whose_opening_article_has_left_it() -> None:
+    memory = grouped([article(1, ALIKE), article(2, "Acme recalls its printers over battery fires", 1)])
+    memory.add([article(1, UNLIKE[1])])
+    memory.add([article(3, "Acme recalls all printers over battery fires", 2)])
+    assert memory.decision(3).event_id != memory.decision(2).event_id
+    memory.add([replace(memory.decided[name(2)])])
+    assert memory.decision(2).event_id == memory.decision(3).event_id
+
+
+def test_a_chain_of_articles_each_like_the_one_before_leads_no_story_away() -> None:
     """Each headline shares five of six words with the next one; the last has no word of the first."""
     words = [
         "Hexwharf",
@@ -74,25 +141,40 @@ async def test_a_chain_of_articles_each_like_the_one_before_leads_no_story_away(
         "Acme",
     ]
     chain = [article(number, " ".join(words[number : number + 6]), number) for number in range(7)]
-    memory = await grouped(chain)
-    first = memory.stored[name(0)]
+    memory = grouped(chain)
+    first = memory.decided[name(0)]
     together = next(each for each in memory.stories() if name(0) in each)
     assert name(1) in together
     assert name(6) not in together
     for each in together - {name(0)}:
-        assert similarity(first.signature, memory.stored[each].signature) >= OPENING
+        assert compare(first.signature, memory.decided[each].signature).score >= OPENING
 
 
-async def test_an_article_sees_the_latest_under_a_key_and_is_compared_with_those_that_share_most() -> None:
-    many = {f"k{key}": [(minute, f"dedup:{key}{minute:03d}") for minute in range(100)] for key in range(3)}
-    earlier, later = around(many, (50, "dedup:x"))
-    assert (len(earlier), len(later)) == (MOST_CANDIDATES, 3 * 49) == (64, 147)
-    shared = [(minute, f"dedup:{minute:03d}") for minute in range(200)]
-    earlier, later = around({"a": shared, "b": shared[:130]}, (150, ""))
-    both = [each for _, each in reversed(shared[86:130])]
-    assert MOST_UNDER_KEY == 64
-    assert earlier[: len(both)] == both
-    assert earlier[len(both)] == shared[149][1]
-    assert later == [each for _, each in shared[150:]][:MOST_UNDER_KEY]
-    assert around({"a": shared}, (SILENCE_MINUTES + 190, ""))[0][-1] == shared[190][1]
-    assert around({"a": [(SILENCE_MINUTES, "a"), (SILENCE_MINUTES + 1, "b")]}, (0, "")) == ([], ["a"])
+def test_an_article_is_compared_with_a_bounded_number_of_others_that_share_most_keys() -> None:
+    asked = article(1, ALIKE)
+    one, other = asked.signature.keys[:2]
+    minute = asked.signature.minute
+    under = {one: {f"n{at}": minute - at for at in range(90)}, other: {f"n{at}": minute - at for at in range(80, 90)}}
+    found = nearest(asked, under)
+    assert found[:10] == [f"n{at}" for at in range(80, 90)], "those with two keys in common first"
+    assert found[10:] == [f"n{at}" for at in range(MOST_COMPARED - 10)], "then the nearest in time"
+    assert nearest(asked, {one: {name(1): minute, "n": minute + WITHIN_MINUTES + 1}}) == []
+
+
+def test_a_key_names_the_latest_articles() -> None:
+    found = latest({f"n{at:03d}": at for at in range(MOST_UNDER_KEY + 5)})
+    assert (len(found), min(found)) == (MOST_UNDER_KEY, "n005")
+    assert (MOST_UNDER_KEY, MOST_COMPARED) == (100, 50)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_articles_of_one_portion_are_grouped_alike_in_any_order(seed: int) -> None:
+    chance = random.Random(seed)
+    words = ["recalls", "printers", "overheating", "battery", "lawsuit", "Berlin", "merger", "Foobar", "Quux"]
+    due = [article(n, " ".join(["Acme", *chance.sample(words, 4)]), chance.randrange(72)) for n in range(60)]
+    expected = grouped(due).decided
+    chance.shuffle(due)
+    assert grouped(due).decided == expected
+    again = grouped(due)
+    again.add(due)
+    assert again.decided == expected, "grouping again changes nothing"

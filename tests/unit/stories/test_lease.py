@@ -10,7 +10,7 @@ import pytest
 
 from models.story import LEASE
 from services.store.sqlite import SqliteStore
-from services.stories.lease import Lease
+from services.stories.handler import Lease
 from tests.builders import Watch
 from tests.documents import NOW
 

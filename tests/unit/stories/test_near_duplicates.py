@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.stories.near_duplicates import is_boilerplate, near_duplicate
 from services.stories.signature import Signature, signature_of
+from services.stories.similarity import compare, is_apart
 
 NOW = datetime(2026, 2, 21, 23, 40, tzinfo=UTC)
 LEAD = (
@@ -26,9 +26,9 @@ def article(
 
 
 def rule(one: Signature, other: Signature) -> str | None:
-    there, back = near_duplicate(one, other), near_duplicate(other, one)
-    assert there == back
-    return None if there is None else there.rule
+    there, back = compare(one, other), compare(other, one)
+    assert (there.score, there.rule) == (back.score, back.rule)
+    return there.rule if there.is_copy else None
 
 
 HEADLINE = "Cracks close northern quay of Oslo harbour until autumn"
@@ -157,9 +157,8 @@ def test_other_languages_are_compared_likewise(language: str, headline: str, oth
 
 
 def test_a_reason_says_how_alike_lead_and_headline_are() -> None:
-    reason = near_duplicate(article(HEADLINE, LEAD), article(HEADLINE, LEAD, "two.example", 1.5))
+    reason = compare(article(HEADLINE, LEAD), article(HEADLINE, LEAD, "two.example", 1.5)).reason("dedup:a")
 
-    assert reason is not None
     assert reason.fields == {"lead": 1.0, "headline": 1.0, "hours": 1.5}
     assert reason.score == 1.0
 
@@ -228,10 +227,10 @@ STANDING = (
 @pytest.mark.parametrize("publisher", ["one.example", "two.example"])
 def test_equal_leads_that_say_nothing_of_either_headline_are_a_standing_text(publisher: str) -> None:
     one, other = article("Plaza blast wounds seven", STANDING), article("Baker passes exam", STANDING, publisher, 5)
-    assert is_boilerplate(one, other)
+    assert is_apart(one, other)
     assert rule(one, other) is None
-    assert not is_boilerplate(one, article("Plaza blast wounds seven people", STANDING, publisher))
-    assert not is_boilerplate(article(HEADLINE, LEAD), article("Ferries move to the fish market", LEAD, publisher))
+    assert not is_apart(one, article("Plaza blast wounds seven people", STANDING, publisher))
+    assert not is_apart(article(HEADLINE, LEAD), article("Ferries move to the fish market", LEAD, "two.example"))
 
 
 def test_the_reports_of_two_days_on_the_markets_stay_apart() -> None:

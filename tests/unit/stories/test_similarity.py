@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from services.stories.signature import Signature, signature_of
-from services.stories.similarity import NEAREST, OPENING, compared, similarity
+from services.stories.similarity import COPY, NEAREST, OPENING, compare
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 ACME = "Acme agrees to buy Quuxsoft for $2.4 billion"
@@ -16,6 +16,10 @@ LEAD = "Acme will pay $2.4 billion in cash for Quuxsoft, the maker of the Foobar
 
 def signature(headline: str, text: str = "", hours: float = 0, publisher: str = "") -> Signature:
     return signature_of(headline, text, START + timedelta(hours=hours), "en", publisher)
+
+
+def similarity(one: Signature, other: Signature) -> float:
+    return compare(one, other).score
 
 
 def score(one: str, other: str, hours: float = 0) -> float:
@@ -135,7 +139,11 @@ def test_time_and_the_same_publisher_count_against_one_event() -> None:
 
 
 def test_a_similarity_says_what_was_compared() -> None:
-    fields = compared(signature(SAME[0][0]), signature(SAME[0][1], hours=2))
+    found = compare(signature(SAME[0][0]), signature(SAME[0][1], hours=2))
+    reason = found.reason("dedup:a", {"opening_article": "dedup:b"})
+    fields = reason.fields
+    assert (reason.rule, reason.with_article, fields["opening_article"]) == ("same_event", "dedup:a", "dedup:b")
+    assert (found.is_copy, found.score < COPY) == (False, True)
     assert fields["hours"] == 2
     assert {"acme", "quuxsoft", "2.4b"} <= set(str(fields["terms"]).split())
 

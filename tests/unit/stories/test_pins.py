@@ -1,13 +1,16 @@
-"""What follows for an article from the corrections that name it."""
+"""What people may enter for a correction of articles or stories, and what follows from it for an article."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.grouping_correction import GroupingCorrection, Kind, grouping_correction_id
-from services.stories.constraints import constraints_of
-from services.stories.grouping import WITHOUT
+import pytest
+
+from models.errors import InvalidInput
+from models.grouping_correction import MOST_ARTICLES, GroupingCorrection, Kind, grouping_correction_id
+from models.request import Request
+from services.stories.pins import WITHOUT, ArticleSplit, StoryPair, StorySplit, constraints_of
 from tests.documents import NOW
 
 
@@ -65,3 +68,32 @@ def test_an_undone_correction_says_nothing_and_the_earlier_one_counts_again() ->
     together = correction("ONE_STORY", "a", "b", 2, undone_at=NOW, undone_by="Ada")
     assert set(constraints_of("a", [apart, together]).apart_from) == {"b"}
     assert constraints_of("a", [together]) == WITHOUT
+
+
+BY = {"author": "Ada"}
+
+
+def test_what_is_right_is_taken() -> None:
+    assert ArticleSplit.checked({"source": "feed-1", **BY}).source == "feed-1"
+    split = StorySplit.checked({"articles": ["dedup:1", "dedup:2", "dedup:1"], **BY})
+    assert split.articles == ("dedup:1", "dedup:2")
+    assert StoryPair.checked({"story": " story:1 ", **BY}).story == "story:1"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "named"),
+    [
+        (ArticleSplit, {}, "source"),
+        (ArticleSplit, {"source": "a b"}, "source"),
+        (StorySplit, {"articles": "dedup:1"}, "articles"),
+        (StorySplit, {"articles": []}, "articles"),
+        (StorySplit, {"articles": ["x"] * (MOST_ARTICLES + 1)}, "articles"),
+        (StorySplit, {"articles": ["x" * 2001]}, "articles"),
+        (StorySplit, {"articles": ["x", ""]}, "articles"),
+        (StoryPair, {"story": " "}, "story"),
+    ],
+)
+def test_an_error_names_the_field(body: type[Request], fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        body.checked({**fields, **BY})
+    assert raised.value.field == named

@@ -1,0 +1,147 @@
+"""Finds the articles that an article is compared with: those that share most keys with it, by documents in `locators`.
+
+A key stands for rare terms of a headline, or for some words of a lead (services/stories/signature.py). Its document
+names the latest MOST_UNDER_KEY articles that have it, and an article is compared with MOST_COMPARED at most: so the
+cost of an article does not grow with what is stored. A name under a key is a hint: the article may have been deleted or
+edited since.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from models.article import Article, source_id
+from models.errors import Unavailable, UnreadableDocument
+from models.story import KEY_KEPT, GroupingKey, day_of, first_article, key_id
+from models.values import format_time, unix_seconds
+from services.logs import log_unreadable
+from services.mentions.understanding import published_at
+from services.ports import Create, Document, Operation, Replace, Store, readable
+from services.store.containers import ARTICLES, LOCATORS, STORIES
+from services.stories.documents import day_of_time, readable_member
+from services.stories.grouping import Known
+from services.stories.similarity import WITHIN_MINUTES
+
+MOST_UNDER_KEY = 100
+"""The articles that a key names: the latest."""
+MOST_COMPARED = 50
+"""The articles that an article is compared with: those with most keys in common, then the nearest in time."""
+
+_PREFIX = source_id("")
+
+
+def nearest(article: Known, under: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The articles that this one is compared with, from those under each of its keys: by id, with the minute of their
+    publication. Pure."""
+    minute, _ = article.place
+    keys: Counter[str] = Counter()
+    distance: dict[str, int] = {}
+    for key in article.signature.keys:
+        for name, other in under.get(key, {}).items():
+            apart = abs(other - minute)
+            if apart <= WITHIN_MINUTES and name != article.source_id:
+                keys[name] += 1
+                distance[name] = apart
+    return heapq.nsmallest(MOST_COMPARED, keys, key=lambda name: (-keys[name], distance[name], name))
+
+
+def latest(articles: Mapping[str, int]) -> dict[str, int]:
+    """The articles that a key names, of all that have it. Pure."""
+    return dict(sorted(articles.items(), key=lambda each: (each[1], each[0]))[-MOST_UNDER_KEY:])
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What is stored about articles that those of one batch are compared with. `names`: for each article of the batch;
+    `decided`: these, the opening articles of their stories, and whomever people named. `keys`: the documents of the
+    batch's keys, as they were read."""
+
+    names: dict[str, list[str]] = field(default_factory=dict)
+    decided: dict[str, Known] = field(default_factory=dict)
+    keys: dict[str, Document | None] = field(default_factory=dict)
+
+    async def read(self, store: Store, due: Sequence[Known]) -> None:
+        wanted = list(dict.fromkeys(key for each in due for key in each.signature.keys))
+        found = await store.read_many(LOCATORS.name, [(key_id(key), key_id(key)) for key in wanted]) if wanted else []
+        self.keys = dict(zip(wanted, found, strict=True))
+        under = {key: _articles_of(document) for key, document in self.keys.items()}
+        for each in due:
+            for key in each.signature.keys:
+                under[key][each.source_id] = each.signature.minute
+        self.names = {each.source_id: nearest(each, under) for each in due}
+        minutes = {name: minute for articles in under.values() for name, minute in articles.items()}
+        mine = {each.source_id for each in due}
+        near = {name for names in self.names.values() for name in names} - mine
+        await self._add(store, {name: day_of_minute(minutes[name]) for name in near})
+        openings = {each.decision.opening: each.decision.event_id for each in self.decided.values() if each.decision}
+        first = {name: day_of(event) for name, event in openings.items() if first_article(event) == name}
+        await self._add(store, {name: day for name, day in first.items() if name not in mine})
+        named = {name for each in due for name in each.constraints.partners} | openings.keys()
+        await self._add(store, await days_of(store, named - mine - self.decided.keys()))
+
+    async def _add(self, store: Store, days: Mapping[str, str]) -> None:
+        for name, document in (await read_members(store, days)).items():
+            member = readable_member(document)
+            if member is not None and member.decision is not None:
+                self.decided[name] = member
+
+    def new_keys(self, due: Collection[Known], now: datetime) -> list[tuple[str, Sequence[Operation]]]:
+        """The writes after which each key of these articles names them."""
+        added: dict[str, dict[str, int]] = {}
+        for each in due:
+            for key in each.signature.keys:
+                added.setdefault(key, {})[each.source_id] = each.signature.minute
+        batches: list[tuple[str, Sequence[Operation]]] = []
+        for key, articles in added.items():
+            before = _articles_of(self.keys[key])
+            after = latest(before | articles)
+            if after != before:
+                batches.append((key_id(key), [_write(key, self.keys[key], after, now)]))
+        return batches
+
+    async def write_keys(self, store: Store, due: Collection[Known], now: datetime) -> None:
+        """Raises Unavailable if another worker wrote one of the keys."""
+        batches = self.new_keys(due, now)
+        for outcome in await store.batch_many(LOCATORS.name, batches) if batches else ():
+            if isinstance(outcome, Exception):
+                raise Unavailable("another worker groups articles", retry_after=1.0)
+
+
+async def read_members(store: Store, days: Mapping[str, str]) -> dict[str, Document | None]:
+    """The stored members of these articles, by the day of their publication."""
+    found = await store.read_many(STORIES.name, [(day, name) for name, day in days.items()]) if days else []
+    return dict(zip(days, found, strict=True))
+
+
+async def days_of(store: Store, source_ids: Collection[str]) -> dict[str, str]:
+    """The days of publication of those of these articles that are stored."""
+    names = sorted(source_ids)
+    found = await store.read_many(ARTICLES.name, [(name, Article.ID) for name in names]) if names else []
+    articles = [article for each in found if (article := readable(each, Article.from_document)) is not None]
+    return {each.source_id: day_of_time(published_at(each)) for each in articles}
+
+
+def day_of_minute(minute: int) -> str:
+    return day_of_time(datetime.fromtimestamp(minute * 60, UTC))
+
+
+def _articles_of(document: Document | None) -> dict[str, int]:
+    """A key that cannot be read names no article, and the next write replaces it."""
+    articles = {} if document is None else document.get("articles")
+    if isinstance(articles, dict) and all(type(minute) is int for minute in articles.values()):
+        return {_PREFIX + name: minute for name, minute in articles.items()}
+    assert document is not None, "there is a document that cannot be read"
+    log_unreadable(UnreadableDocument("GroupingKey", document["id"], "articles"))
+    return {}
+
+
+def _write(key: str, before: Document | None, articles: Mapping[str, int], now: datetime) -> Operation:
+    named = {name.removeprefix(_PREFIX): minute for name, minute in articles.items()}
+    if before is None:
+        return Create(GroupingKey(created_at=now, updated_at=now, key=key, articles=named).to_document())
+    ttl, time = unix_seconds(now + KEY_KEPT), format_time(now)
+    return Replace({**before, "articles": named, "ttl_timestamp": ttl, "updated_at": time}, before["_etag"])

@@ -1,0 +1,134 @@
+"""The stage of grouping: articles are due while they have `grouping_due_since`, which an analysis writes.
+
+Articles gather: a message of `group-headlines` is sent when enough of them are due, when one has been due for long, or
+when a person has corrected some. Whoever works on a message groups all that are due, as long as its lease holds: one
+worker groups at a time, since what it decides depends on what others have decided.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal, Self, get_args
+
+from models.article import Article
+from models.errors import InvalidInput
+from models.values import format_time
+from services.ports import Clock, Query, Store, Where
+from services.store.containers import ARTICLES
+from services.topology import GROUP_HEADLINES
+from services.work.announcing import Announcer
+from services.work.stage import Stage, Tries
+
+TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
+TRIGGER_REASONS: tuple[TriggerReason, ...] = get_args(TriggerReason)
+GROUP = "processing.group_headlines"
+MOST_NAMED = 100
+"""The most articles in one message."""
+DELAY_SECONDS = 1.0
+"""How long a message waits. Until then, this process sends no other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMessage:
+    """A message of `group-headlines`. `article_ids` are the first articles that are due, `ungrouped_count` is how many
+    are. The grouping goes on with all that are due then."""
+
+    article_ids: tuple[str, ...]
+    trigger_reason: TriggerReason
+    ungrouped_count: int
+
+    def to_message(self) -> str:
+        fields = {
+            "event": GROUP,
+            "article_ids": self.article_ids,
+            "trigger_reason": self.trigger_reason,
+            "ungrouped_count": self.ungrouped_count,
+        }
+        return json.dumps(fields, separators=(",", ":"))
+
+    @classmethod
+    def from_message(cls, text: str) -> Self:
+        """Raises InvalidInput for a text that `to_message` never writes."""
+        try:
+            fields = json.loads(text)
+            ids, reason, count = fields["article_ids"], fields["trigger_reason"], fields["ungrouped_count"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidInput("message", "must have article_ids, trigger_reason and ungrouped_count") from error
+        if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
+            raise InvalidInput("message", "must have article_ids, a list of ids")
+        if reason not in TRIGGER_REASONS or type(count) is not int or count < 0:
+            raise InvalidInput("message", "must have a trigger_reason and the count of articles that are due")
+        return cls(tuple(ids), reason, count)
+
+
+def _messages(source_ids: Sequence[str]) -> list[str]:
+    """The messages that say that these articles have been due for the interval."""
+    parts = [tuple(source_ids[start : start + MOST_NAMED]) for start in range(0, len(source_ids), MOST_NAMED)]
+    return [GroupMessage(part, "interval_elapsed", len(source_ids)).to_message() for part in parts]
+
+
+def grouping_stage(interval: timedelta) -> Stage:
+    """`interval`: fewer articles than the threshold are grouped when the first has been due for so long."""
+    return Stage(
+        name="grouping",
+        queue=GROUP_HEADLINES,
+        container=ARTICLES.name,
+        order="by_grouping_due",
+        due="grouping_due_since",
+        key="source_id",
+        messages=_messages,
+        overdue_after=interval,
+        delay_seconds=DELAY_SECONDS,
+        tries=Tries(lambda name: (name, Article.ID), count="grouping_tries", error="grouping_error"),
+    )
+
+
+@dataclass
+class GroupingAnnouncer:
+    """Sends the messages of `group-headlines`. `threshold`: so many due articles are grouped at once."""
+
+    store: Store
+    announcer: Announcer
+    stage: Stage
+    threshold: int
+    clock: Clock
+    seconds: Callable[[], float] = time.monotonic
+    _quiet_until: float = field(default=0.0, init=False)
+
+    async def announce_if_many(self) -> bool:
+        """To be called after articles were analysed. Whether a message was sent."""
+        if self.seconds() < self._quiet_until:
+            return False
+        count = await self._count()
+        return count >= self.threshold and await self._announce("threshold_reached", count)
+
+    async def announce_corrected(self) -> bool:
+        """To be called after a person corrected or deleted articles: nobody waits for the interval then. Whether a
+        message was sent."""
+        return await self._announce("corrected", await self._count())
+
+    async def again(self, message: GroupMessage, delay_seconds: float) -> None:
+        await self.announcer.send(self.stage, [message.to_message()], delay_seconds=delay_seconds)
+
+    async def due(self, limit: int) -> list[str]:
+        """The articles that are due, the first first."""
+        query = Query((self._now_due(),), order=self.stage.order, limit=limit)
+        return [each["source_id"] for each in (await self.store.query(ARTICLES.name, query)).items]
+
+    async def _announce(self, reason: TriggerReason, count: int) -> bool:
+        named = tuple(await self.due(MOST_NAMED))
+        if not named:
+            return False
+        await self.again(GroupMessage(named, reason, max(count, len(named))), DELAY_SECONDS)
+        self._quiet_until = self.seconds() + DELAY_SECONDS
+        return True
+
+    async def _count(self) -> int:
+        return await self.store.count(ARTICLES.name, (self._now_due(),))
+
+    def _now_due(self) -> Where:
+        return Where(self.stage.due, "le", format_time(self.clock()))

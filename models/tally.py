@@ -158,7 +158,7 @@ class TimelineHours:
     def put(self, hour: str, numbers: Sequence[int], analyzers: Collection[str] = ()) -> None:
         day, number = hour[:8], int(hour[8:])
         bit = 1 << number
-        self._day(day)[number * WIDTH : (number + 1) * WIDTH] = numbers
+        self._day(day)[number * WIDTH : (number + 1) * WIDTH] = Tally(*numbers)
         self._changed.add(day)
         for name in {*self._analyzers, *analyzers}:
             days = self._analyzers.setdefault(name, {})

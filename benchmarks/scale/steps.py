@@ -368,7 +368,7 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
     """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is dirty: one
     of them has not been counted yet."""
     now = bench.clock.now
-    table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
+    table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592, 0] for back in range(hours)}
     timeline = TimelineHours(by_day(table))
     for hour, numbers in table.items():
         timeline.put(hour, numbers, [bench.writer.scored_by])

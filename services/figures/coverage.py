@@ -48,9 +48,8 @@ class Fetches:
             return  # longer ago than any figure reaches back
         tables = self._expected, self._succeeded, self._attempted
         for feed_id, stored in document["feeds"].items():
-            bits = stored if len(stored) == len(tables) else (*stored, stored[0])  # see FetchesOfDay
             before = [table.get(feed_id, 0) for table in tables]
-            after = [known | each << shift for known, each in zip(before, bits, strict=True)]
+            after = [known | each << shift for known, each in zip(before, stored, strict=True)]
             if after != before:
                 for table, each in zip(tables, after, strict=True):
                     table[feed_id] = each

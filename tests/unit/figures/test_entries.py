@@ -52,7 +52,7 @@ def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts()
         _mention("2026-02-21T20:18", 0.5, "3"),
     )
     fetches = Fetches()
-    fetches.add({"day": "20260221", "feeds": {"reuters": [0b11 << 18, 0b10 << 18]}})
+    fetches.add({"day": "20260221", "feeds": {"reuters": [0b11 << 18, 0b10 << 18, 0b11 << 18]}})
     entries = _entries("vscode", MADE, 3, windows, Shares(fetches, NOW), NOW)
     assert list(entries) == list(PERIODS)
     assert [entry.total_mentions for entry in entries.values()] == [1, 4, 5, 5]
@@ -82,7 +82,9 @@ _MENTIONS = {
 
 
 @pytest.mark.parametrize("said", _MENTIONS.values(), ids=_MENTIONS)
-@pytest.mark.parametrize("fetches", [{}, {"reuters": [0b11 << 18, 0b10 << 18]}], ids=["coverage unknown", "coverage"])
+@pytest.mark.parametrize(
+    "fetches", [{}, {"reuters": [0b11 << 18, 0b10 << 18, 0b11 << 18]}], ids=["coverage unknown", "coverage"]
+)
 @pytest.mark.parametrize("unscored", [0, 20])
 def test_entries_are_stored_as_their_model_stores_them(
     said: list[tuple[str, float, str | None, str]], fetches: dict[str, list[int]], unscored: int
@@ -100,7 +102,7 @@ def test_entries_are_stored_as_their_model_stores_them(
 
 def test_the_coverage_of_an_entry_begins_when_articles_are_searched_for_its_tool() -> None:
     fetches = Fetches()
-    fetches.add({"day": "20260221", "feeds": {"reuters": [0b1111 << 17, 0b1001 << 17]}})
+    fetches.add({"day": "20260221", "feeds": {"reuters": [0b1111 << 17, 0b1001 << 17, 0b1111 << 17]}})
     shares, made = Shares(fetches, NOW), NOW - timedelta(minutes=3)
     windows = Windows.summed(edges_of(NOW), {}, made, 0)
     day = _entries("vscode", made, 0, windows, shares, NOW)["HOUR_24"]

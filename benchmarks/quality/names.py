@@ -1,7 +1,6 @@
 """Precision and recall of detection on sentences with ambiguous names (scripts/names/labels.tsv), by kind.
 
-Beside it, on the same sentences, the rules of version 0.1: a context word within 200 characters. Only the third that is
-held out of training counts.
+Only the third that is held out of training counts.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from uuid import NAMESPACE_DNS, uuid5
 
-from benchmarks.quality.names_before import detects as detects_before
 from models.tool import Tool
 from scripts.names.labels import Label, read_labels
 from services.tools.detector import Detector
@@ -59,7 +57,7 @@ def report() -> None:
     held_out = [label for label in read_labels() if label.is_held_out]
     names = len({label.name for label in held_out})
     print(f"Ambiguous names: {len(held_out)} sentences held out of training, {names} names")
-    print(f"{'':18}{'sentences':>10}{'meant':>7}{'precision':>11}{'recall':>8}{'wrong':>7}   version 0.1:")
+    print(f"{'':18}{'sentences':>10}{'meant':>7}{'precision':>11}{'recall':>8}{'wrong':>7}")
     groups: dict[str, list[Label]] = {"all": held_out}
     for origin in ("hn", "written"):
         groups[{"hn": "real headlines", "written": "written"}[origin]] = [
@@ -68,9 +66,8 @@ def report() -> None:
     for kind in dict.fromkeys(label.kind for label in held_out if label.origin == "written"):
         groups[f"  {kind}"] = [label for label in held_out if label.kind == kind]
     for title, labels in groups.items():
-        now, before = measure(labels, detects), measure(labels, detects_before)
         meant = sum(label.is_meant for label in labels)
-        print(f"{title:18}{len(labels):>10}{meant:>7}{_shown(now)}   {_shown(before)}")
+        print(f"{title:18}{len(labels):>10}{meant:>7}{_shown(measure(labels, detects))}")
 
 
 def _shown(rates: Rates) -> str:

@@ -1,7 +1,7 @@
 """The news APIs, one entry each: the name, the parameters of a request, and how a response is read. Sends nothing.
 
-To add an API, write a module with `query` and `collect`, as tiingo.py and finnhub.py have, and add an entry to
-NEWS_APIS. The settings <NAME>_TOKEN and <NAME>_BASE_URL, the API's feed and its requests follow from the entry.
+To add an API, write two functions, as Tiingo and Finnhub have, and add an entry to NEWS_APIS. The settings
+<NAME>_TOKEN and <NAME>_BASE_URL, the API's feed and its requests follow from the entry.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from models.raw_item import ParsedDocument
-from services.parse import finnhub, tiingo
-from services.parse.collected import Collected, Unreadable, normalized_tickers
-from services.parse.json_documents import load_json
+from services.parse.collected import Collected, Unreadable, as_html, normalized_tickers
+from services.parse.dates import first_date, from_unix_seconds
+from services.parse.json_documents import load_json, text_of, texts_of
 
 _LONGEST_QUOTE = 200
+TIINGO_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,55 @@ class NewsApi:
         return collected.document(self.title)
 
 
+def tiingo_query(tickers: Sequence[str], first: date, last: date) -> Mapping[str, str]:
+    """As of https://www.tiingo.com/documentation/news."""
+    return {
+        "tickers": ",".join(tickers).lower(),
+        "startDate": first.isoformat(),
+        "endDate": last.isoformat(),
+        "limit": str(TIINGO_PAGE),
+        "sortBy": "publishedDate",
+    }
+
+
+def tiingo_collect(article: Mapping[str, Any], collected: Collected) -> None:
+    dates = (text_of(article, "publishedDate"), text_of(article, "crawlDate"))
+    collected.add(
+        title=text_of(article, "title"),
+        title_is_html=False,
+        link=text_of(article, "url"),
+        article_id=text_of(article, "id"),
+        published=first_date(*dates),
+        dates=dates,
+        summary=as_html(text_of(article, "description"), is_html=False),
+        tags=texts_of(article, "tags"),
+        publisher=text_of(article, "source"),
+        tickers=texts_of(article, "tickers"),
+    )
+
+
+def finnhub_query(tickers: Sequence[str], first: date, last: date) -> Mapping[str, str]:
+    """As of https://finnhub.io/docs/api/company-news. The response for an unknown symbol is an empty list, as for a
+    symbol without news. Neither is an error."""
+    return {"symbol": ",".join(tickers), "from": first.isoformat(), "to": last.isoformat()}
+
+
+def finnhub_collect(article: Mapping[str, Any], collected: Collected) -> None:
+    article_id = text_of(article, "id")
+    collected.add(
+        title=text_of(article, "headline"),
+        title_is_html=False,
+        link=text_of(article, "url"),
+        article_id="" if article_id == "0" else article_id,
+        published=from_unix_seconds(article.get("datetime")),
+        dates=[str(article.get("datetime") or "")],
+        summary=as_html(text_of(article, "summary"), is_html=False),
+        tags=[text_of(article, "category")],
+        publisher=text_of(article, "source"),
+        tickers=text_of(article, "related").split(","),
+    )
+
+
 _ERROR_FIELDS = ("error", "detail", "message")
 
 NEWS_APIS = (
@@ -82,8 +132,8 @@ NEWS_APIS = (
         auth_header="Authorization",
         auth_format="Token {}",
         tickers_per_request=50,  # so that the URL stays short
-        query=tiingo.query,
-        collect=tiingo.collect,
+        query=tiingo_query,
+        collect=tiingo_collect,
     ),
     NewsApi(
         name="finnhub",
@@ -93,7 +143,7 @@ NEWS_APIS = (
         auth_header="X-Finnhub-Token",
         auth_format="{}",
         tickers_per_request=1,
-        query=finnhub.query,
-        collect=finnhub.collect,
+        query=finnhub_query,
+        collect=finnhub_collect,
     ),
 )

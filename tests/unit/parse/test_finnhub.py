@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from models.raw_item import RawItem
-from services.parse import finnhub
 from services.parse.collected import Collected
+from services.parse.news_apis import finnhub_collect, finnhub_query
 
 ARTICLE = {
     "id": 7,
@@ -23,13 +23,13 @@ ARTICLE = {
 
 def collected(**changes: Any) -> RawItem:
     found = Collected()
-    finnhub.collect({**ARTICLE, **changes}, found)
+    finnhub_collect({**ARTICLE, **changes}, found)
     (item,) = found.items()
     return item
 
 
 def test_finnhub_is_asked_for_the_news_of_symbols_between_two_days() -> None:
-    assert finnhub.query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
+    assert finnhub_query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
         "symbol": "AAPL,MSFT",
         "from": "2026-02-20",
         "to": "2026-02-21",

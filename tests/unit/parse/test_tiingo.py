@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from services.parse import tiingo
 from services.parse.collected import Collected
+from services.parse.news_apis import tiingo_collect, tiingo_query
 
 ARTICLE = {
     "id": 7,
@@ -21,7 +21,7 @@ ARTICLE = {
 
 
 def test_tiingo_is_asked_for_the_newest_articles_of_all_tickers() -> None:
-    assert tiingo.query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
+    assert tiingo_query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
         "tickers": "aapl,msft",
         "startDate": "2026-02-20",
         "endDate": "2026-02-21",
@@ -32,7 +32,7 @@ def test_tiingo_is_asked_for_the_newest_articles_of_all_tickers() -> None:
 
 def test_an_article_of_tiingo_has_plain_texts() -> None:
     collected = Collected()
-    tiingo.collect(ARTICLE, collected)
+    tiingo_collect(ARTICLE, collected)
     (item,) = collected.items()
     assert (item.article_id, item.url, item.headline, item.summary_html) == (
         "7",
@@ -47,6 +47,6 @@ def test_an_article_of_tiingo_has_plain_texts() -> None:
 
 def test_an_article_without_a_date_of_publication_has_that_of_its_discovery() -> None:
     collected = Collected()
-    tiingo.collect({**ARTICLE, "publishedDate": None, "title": "A <thing> B"}, collected)
+    tiingo_collect({**ARTICLE, "publishedDate": None, "title": "A <thing> B"}, collected)
     (item,) = collected.items()
     assert (item.published, item.headline) == (datetime(2026, 2, 21, 11, tzinfo=UTC), "A <thing> B")

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from models.locator import locator_key
 from tests.functional.articles.world import START, Item, World, item
 
 MANY = 40
@@ -81,18 +80,3 @@ async def test_an_edit_behind_a_changed_url_edits_the_article(world: World) -> N
     world.publish("a", [item(1, guid=None, link="https://news.example/1?x-token=2", text="It was otherwise.")])
     await world.poll("a", world.new_worker())
     assert (await world.article())["text_for_analysis"] == "It was otherwise."
-
-
-async def test_an_article_that_was_stored_under_an_id_with_a_session_is_found_again(world: World) -> None:
-    link = "https://news.example/1?sid=0123456789abcdef0123456789abcdef"
-    await world.add_feed("a", [item(1, guid=link, link=link)])
-    await world.poll("a")
-    (alias,) = await world.locators("LocatorAlias")
-    await world.store.delete("locators", alias["id"], alias["id"])
-    before = locator_key("a", f"provider_product_id:{link}")
-    await world.store.upsert("locators", {**alias, "id": before, "locator": before})
-
-    world.publish("a", [item(1, guid=link, link=link, title="The news has another headline now")])
-    await world.poll("a", world.new_worker())
-
-    assert (await world.article())["headline"] != (await world.article())["canonical"]["headline"]

@@ -48,9 +48,9 @@ async def analyze_articles(services: Container, message: func.QueueMessage, cont
 
 
 @consumer(queues, GROUP_HEADLINES)
-async def group_headlines(services: Container, message: func.QueueMessage) -> None:
+async def group_headlines(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     group = GroupMessage.from_message(message.get_body().decode())
-    await services.stories.grouping.handle(group, message.dequeue_count or 1)
+    await services.stories.grouping.handle(group, message.dequeue_count or 1, context.invocation_id)
 
 
 @consumer(queues, GENERATE_IDEAS)

@@ -40,25 +40,28 @@ class Grouping:
     clock: Clock
     new_id: Callable[[], str]
 
-    async def handle(self, message: GroupMessage, delivery: int = 1) -> Handled:
+    async def handle(self, message: GroupMessage, delivery: int = 1, invocation_id: str | None = None) -> Handled:
         """Groups what is due until nothing is left or the deadline is near. Raises Unavailable if the store or the
         queues did not answer."""
         lease, total = Lease(self.store, self.clock, self.new_id), Handled()
         if not await lease.acquire():
             await self.announcer.again(message, BUSY_SECONDS)
             return Handled(left=list(message.article_ids))
-        work = partial(self._work, lease)
-        sends = self.announcer.announcer
-        handler = Handler(self.announcer.stage, work, self.store, sends, self.clock, portion=PORTION, at_once=1)
+        handler = Handler(
+            *(self.announcer.stage, partial(self._work, lease), self.store, self.announcer.announcer, self.clock),
+            portion=PORTION,
+            at_once=1,
+            new_id=self.new_id,
+        )
         keys = list(message.article_ids)
         try:
             while True:
                 keys += await self.announcer.due(MOST_LISTED)
-                handled = await handler.handle(keys, delivery)
+                handled = await handler.handle(keys, delivery, invocation_id)
                 total.done += handled.done
                 total.failed |= handled.failed
                 total.left += handled.left
-                if handled.left or not handled.done:
+                if handled.left or handled.halved or not handled.done:
                     return total
                 keys = []
         finally:
@@ -86,7 +89,7 @@ class Grouping:
             return Worked(kill=kill)
         grouped = await self.writer.group(wanted)
         await self.announcer.announcer.announce(SIGNALS_STAGE, sorted(grouped.events))
-        counts = {"stories": len(grouped.events), "mentions": grouped.mentions}
+        counts = {"grouped": len(grouped.finished), "stories": len(grouped.events), "mentions": grouped.mentions}
         return Worked(len(grouped.finished), grouped.failed, kill=kill, counts=counts)
 
 

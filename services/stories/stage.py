@@ -83,6 +83,7 @@ def grouping_stage(interval: timedelta) -> Stage:
         messages=_messages,
         overdue_after=interval,
         delay_seconds=DELAY_SECONDS,
+        workflow="group_headlines",
         tries=Tries(lambda name: (name, Article.ID), count="grouping_tries", error="grouping_error"),
     )
 

@@ -11,7 +11,7 @@ from models.values import parse_time
 from services.container import Container
 from services.feeds.claims import IngestMessage
 from services.store.containers import FEEDS
-from tests.documents import NOW, attempt, feed
+from tests.documents import NOW, attempt, feed, ingestion_batch
 from tests.functional.api.conftest import Answer, call
 
 FEED = {"url": "https://example.com/rss", "source_name": "Example", "feed_id": "example"}
@@ -161,9 +161,12 @@ async def test_fetching_now_is_202_with_a_run_that_exists_and_one_message(app: C
 async def test_a_feeds_history_lists_its_attempts(app: Container) -> None:
     await add()
     for n in range(3):
-        each = attempt(run_id=f"r{n}", subject="example", started_at=NOW + timedelta(minutes=n))
-        document = each.to_document() | {"ttl_timestamp": None}
-        await app.store.upsert("runs", document)
+        began = NOW + timedelta(minutes=n)
+        each = attempt(run_id=f"r{n}", subject="example", started_at=began)
+        run = ingestion_batch(
+            run_id=f"r{n}", started_at=began, ended_at=began, feeds=("example",), attempts=(each.in_run(),)
+        )
+        await app.store.upsert("runs", run.to_document() | {"ttl_timestamp": None})
     first = await call("list_feed_history", "limit=2", feed_id="example")
     assert [each["run_id"] for each in first.json["items"]] == ["r2", "r1"]
     newest = first.json["items"][0]

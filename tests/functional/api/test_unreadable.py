@@ -122,17 +122,18 @@ async def test_an_unreadable_feed_stops_no_list_of_feeds(app: Container) -> None
 
 
 async def test_unreadable_runs_and_attempts_are_left_out(app: Container) -> None:
-    await put(app, ingestion_batch(run_id="good", **AGES), attempt(run_id="good", started_at=NOW, **AGES))
+    good = attempt(run_id="good", started_at=NOW, **AGES)
+    broken = attempt(run_id="good", attempt_no=2, started_at=NOW + timedelta(seconds=1), **AGES)
+    attempts = (good.in_run(), {**broken.in_run(), "status": "FAILED"})
+    await put(app, ingestion_batch(run_id="good", feeds=(good.subject,), attempts=attempts, **AGES))
     await put_broken(app, run(run_id="bad", started_at=NOW, **AGES), progress="far")
-    broken = attempt(run_id="good", started_at=NOW + timedelta(seconds=1), **AGES)
-    await put_broken(app, broken, status="FAILED")
     assert_list(await call("list_runs"), "run_id", ["good"], ["bad"])
     alone = (await call("get_run", run_id="good")).json
-    assert (len(alone["attempts"]), alone["unreadable"]) == (1, [broken.id])
+    assert (len(alone["attempts"]), alone["unreadable"]) == (1, [broken.subject])
     assert (await call("get_run", run_id="bad")).json["title"] == "Unreadable"
     await put(app, feed(**AGES))
     history = await call("list_feed_history", feed_id="reuters-world")
-    assert (len(history.json["items"]), history.json["unreadable"]) == (1, [broken.id])
+    assert (len(history.json["items"]), history.json["unreadable"]) == (1, [broken.subject])
 
 
 async def test_an_unreadable_batch_is_left_out_of_the_quarantine(app: Container) -> None:

@@ -13,7 +13,7 @@ CODE = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL
 PATHS = sorted({each for each in CODE if re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", each)})
 SOURCES = [path for folder in ("models", "services", "triggers") for path in (ROOT / folder).rglob("*.py")]
 CODE_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
-NAMES = ("NEWS_APIS", "PERIODS", "Period", "Settings", "analyzers_of", "collect", "query", "endpoint")
+NAMES = ("NEWS_APIS", "PERIODS", "Period", "Settings", "analyzers_of", "tiingo_collect", "tiingo_query", "endpoint")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -27,9 +27,7 @@ def test_every_command_of_the_page_exists(command: str) -> None:
     assert f'add_parser("{command}"' in (ROOT / "scripts" / "dev.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "name", ["NEWS_APIS", "PERIODS", "Period", "Settings", "analyzers_of", "collect", "query", "endpoint"]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_names_of_the_page_are_in_the_code(name: str) -> None:
     assert f"`{name}" in PAGE or f"@{name}(" in PAGE
     assert re.search(rf"^(class |def |async def |){name}\b", CODE_TEXT, re.MULTILINE)

@@ -141,8 +141,6 @@ ARTICLES = Container(
         "status",
         "deleted_at",
         "ttl_timestamp",  # so that articles that wait for their analysis are counted without being loaded
-        "updated_at",
-        "analysis_attempts",
         "source",
         "language",
         "publisher_id",

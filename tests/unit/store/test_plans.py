@@ -97,7 +97,7 @@ def test_an_order_is_complete_and_lists_only_documents_that_have_its_fields() ->
 
 
 def test_an_unknown_order_is_refused_with_the_known_ones() -> None:
-    assert str(refusal(RUNS, Query(order="by_name"))) == "order: must be one of by_start, by_subject"
+    assert str(refusal(RUNS, Query(order="by_name"))) == "order: must be one of by_due, by_start, by_subject"
     assert "must be one of none: this container has no orders" in str(refusal(SENTIMENT_CACHE, Query(order="by_name")))
 
 

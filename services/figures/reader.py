@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from models.cache import Period, SentimentCacheEntry, entry_id
-from models.errors import Unavailable, UnreadableDocument
+from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.resources.aggregates import AggregateResource
 from models.resources.base import View
 from models.tool import Tool
@@ -27,6 +27,7 @@ from services.figures.entries import Entries, Generations, ToolEntries
 from services.logs import log_event
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable
+from services.store.change import until_unchanged
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
@@ -34,7 +35,6 @@ from services.work.announcing import Announcer
 log = logging.getLogger("toolpulse.cache")
 
 MOST_KEPT = 20_000
-_TRIES = 20
 _COMPUTED_AT_ONCE = 8
 
 
@@ -185,18 +185,21 @@ class Reader:
             if self._recent.get(text, period, now) is recent:
                 self._note(aggregate.entry, "HIT", time.perf_counter() - started)
                 return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
-        for _ in range(_TRIES):
+
+        async def once() -> Served:
             last_write = self._last_write()
             tool = await self._catalog.get(text)
             stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
             found = await self._found(tool, period, now, *stored)
             await self._announce_stale([found])
             (served,) = await self._with_completeness([found], now)
-            if self._is_current(served):
-                self._recent.put(text, served.aggregate, now, last_write)
-                self._note(served.aggregate.entry, served.state, time.perf_counter() - started)
-                return served
-        raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)
+            self._require_current([served])
+            self._recent.put(text, served.aggregate, now, last_write)
+            return served
+
+        served = await until_unchanged(once, f"the figures of {text}")
+        self._note(served.aggregate.entry, served.state, time.perf_counter() - started)
+        return served
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
         """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
@@ -208,13 +211,16 @@ class Reader:
 
     async def _read_current(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
         started, now = time.perf_counter(), self._clock()
-        for _ in range(_TRIES):
+
+        async def once() -> Listed[Served]:
             served = await self._read_all(tools, period, now)
-            if all(map(self._is_current, served.items)):
-                for each in served.items:
-                    self._note(each.aggregate.entry, each.state, (time.perf_counter() - started) / len(tools))
-                return served
-        raise Unavailable("the figures of some tool keep changing", retry_after=1.0)
+            self._require_current(served.items)
+            return served
+
+        served = await until_unchanged(once, "the figures of some tool")
+        for each in served.items:
+            self._note(each.aggregate.entry, each.state, (time.perf_counter() - started) / len(tools))
+        return served
 
     def _note(self, entry: SentimentCacheEntry, state: State, seconds: float) -> None:
         self._counters.read(state, seconds)
@@ -243,14 +249,15 @@ class Reader:
         of_tools = await self._completeness.of_tools(recounts)
         return [each.served(self._analyzer(), of_tools[each.entry.tool_id], now) for each in found]
 
-    def _is_current(self, served: Served) -> bool:
-        """Whether this process knows no later generation than that of the entry.
+    def _require_current(self, served: Iterable[Served]) -> None:
+        """Raises ChangedMeanwhile if this process knows a later generation than that of an entry.
 
         This is checked last: the generation may have been raised while the entry was read, or while a computation that
         this read shares was under way.
         """
-        entry = served.aggregate.entry
-        return entry.generation == self._generations.known(entry.tool_id)
+        for entry in (each.aggregate.entry for each in served):
+            if entry.generation != self._generations.known(entry.tool_id):
+                raise ChangedMeanwhile(f"the generation of {entry.tool_id} was raised")
 
     async def _found(
         self, tool: Tool, period: Period, now: datetime, document: Document | None, generation: Document | None

@@ -1,9 +1,10 @@
-"""Feeds and articles a second, for one corpus served on loopback.
+"""Feeds and articles a second: ours beside lemon24/reader, for one corpus served on loopback, in one run.
 
-    python -m benchmarks.ingest
+    python -m venv /tmp/reader && /tmp/reader/bin/pip install reader sgmllib3k  # thrown away afterwards
+    python -m benchmarks.ingest --reader /tmp/reader/bin/python
 
-Cold, then unchanged (304), then unchanged without validators, then with three new entries in each feed. The app runs in
-a process of its own; so does the server. `--delay-ms` is added to every response. Printed, never asserted.
+Cold, then unchanged (304), then unchanged without validators, then with three new entries in each feed. Each side runs
+in a process of its own; so does the server. `--delay-ms` is added to every response. Printed, never asserted.
 """
 
 from __future__ import annotations
@@ -139,6 +140,8 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=60)
     parser.add_argument("--delay-ms", type=int, default=0)
     parser.add_argument("--at-once", type=int, help="fetches in flight; the default of the app if absent")
+    parser.add_argument("--reader", help="a Python that has `reader` installed")
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 10], help="reader's own, each measured")
     parser.add_argument("--side", choices=["ours"], help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
@@ -154,6 +157,9 @@ def main() -> None:
             own = ["-m", "benchmarks.ingest", "--side", "ours", "--url", url, "--data", str(folder / "data")]
             sizes = ["--feeds", str(options.feeds), *(["--at-once", str(options.at_once)] if options.at_once else [])]
             shown("toolpulse", options.feeds, _run([sys.executable, *own, *sizes]))
+            for workers in options.workers if options.reader else ():
+                theirs = [options.reader, str(ROOT / "benchmarks/ingest_reader.py"), url, str(folder), str(workers)]
+                shown(f"reader, {workers} workers", options.feeds, _run([*theirs, str(options.feeds)]))
 
 
 def _run(command: list[str]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from aiohttp.test_utils import TestServer
 from models.errors import Unavailable
 from models.run import JobRun
 from services import container
+from services.articles.sources import observations_of
 from services.container import Container
 from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
@@ -210,6 +211,9 @@ async def test_an_article_that_cannot_be_read_does_not_hold_up_the_others(ingest
     await ingested.store.upsert(
         "articles", {**other, "source_attribution": {**other["source_attribution"], "bad": bare}}
     )
+    (observed,) = await observations_of(ingested.store, broken["source_id"], "bad")
+    for name in ("0" * 32, "1" * 32):
+        await ingested.store.upsert("articles", {**observed, "source_id": f"dedup:{name}"})
     answer = await patched(ingested, source_priority=1)
     run = (await call("get_run", run_id=answer.json["run_id"])).json
     assert (run["status"], run["metrics"]) == ("PARTIAL", {"articles": 3, "analyzed": 1, "failed": 2})

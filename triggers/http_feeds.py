@@ -8,8 +8,7 @@ import azure.functions as func
 
 from models.feed import Feed
 from models.request import Nothing
-from models.resources.feed_preview import FeedPreview
-from models.resources.feeds import FeedResource
+from models.resources.feeds import FeedPreview, FeedResource
 from models.resources.lists import BulkFacts, BulkResult, FeedImport, FeedsApplied, Preset, RunStarted
 from models.resources.runs import AttemptResource
 from models.run import JobRun

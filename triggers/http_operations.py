@@ -7,9 +7,9 @@ import azure.functions as func
 from models.errors import NotFound
 from models.request import MOST_REDRIVEN, Redrive
 from models.resources.base import ROOT, path, shown_all
-from models.resources.collections import CollectionsResource
+from models.resources.feeds import HostResource
 from models.resources.health import Health, Queue, Redriven
-from models.resources.host import HostResource
+from models.resources.lists import CollectionsResource
 from models.resources.runs import AttemptResource, RunResource
 from models.run import WORKFLOWS
 from models.states import RunStatus

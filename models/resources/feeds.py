@@ -1,4 +1,4 @@
-"""A feed as the API shows it."""
+"""A feed, what is found at a URL before it is registered as one, and a host of feeds, as the API shows them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from models.coverage import FetchHours
 from models.feed import MOST_ERRORS, SHORT_TEXT, Feed, FeedLease, FullTextChoice, HourlyDistribution, Weekday
-from models.resources.base import Stored, View, added, internal, links, path
+from models.resources.base import Resource, Shape, Stored, View, added, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
 
@@ -189,3 +189,64 @@ class FeedResource(Stored):
                 runs=f"{path('runs')}?feed={feed.feed_id}",
             ),
         )
+
+
+class PreviewedEntry(Shape):
+    """One entry of a feed that is not registered."""
+
+    headline: Text = Field(description="As the feed has it, without markup.")
+    url: str = Field(description="As the feed has it: it may be no web address.")
+    published_at: Time | None = Field(default=None, description="Null without a date.")
+
+
+class FeedPreview(Shape):
+    """What is at a URL. Without a feed, `is_feed` is false."""
+
+    url: Text = Field(description="The URL that was given.")
+    fetched_url: Text = Field(description="The URL that answered: of a redirect, or of the feed that a page names.")
+    is_feed: Flag = Field(description="Whether a feed was found and read.")
+    is_page: Flag = Field(description="Whether `url` is a web page, which names the feed.")
+    feed_id: str | None = Field(
+        default=None, description="The feed that is registered at one of these URLs already; null if none is."
+    )
+    error_type: str | None = Field(
+        default=None, description="The kind of failure, as of an attempt; null if there is a feed."
+    )
+    error: str | None = Field(default=None, description="Why there is no feed, in words; null if there is one.")
+    status_code: Count | None = Field(default=None, description="HTTP status of the last response.")
+    duration_ms: Count = Field(default=0, description="How long the servers took.")
+    format: str | None = Field(default=None, description="The format: `rss20`, `atom10`, `json1` and the like.")
+    title: str | None = Field(default=None, description="The feed's own title.")
+    site_url: str | None = Field(default=None, description="The web site that the feed names.")
+    entries: Count = Field(default=0, description="Entries that could be read.")
+    entries_skipped: Count = Field(default=0, description="Entries that could not be read.")
+    parse_warnings: Count = Field(default=0, description="Values that were repaired.")
+    oldest_entry_at: Time | None = Field(
+        default=None, description="The date of the oldest entry, of those with a date in the past."
+    )
+    newest_entry_at: Time | None = Field(
+        default=None, description="The date of the newest entry, of those with a date in the past."
+    )
+    samples: tuple[PreviewedEntry, ...] = Field(default=(), description="The 5 newest entries.")
+
+
+class HostFailure(Shape):
+    """The failures of a host in a row at present."""
+
+    since: Time = Field(description="When the first of them was.")
+    failures: Count = Field(description="How many there were.")
+    reason: Text = Field(description="The kind of the last one, such as `timeout`.")
+    cools_until: Time | None = Field(default=None, description="Until then no feed of the host is fetched.")
+
+
+class HostResource(Resource):
+    """A host that feeds are fetched from."""
+
+    host: Text = Field(description="As in the `host` of a feed: with its port, if that is not the usual one.")
+    feeds: Count = Field(description="Its feeds.")
+    enabled_feeds: Count = Field(description="Those of its feeds that are enabled.")
+    failing_feeds: Count = Field(description="Those of its feeds whose last fetch failed.")
+    next_fetch_time: Time | None = Field(description="When the first of its enabled feeds is due; null without one.")
+    last_successful_fetch: Time | None = Field(description="When one of its feeds was fetched last; null: never.")
+    failing: HostFailure | None = Field(description="Null for a host that does not fail at present.")
+    links: dict[str, str] = Field(description="Paths: the host itself, and its feeds.")

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from models.resources.base import Shape
+from models.values import Text
 
 
 class PresetValue(Shape):
@@ -115,3 +116,10 @@ class MergeStarted(RunStarted):
     """The run of a merge."""
 
     undo: str = Field(description="How to undo the merge.")
+
+
+class CollectionsResource(Shape):
+    """The endpoints that a request without an id can read."""
+
+    version: Text = Field(description="The version of the app.")
+    links: dict[str, str] = Field(description="The paths, by name.")

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from models.raw_item import ParsedDocument
-from models.resources.feed_preview import FeedPreview, PreviewedEntry
+from models.resources.feeds import FeedPreview, PreviewedEntry
 from services.articles.poll import FeedPoller
 from services.feeds.form import new_feed
 from services.feeds.outcome import failure_of

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from models.errors import InvalidInput, NotFound
 from models.host import HostState
 from models.resources.base import links, path
-from models.resources.host import HostFailure, HostResource
+from models.resources.feeds import HostFailure, HostResource
 from models.values import parse_time
 from services.feeds.hosts import is_cooling
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents, query_all

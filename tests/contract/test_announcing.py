@@ -19,10 +19,11 @@ import pytest
 from models.cache import PERIODS
 from models.errors import Unavailable
 from models.tool import Tool
+from services.figures.entries import Generations
 from services.mentions.dirty_hours import dirty_hours_of
 from services.mentions.refresh_due import OVERDUE, REFRESH_STAGE, RefreshMessage
 from services.ports import Store
-from services.store.containers import CATALOG, MENTIONS
+from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.topology import REFRESH_TOOLS
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, forgetful
@@ -200,13 +201,14 @@ async def test_a_message_that_became_poison_is_replaced(world: World) -> None:
 
 async def test_a_tool_that_cannot_be_refreshed_holds_up_no_other_and_is_tried_again(world: World) -> None:
     bad, good = await world.tool(), await world.tool()
-    await world.store.upsert(CATALOG.name, {"id": "TIMELINE", "pk": bad.tool_id, "hours": "none"})
+    key = Generations.key(bad.tool_id)
+    await world.store.upsert(SENTIMENT_CACHE.name, {"tool_id": key[0], "id": key[1], "generation": "high"})
     for tool in (bad, good):
         await world.process.analyse(tool.tool_id, "article", Judgement(world.clock.now, "positive"))
     await world.process.announcer.announce(REFRESH_STAGE, [bad.tool_id, good.tool_id])
     assert await world.deliver() == 1, "it does not go round and round"
     await world.is_complete(good)
-    await world.store.delete(CATALOG.name, bad.tool_id, "TIMELINE")
+    await world.store.delete(SENTIMENT_CACHE.name, *key)
     world.clock.forward(int(OVERDUE.total_seconds()))
     assert await world.sweep() == 1
     await world.deliver()

@@ -91,6 +91,9 @@ def readable_member(document: Document | None) -> Known | None:
 
 def _decision(document: Document) -> Decision:
     event = document["event_id"]
+    day_of(event)
+    if not all(isinstance(document.get(name), str | None) for name in ("opening", "near_duplicate_of")):
+        raise TypeError("opening, near_duplicate_of")
     return Decision(
         event,
         document.get("opening") or first_article(event),

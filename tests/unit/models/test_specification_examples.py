@@ -245,7 +245,7 @@ def test_photometry_table_as_timeline() -> None:
             "last_ingestion_at": "2026-02-23T18:00:00Z",
             "last_ingestion_source": "api_upload:amateur_batch_2026_02",
             "ingestion_count": 3,
-            "hours": {"20260223": "3,1,2,1500000," + "0," * 72 + "3,1,2,1500000" + ",0" * 20},
+            "hours": {"20260223": "3,1,2,1500000,0," + "0," * 90 + "3,1,2,1500000,0" + ",0" * 25},
         },
     )
 

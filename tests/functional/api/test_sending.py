@@ -80,8 +80,8 @@ class LastDelivery(func.QueueMessage):
 async def test_an_ingestion_at_its_last_delivery_is_sent_again_and_does_its_work_then(
     app: Container, queue_server: QueueService
 ) -> None:
-    message = LastDelivery(body=b'{"run_id":"r","feeds":[{"feed_id":"example"}]}')
+    message = LastDelivery(body=b'{"run_id":"r","feeds":[{"feed_id":"example","fetched":""}]}')
     await FUNCTIONS["ingest_feeds"](message=message, context=Context("id", "ingest_feeds", "", "", threading.local()))
     (again,) = queue_server.received("ingest-feeds")
-    assert json.loads(again) == {"run_id": "r", "feeds": [{"feed_id": "example"}], "earlier": 4}
+    assert json.loads(again) == {"run_id": "r", "feeds": [{"feed_id": "example", "fetched": ""}], "earlier": 4}
     assert await runs(app) == []

@@ -1,17 +1,12 @@
 """What a request answers and leaves behind if the queue service refuses its message."""
 
-import json
-import threading
 from typing import Any
 
-import azure.functions as func
 import pytest
 
 from models.run import JobRun
-from scripts.local_host.values import Context
 from services.container import Container
-from services.topology import LAST_DELIVERY
-from tests.functional.api.conftest import FUNCTIONS, call
+from tests.functional.api.conftest import call
 from tests.queue_service import QueueService
 
 
@@ -67,21 +62,3 @@ async def test_a_change_that_is_stored_is_answered_and_its_run_starts_later(
     assert (changed.status, changed.sent) == (status, [])
     (run,) = await runs(app)
     assert (run.run_id, run.status) == (changed.json["run_id"], "QUEUED")
-
-
-class LastDelivery(func.QueueMessage):
-    """A message at its fifth delivery."""
-
-    @property
-    def dequeue_count(self) -> int:
-        return LAST_DELIVERY
-
-
-async def test_an_ingestion_at_its_last_delivery_is_sent_again_and_does_its_work_then(
-    app: Container, queue_server: QueueService
-) -> None:
-    message = LastDelivery(body=b'{"run_id":"r","feeds":[{"feed_id":"example","fetched":""}]}')
-    await FUNCTIONS["ingest_feeds"](message=message, context=Context("id", "ingest_feeds", "", "", threading.local()))
-    (again,) = queue_server.received("ingest-feeds")
-    assert json.loads(again) == {"run_id": "r", "feeds": [{"feed_id": "example", "fetched": ""}], "earlier": 4}
-    assert await runs(app) == []

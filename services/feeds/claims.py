@@ -265,16 +265,18 @@ class Claims:
 
     async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
-        ahead, whose times of the next fetch are wrong."""
+        ahead, whose times of the next fetch are wrong. The last are known by their last success; if all their fetches
+        failed, by a next fetch that is further away than a failure leads to."""
+        ahead = format_time(now + CLOCKS_DIFFER)
         far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
-        due, later, probes = await asyncio.gather(
+        due, succeeded, later, probes = await asyncio.gather(
             self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
+            self._claimable(now, Where("last_successful_fetch", "gt", ahead), most_pages=1),
             self._claimable(now, far, most_pages=1),
             self._probes(now),
         )
-        ahead = format_time(now + CLOCKS_DIFFER)
-        wrong = [each for each in later if (each.get("last_fetch_time") or "") > ahead]
-        return list({each["feed_id"]: each for each in (*due, *wrong, *probes)}.values())
+        failed = [each for each in later if (each.get("last_fetch_time") or "") > ahead]
+        return list({each["feed_id"]: each for each in (*due, *succeeded, *failed, *probes)}.values())
 
     async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""

@@ -6,6 +6,7 @@ The services, timers and queue functions are those of the app, on the embedded s
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,9 +40,6 @@ JUMPS = [timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(da
 @dataclass(frozen=True)
 class _Context:
     invocation_id: str = "jump"
-
-
-WITH_CONTEXT = ("ingest-feeds", "reanalyze-tools", "analyze-articles", "generate-ideas")
 
 
 @dataclass
@@ -85,7 +83,8 @@ class Jumping:
             for name, texts in waiting.items():
                 services.queues.sent[name] = []
                 for number, text in enumerate(texts):
-                    given = {"context": _Context()} if name in WITH_CONTEXT else {}
+                    takes = inspect.signature(functions[name]).parameters
+                    given = {"context": _Context()} if "context" in takes else {}
                     await functions[name](services, message=Message(0.0, number, text, 1), **given)
 
     async def add(self, services: Container, name: str) -> None:

@@ -21,8 +21,10 @@ from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry, is_mostly_unsc
 from models.errors import ToolpulseError, UnreadableDocument
 from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
 from models.tally import Tally
+from models.timeline import WindowTables
 from models.values import unix_seconds
 from services.figures import breadth
+from services.figures.count_documents import is_of_last_recount
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
 from services.figures.metadata import LONGEST_REASON, Metadata, by_sentiment
@@ -31,7 +33,7 @@ from services.logs import log_event, log_unreadable
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours, tools_with_dirty_hours_among
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage, batches_of, next_delay
 from services.ports import Clock, Document, Query, Store, Where, query_all, readable
-from services.store.containers import SENTIMENT_CACHE
+from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.topology import REFRESH_SENTIMENT_CACHE
 from services.work import rules
@@ -156,11 +158,18 @@ class Refresh:
             await self._close(run, attempts)
 
     async def _refresh_announced(self, tool_ids: Sequence[str]) -> None:
-        """Tools with dirty hours and tools with old entries, which a reader has found. Others were refreshed since."""
+        """Tools with dirty hours, and tools whose entries are old or of an earlier recount: a reader has found them, or
+        a worker has died before it wrote them. Others were refreshed since."""
         began = self._seconds()
         dirty = await tools_with_dirty_hours_among(self._store, tool_ids)
         others = [tool_id for tool_id in tool_ids if tool_id not in dirty]
-        young = Counter(entry["tool_id"] for entry in (await self._young_entries(others)).values())
+        keys = [(tool_id, WindowTables.ID) for tool_id in others]
+        windows = dict(zip(others, await self._store.read_many(CATALOG.name, keys), strict=True)) if keys else {}
+        young = Counter(
+            entry["tool_id"]
+            for entry in (await self._young_entries(others)).values()
+            if is_of_last_recount(entry["recounts"], windows[entry["tool_id"]])
+        )
         due = [tool_id for tool_id in tool_ids if tool_id in dirty or young[tool_id] < len(PERIODS)]
         if due:
             refreshed = await self.refresh_tools(due)

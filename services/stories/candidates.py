@@ -64,7 +64,8 @@ class Candidates:
     decided: dict[str, Known] = field(default_factory=dict)
     keys: dict[str, Document | None] = field(default_factory=dict)
 
-    async def read(self, store: Store, due: Sequence[Known]) -> None:
+    async def read(self, store: Store, due: Sequence[Known], batch: Collection[str]) -> None:
+        """Nothing of what is stored about articles of the `batch`, also deleted ones, is compared with."""
         wanted = list(dict.fromkeys(key for each in due for key in each.signature.keys))
         found = await store.read_many(LOCATORS.name, [(key_id(key), key_id(key)) for key in wanted]) if wanted else []
         self.keys = dict(zip(wanted, found, strict=True))
@@ -74,7 +75,7 @@ class Candidates:
                 under[key][each.source_id] = each.signature.minute
         self.names = {each.source_id: nearest(each, under) for each in due}
         minutes = {name: minute for articles in under.values() for name, minute in articles.items()}
-        mine = {each.source_id for each in due}
+        mine = set(batch)
         near = {name for names in self.names.values() for name in names} - mine
         await self._add(store, {name: day_of_minute(minutes[name]) for name in near})
         openings = {each.decision.opening: each.decision.event_id for each in self.decided.values() if each.decision}

@@ -94,7 +94,9 @@ def _stories(
     alike = [other for other, each in compared if each.is_copy and other.source_id not in said.different_from]
     for other in [known[repeats]] if repeats is not None else sorted(alike, key=_place):
         there = _decided(other)
-        yield there.event_id, there.opening, Reason(rule=BY_NEAR_DUPLICATE, with_article=other.source_id)
+        # An opening article that has left the story, or is due, opens it no longer.
+        opening = there.opening if _opening(there, known) is not None else other.source_id
+        yield there.event_id, opening, Reason(rule=BY_NEAR_DUPLICATE, with_article=other.source_id)
     for other, reason in _similar(article, compared, known):
         there = _decided(other)
         yield there.event_id, there.opening, reason
@@ -130,8 +132,8 @@ def _similar(
     near = [(other, each) for other, each in compared if each.score >= NEAREST]
     for other, each in sorted(near, key=lambda found: (-found[1].score, found[0].place)):
         there = _decided(other)
-        opening = known.get(there.opening)
-        if opening is None or opening.decision is None or opening.decision.event_id != there.event_id:
+        opening = _opening(there, known)
+        if opening is None:
             continue
         to_opening = compare(article.signature, opening.signature).score
         if to_opening >= OPENING:
@@ -140,6 +142,12 @@ def _similar(
                 "opening_score": round(to_opening, 3),
             }
             yield other, each.reason(other.source_id, opened)
+
+
+def _opening(there: Decision, known: Mapping[str, Known]) -> Known | None:
+    """The opening article, if it is in the story still."""
+    opening = known.get(there.opening)
+    return opening if opening is not None and _decided(opening).event_id == there.event_id else None
 
 
 def _earlier(article: Known, named: Collection[str], known: Mapping[str, Known]) -> list[Known]:

@@ -120,7 +120,7 @@ class GroupWriter:
         batch, outcome = _Batch(self._clock()), Outcome()
         due = await self._read(batch, documents, outcome)
         candidates = Candidates()
-        await candidates.read(self._store, due)
+        await candidates.read(self._store, due, batch.articles.keys())
         batch.decided = decide_all(due, candidates.names, candidates.decided)
         await candidates.write_keys(self._store, due, batch.now)
         await self._make_dependents_due(batch, candidates)
@@ -131,6 +131,8 @@ class GroupWriter:
         await mark_signals_due(self._store, sorted(outcome.events - (alone - joined)), batch.now)
         outcome.mentions = await self._write_mentions(batch)
         outcome.finished = await self._finish(batch)
+        # Whoever was quicker with one may have finished it, and this worker may have written after that.
+        await self._make_due(batch.documents.keys() - outcome.finished, batch.now)
         return outcome
 
     async def forget(self, source_id: str) -> set[str]:
@@ -193,8 +195,9 @@ class GroupWriter:
                 if before is None or (_event(before) == _event(after) and before.signature == after.signature):
                     continue
                 found |= after.constraints.partners
-            if before is not None and before.decision is not None:
-                members = map(readable_member, await members_of(self._store, before.decision.event_id))
+            event = _event(before) if before is not None else batch.articles[name].event_id
+            if event is not None:
+                members = map(readable_member, await members_of(self._store, event))
                 found.update(each.source_id for each in members if each is not None and _depends(each, name))
                 batch.stays |= {each for each in found & batch.decided.keys() if _is_before(batch, each, name)}
             found.discard(name)

@@ -50,9 +50,20 @@ def read(named: str, rows: Sequence[Setting], app: Path = _APP) -> Configuration
 def parse(document: bytes, rows: Sequence[Setting], name: str = DEFAULT_FILE) -> Configuration:
     import yaml
 
+    class Loader(yaml.BaseLoader):
+        """Refuses a key that is there twice, of which YAML would take the last."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            names = [key.value for key, _ in node.value]
+            for number, name in enumerate(names):
+                if name in names[:number]:
+                    mark = node.value[number][0].start_mark
+                    raise yaml.MarkedYAMLError(problem=f"{name} is there twice", problem_mark=mark)
+            return super().construct_mapping(node, deep)
+
     try:
         # Every scalar is a text, as in the environment. Of a stream, errors quote no line of the file.
-        content = yaml.load(BytesIO(document), Loader=yaml.BaseLoader)  # noqa: S506 - makes texts, lists and mappings only
+        content = yaml.load(BytesIO(document), Loader=Loader)  # noqa: S506 - makes texts, lists and mappings only
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         return Configuration(problems=(f"{name} must be YAML, but cannot be parsed ({reason})",))

@@ -199,6 +199,12 @@ def test_a_file_that_is_no_yaml_is_refused_without_quoting_it() -> None:
     assert text == " ".join(text.split())
 
 
+def test_a_key_that_is_there_twice_is_refused_with_its_line() -> None:
+    text = problem("ingestion:\n  parser:\n    dedup_cache_size: 1000\n    dedup_cache_size: 2000\n")
+    assert "dedup_cache_size is there twice" in text
+    assert "line 4" in text
+
+
 def test_a_value_that_is_refused_does_not_count() -> None:
     assert parsed(section("monitoring", "metrics_port: 9091")).values == {}
 

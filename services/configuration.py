@@ -55,10 +55,10 @@ def parse(document: bytes, rows: Sequence[Setting], name: str = DEFAULT_FILE) ->
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             names = [key.value for key, _ in node.value]
-            for number, name in enumerate(names):
-                if name in names[:number]:
+            for number, each in enumerate(names):
+                if each in names[:number]:
                     mark = node.value[number][0].start_mark
-                    raise yaml.MarkedYAMLError(problem=f"{name} is there twice", problem_mark=mark)
+                    raise yaml.MarkedYAMLError(problem=f"{each} is there twice", problem_mark=mark)
             return super().construct_mapping(node, deep)
 
     try:

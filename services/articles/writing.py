@@ -173,9 +173,9 @@ class ArticleWriter:
         """Writes the matches, and the documents `renewed` as they are. Returns a Merged for each article, and another
         one for an article that was written twice."""
         groups = grouped(matches)
-        articles = await self._read(groups)
+        articles = await self._known(groups)
         groups = await self._claimed(separated(groups, articles, present))
-        articles |= await self._read(groups.keys() - articles.keys())
+        articles |= await self._known(groups.keys() - articles.keys())
         groups, articles = await self._followed(groups, articles)
         merged = await self._merged_and_written(groups, articles)
         if self.attempt.source.full_text != "never":
@@ -204,28 +204,13 @@ class ArticleWriter:
                 if link_of(each["url"]) in split_links(articles[key].article)
             ]
             groups = after
-            articles |= await self._read(groups.keys() - articles.keys())
+            articles |= await self._known(groups.keys() - articles.keys())
         if late:
             await self.store.batch_many(ARTICLES.name, late)
         return groups, {key: articles[key] for key in groups}
 
-    async def _read(self, source_ids: Iterable[str]) -> Articles:
-        wanted = list(source_ids)
-        if not wanted:
-            return {}
-        keys = [(each, Article.ID) for each in wanted]
-        found = await self.store.read_many(ARTICLES.name, keys)
-        source = self.attempt.source.key
-        known: Articles = {}
-        for name, article in zip(wanted, found, strict=True):
-            own = article["source_attribution"].get(source) if article is not None else None
-            if own is None and article is not None and article.get("has_further_sources"):
-                observations = await observations_of(self.store, name, source)
-                own = attribution_of(observations) if observations else None
-                known[name] = Known(article, own, observations)
-            else:
-                known[name] = Known(article, own)
-        return known
+    async def _known(self, source_ids: Iterable[str]) -> Articles:
+        return await known_articles(self.store, self.attempt.source.key, source_ids)
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups, every locator claimed. Where another worker claimed a locator first, its article is the match."""
@@ -259,7 +244,7 @@ class ArticleWriter:
         async def once() -> None:
             nonlocal waiting, known
             if not known:
-                waiting, known = await self._followed(waiting, await self._read(waiting))
+                waiting, known = await self._followed(waiting, await self._known(waiting))
             stored = await self._observations_to_replace(waiting, known)
             merged = {
                 key: merge(known[key].article, stored.get(key), group, self.attempt, known[key].own, self.most_listed)
@@ -344,3 +329,21 @@ def _operation(
     if stored is not None and stored["id"] == observation["id"]:
         return Replace(observation, stored["_etag"])
     return Create(observation)
+
+
+async def known_articles(store: Store, source: str, source_ids: Iterable[str]) -> Articles:
+    """What is stored of these articles, with what `source` has in them."""
+    wanted = list(source_ids)
+    if not wanted:
+        return {}
+    found = await store.read_many(ARTICLES.name, [(each, Article.ID) for each in wanted])
+    known: Articles = {}
+    for name, article in zip(wanted, found, strict=True):
+        own = article["source_attribution"].get(source) if article is not None else None
+        if own is None and article is not None and article.get("has_further_sources"):
+            observations = await observations_of(store, name, source)
+            own = attribution_of(observations) if observations else None
+            known[name] = Known(article, own, observations)
+        else:
+            known[name] = Known(article, own)
+    return known

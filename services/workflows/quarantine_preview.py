@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from models.article import Article, ArticleDocument
@@ -19,13 +19,14 @@ from models.resources.quarantine import AmbiguousEntry, EffectOfDecision, Effect
 from services.articles.entries import source_of
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, entry_of
-from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of
+from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, pinned, separated
 from services.articles.merge import merge
 from services.articles.new_ids import Ambiguous, NewIds
 from services.articles.quarantine import Quarantine, QuarantinedBatches
+from services.articles.writing import known_articles
 from services.mentions.understanding import detect
 from services.ports import Clock, Store
-from services.store.containers import ARTICLES, FEEDS, LOCATORS
+from services.store.containers import FEEDS, LOCATORS
 from services.tools.detector import Detector
 from services.tools.watchlist import Watchlist
 
@@ -65,11 +66,13 @@ class QuarantinePreviews:
             source = source_of(Feed.from_document(feed))
             attempt = SourceAttempt(source, _PREVIEW, 1, self.clock())
             candidates = await asyncio.to_thread(_candidates, looked_at, source, attempt)
-            effects["new_articles"] = await self._effect(candidates, attempt)
+            present = frozenset(each.url for each in looked_at)
+            effects["new_articles"] = await self._effect(candidates, attempt, present)
             if "same_articles_new_ids" in effects:
                 found = await NewIds(self.store).sorted_out(looked_at, attempt)
                 new, ambiguous = {each.locator_id for each in found.new}, found.ambiguous
-                effect = await self._effect([each for each in candidates if each.locator_id in new], attempt)
+                of_new = [each for each in candidates if each.locator_id in new]
+                effect = await self._effect(of_new, attempt, present)
                 counts = {"ids_added": len(found.known), "left_out": len(ambiguous)}
                 effects["same_articles_new_ids"] = effect.model_copy(update=counts)
         effects["drop"] = NO_EFFECT.model_copy(update={"left_out": item.item_count})
@@ -82,19 +85,23 @@ class QuarantinePreviews:
             ambiguous=tuple(map(_sample, ambiguous[:MOST_SAMPLES])),
         )
 
-    async def _effect(self, candidates: Sequence[Candidate], attempt: SourceAttempt) -> EffectOfDecision:
-        """The effect of ingesting these entries."""
+    async def _effect(
+        self, candidates: Sequence[Candidate], attempt: SourceAttempt, present: Collection[str]
+    ) -> EffectOfDecision:
+        """The effect of ingesting these entries, matched as ingestion does. `present` are the URLs of the batch."""
         locators = list(dict.fromkeys(each.locator_id for each in candidates))
         aliases = await self.store.read_many(LOCATORS.name, [(each, each) for each in locators])
         known = {name: each for name, each in zip(locators, aliases, strict=True) if each is not None}
         groups = grouped(matches_of(candidates, known, attempt.source, attempt.at))
-        stored = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in groups])
-        changed = sum(each is not None and not each.get("deleted_at") for each in stored)
-        made = [
-            merge(None, None, group, attempt).article
-            for group, article in zip(groups.values(), stored, strict=True)
-            if article is None
-        ]
+        stored = await known_articles(self.store, attempt.source.key, groups)
+        after = separated(groups, stored, present)
+        while after is not groups:
+            groups = after
+            stored |= await known_articles(self.store, attempt.source.key, groups.keys() - stored.keys())
+            after = pinned(groups, stored)
+        articles_of = {key: stored[key].article for key in groups}
+        changed = sum(each is not None and not each.get("deleted_at") for each in articles_of.values())
+        made = [merge(None, None, group, attempt).article for key, group in groups.items() if articles_of[key] is None]
         articles = [each for each in made if each is not None]
         detector = await self.watchlist.detector()
         found = await asyncio.to_thread(_detected, articles, detector)

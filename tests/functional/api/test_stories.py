@@ -142,11 +142,12 @@ async def test_a_wrong_filter_is_named(app: Container, query: str, field: str) -
 async def test_a_story_that_is_gone_is_not_found_and_says_where_its_articles_are(world: World) -> None:
     await world.tool("Hexwharf")
     articles = await grouped(world)
-    event = await event_of(world, articles[0])
-    earlier = await world.analysed(95, OUTAGE, LEAD)
+    event = await event_of(world, articles[3])
+    await world.edit(articles[3], OUTAGE)
+    await world.delivered([articles[3]])
     await world.group()
-    now = await event_of(world, articles[0])
-    assert now == await event_of(world, earlier) != event
+    now = await event_of(world, articles[3])
+    assert now == await event_of(world, articles[0]) != event
     answer = await call("get_story", event_id=event)
     assert (answer.status, now in answer.json["detail"]) == (404, True)
     assert [each["event_id"] for each in await listed()] == [now]

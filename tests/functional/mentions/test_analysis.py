@@ -148,14 +148,14 @@ async def two_tools_and_three_articles(world: World) -> tuple[Tool, Tool, list[s
     return quorvia, tarnwick, articles
 
 
-@pytest.mark.parametrize("writes", range(13))
+@pytest.mark.parametrize("writes", range(14))
 async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_gives_the_same(
     world: World, writes: int
 ) -> None:
     """Also if an article was edited or deleted in between."""
     quorvia, tarnwick, articles = await two_tools_and_three_articles(world)
     survived = await world.dying(writes, lambda worker: worker.analysis.handle(articles))
-    assert survived == (writes == 12), "a death at each of the twelve writes"
+    assert survived == (writes == 13), "a death at each of the thirteen writes"
     await world.edit(articles[0], "Tarnwick is good")
     await world.dying(writes, lambda worker: worker.analysis.handle(articles))
     await world.worker.delete(articles[2])

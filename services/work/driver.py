@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, ToolpulseError, Unavailable
 from models.run import MOST_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
@@ -124,6 +124,16 @@ class Workflows:
     async def withdraw(self, run: JobRun) -> None:
         """Deletes a run whose message was not sent, since the change needs no run."""
         await self.engine.withdraw(run.run_id)
+
+    async def carry_out(self, run: JobRun) -> None:
+        """Does the work of a correction while a person waits. Raises Conflict if the work cannot be done, Unavailable
+        if another worker does it."""
+        await self.advance(run.run_id)
+        after = await self.engine.get(run.run_id)
+        if after.status == "FAILED":
+            raise Conflict(after.errors[0] if after.errors else "correction: could not be made")
+        if not after.is_finished:
+            raise Unavailable("correction: another worker is making it", retry_after=5.0)
 
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
         """Works on the run for TIME_PER_MESSAGE. For a run that is done, only returns its result again.

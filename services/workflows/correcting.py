@@ -15,7 +15,7 @@ from typing import Any
 
 from models.article import Article
 from models.correction import Correction, phrase_correction, source_correction
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound, Unavailable
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.mention import SentimentScore
 from models.run import JobRun
 from models.tool import Tool, normalize_name
@@ -150,13 +150,8 @@ class CorrectionChanges:
         return await self._carried_out(run, tool.tool_id, source_id)
 
     async def _carried_out(self, run: JobRun, tool_id: str, source_id: str) -> tuple[Tool, Correction]:
-        await self.workflows.advance(run.run_id)
+        await self.workflows.carry_out(run)
         await self.generations.known_everywhere()
-        after = await self.workflows.engine.get(run.run_id)
-        if after.status == "FAILED":
-            raise Conflict(after.errors[0] if after.errors else "correction: could not be made")
-        if not after.is_finished:
-            raise Unavailable("correction: another worker is making it", retry_after=5.0)
         tool = await self.catalog.get(tool_id)
         return tool, await self.corrections.get(tool.tool_id, source_id)
 

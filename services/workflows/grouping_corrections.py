@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.errors import Conflict, InvalidInput, NotFound, Unavailable
+from models.errors import Conflict, InvalidInput, NotFound
 from models.grouping_correction import GroupingCorrection, Kind, grouping_correction_id
 from models.run import JobRun
 from models.values import format_time
@@ -104,12 +104,7 @@ class GroupingChanges:
         return await self._carried_out(run, grouping_correction_id(run.run_id, run.started_at))
 
     async def _carried_out(self, run: JobRun, correction_id: str) -> GroupingCorrection:
-        await self.workflows.advance(run.run_id)
+        await self.workflows.carry_out(run)
         await self.generations.known_everywhere()
-        after = await self.workflows.engine.get(run.run_id)
-        if after.status == "FAILED":
-            raise Conflict(after.errors[0] if after.errors else "correction: could not be made")
-        if not after.is_finished:
-            raise Unavailable("correction: another worker is making it", retry_after=5.0)
         await self.grouping.announce_corrected()
         return await self.corrections.get(correction_id)

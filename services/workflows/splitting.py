@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.article import Article
-from models.errors import Conflict, NotFound, Unavailable
+from models.errors import Conflict, NotFound
 from models.grouping_correction import GroupingCorrection, grouping_correction_id
 from models.run import JobRun
 from models.values import format_time
@@ -132,12 +132,7 @@ class ArticleSplitChanges:
             await self.workflows.advance(run.run_id)
 
     async def _carried_out(self, run: JobRun, correction_id: str) -> GroupingCorrection:
-        await self.workflows.advance(run.run_id)
+        await self.workflows.carry_out(run)
         await self.generations.known_everywhere()
-        after = await self.workflows.engine.get(run.run_id)
-        if after.status == "FAILED":
-            raise Conflict(after.errors[0] if after.errors else "correction: could not be made")
-        if not after.is_finished:
-            raise Unavailable("correction: another worker is making it", retry_after=5.0)
         await self.grouping.announce_corrected()
         return await self.corrections.get(correction_id)

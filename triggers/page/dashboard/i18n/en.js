@@ -286,7 +286,7 @@ export default {
   "quarantine.effect.ids_added": { one: "{n} id is added", other: "{n} ids are added" },
   "quarantine.effect.left_out": { one: "{n} entry is left out", other: "{n} entries are left out" },
   "quarantine.effect.mentions": { one: "{added} mentions added, of {tools} tool", other: "{added} mentions added, of {tools} tools" },
-  "quarantine.effect.none": "no new mention",
+  "quarantine.effect.none": "no mention is added",
   "quarantine.effect.total": "{articles} new articles, {mentions} new mentions.",
   "quarantine.effects.loading": "Working out what each choice would do",
   "quarantine.effects.failed": "What each choice would do could not be read",

@@ -16,8 +16,7 @@ from services.parse.json_documents import read_json_feed
 from services.parse.publisher_id import lacks_account, names_account
 from services.parse.text import headline_text
 from services.parse.urls import resolved
-from services.parse.xml_elements import Unsupported
-from services.parse.xml_fast import read_fast
+from services.parse.xml_fast import Unsupported, read_fast
 
 DEFAULT_TYPE = "application/xml"
 """The type of a body without a Content-Type: the XML declaration then names the encoding."""

@@ -20,7 +20,7 @@ from feedparser.sanitizer import RE_SAFE_ENTITY_PATTERN, replace_doctype
 
 from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Unreadable, as_html
 from services.parse.dates import from_time_tuple
-from services.parse.xml_elements import without_long_tags
+from services.parse.xml_fast import without_long_tags
 
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from services.parse import xml_fast
 from services.parse.feed import parse
-from services.parse.xml_elements import Unsupported
-from services.parse.xml_fast import read_fast
+from services.parse.xml_fast import LONGEST_TAG, Unsupported, has_long_tag, read_fast, without_long_tags
 from services.parse.xml_feedparser import read_with_feedparser
 from tests.unit.parse.feedparser_reading import BASE, FEEDS, Reading, read_by_feedparser, read_by_us
 
@@ -26,7 +24,6 @@ FAST = {
     "rss20_aggregator.xml",
     "rss20_dates.xml",
     "rss20_links.xml",
-    "rss20_media.xml",
     "rss20_repeated_guids.xml",
     "rss20_titles.xml",
     "rss20_wordpress.xml",
@@ -53,7 +50,8 @@ def test_both_readers_find_the_same(name: str) -> None:
     assert (fast.version, fast.title, fast.link) == (slow.version, slow.title, slow.link)
 
 
-LEFT = [path for path in XML if path.name not in FAST and path.name != "rss20_utf16.xml"]
+READ_FAST = {*FAST, "rss20_media.xml", "rss20_strange_namespaces.xml", "rss20_utf16.xml"}
+LEFT = [path for path in XML if path.name not in READ_FAST]
 
 
 @pytest.mark.parametrize("path", LEFT, ids=lambda path: path.stem)
@@ -105,28 +103,18 @@ NAMESPACES = {
 }
 SPACES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
 ORDERS = [
-    "<title>One</title><title>Two</title>",
     "<title></title><title>Two</title>",
-    "<title></title><media:title>M</media:title>",
-    "<title></title><media:group><media:title>M</media:title></media:group>",
     "<title>T</title><guid></guid>",
-    "<title>T</title><description>a</description><description>b</description><description>c</description>",
-    "<title>T</title><atom:link rel='alternate'>https://x.example/2</atom:link>",
-    "<media:title>M</media:title><title>T</title>",
+    "<title>T</title><description>a</description><description>b</description>",
+    "<title>T</title><media:title>N</media:title>",
     "<media:group><media:title>M</media:title></media:group>",
-    "<media:group><media:title>M</media:title></media:group><title>T</title><media:title>N</media:title>",
-    "<dc:title>D</dc:title><title>T</title>",
-    "<title>T</title><source url='http://s.example/'>S</source><title>U</title>",
-    "<title>T</title><image>i.png</image><dc:title>U</dc:title>",
     "<title>T</title><description>d</description><media:description>m</media:description><content:encoded/>",
     "<title>T</title><content:encoded>c</content:encoded><description>d</description>",
-    "<title>T</title><media:group><media:description>m</media:description></media:group><description>d</description>",
-    "<title>T</title><description>d</description><description>e</description>",
-    "<title>T</title><itunes:summary>i &lt; j</itunes:summary><description>d</description>",
+    "<title>T</title><media:group><media:description>m</media:description></media:group>",
+    "<title>T</title><itunes:summary>i &lt; j</itunes:summary>",
     "<title>T</title><category domain='x'>a</category><category domain='x'>b</category><category>a</category>",
     "<title>T</title><category term='t' label='l'>text</category><media:keywords>a, b,,c</media:keywords>",
-    "<title>T</title><dc:subject>s</dc:subject><itunes:keywords>k</itunes:keywords><itunes:category text='c'/>",
-    "<title>T</title><pubDate>Sat, 21 Feb 2026 20:00:00 GMT</pubDate><pubDate>Sun, 22 Feb 2026 20:00:00 GMT</pubDate>",
+    "<title>T</title><categories><category>a</category><category>b</category></categories>",
     "<title>T</title><pubDate>no date</pubDate><dcterms:created>2026-02-21T00:00:00Z</dcterms:created>",
     "<title>T</title><guid>g</guid><link>https://x.example/2</link><atom:link href='https://x.example/3'/>",
     "<title>T</title><link/><guid isPermaLink='FALSE'>https://x.example/g</guid>",
@@ -149,28 +137,12 @@ def test_repeated_or_reordered_elements_count_as_they_do_for_feedparser(inner: s
     assert read_by_us(parse(body, BASE)) == [Reading(*each) for each in read_by_feedparser(body)[1]]
 
 
-HEADS = [
-    "<title>One</title><title>Two</title>",
-    "<title>One</title><textInput><title>Search</title><link>/search</link></textInput><title/>",
-    "<image><title>I</title><link>/i</link></image><title>T</title>",
-    "<itunes:image><title>I</title><link>/i</link></itunes:image>",
-    "<media:title>M</media:title>",
-    "<title>T<b>old</b></title>",
-    "<guid>https://x.example/</guid>",
-    "<guid isPermaLink='false'>https://x.example/</guid>",
-    "<link>/1</link><guid>https://x.example/</guid>",
-    "<link><b/>/1</link>",
-    "<link>/1</link><link/>",
-    "<link>/1</link><atom:link rel='self' href='/feed'/>",
-]
-
-
-@pytest.mark.parametrize("head", HEADS)
-def test_the_title_and_link_of_a_feed_are_those_of_feedparser(head: str) -> None:
+def test_the_title_and_link_of_a_feed_are_its_own() -> None:
     item = "<item><title>T</title><link>https://x.example/1</link></item>"
-    body = f"<rss version='2.0' {SPACES}><channel>{head}{item}</channel></rss>".encode()
-    ours, judged = parse(body, BASE), parse(b"<!DOCTYPE rss>\n" + body, BASE)
-    assert (ours.title, ours.site_url) == (judged.title, judged.site_url)
+    image = "<image><title>I</title><link>/i</link></image>"
+    head = f"{image}<title>One</title><link>/1</link><atom:link rel='self' href='/f'/>"
+    ours = parse(f"<rss version='2.0' {SPACES}><channel>{head}{item}</channel></rss>".encode(), BASE)
+    assert (ours.title, ours.site_url) == ("One", "http://feeds.example/1")
 
 
 DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
@@ -214,10 +186,6 @@ ENTRY = "<item><title>T</title><link>https://x.example/1</link></item>"
 RDF_ROOT = 'rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"'
 
 
-def test_the_limits_of_the_fast_reader() -> None:
-    assert (xml_fast.DEEPEST, xml_fast.MANY_TAGS, xml_fast.MANY_ATTRIBUTES) == (20, 450_000, 30_000)
-
-
 @pytest.mark.parametrize(
     ("version", "name"),
     [
@@ -240,20 +208,10 @@ def test_the_version_of_an_rss_feed_is_named_as_feedparser_names_it(version: str
     "body",
     [
         f"<rss><channel>{ENTRY}</channel><channel/></rss>",
-        f"<rss xmlns:r='http://purl.org/rss/1.0/'><channel>{ENTRY}</channel></rss>",
         f"<rss xml:base='/b'><channel>{ENTRY}</channel></rss>",
-        f"<rss><channel xml:base='/b'>{ENTRY}</channel></rss>",
-        f"<rss><channel>{ENTRY}</channel></rss>".replace("<item>", "<item href='/b'>"),
-        f"<rss><channel><x>{ENTRY}</x></channel></rss>",
         f"<rss><channel><entry/>{ENTRY}</channel></rss>",
-        f"<rss xmlns:x='urn:x'><channel><x:item/>{ENTRY}</channel></rss>",
-        f"<rss><channel><author><title>N</title></author>{ENTRY}</channel></rss>",
-        f"<rss><channel><title type='xhtml'>N</title>{ENTRY}</channel></rss>",
-        f"<rss><channel><link other='x'>/l</link>{ENTRY}</channel></rss>",
         f"<other>{ENTRY}</other>",
-        f"<{RDF_ROOT}><channel/><other/>{ENTRY}</rdf:RDF>",
         f"<{RDF_ROOT}>{ENTRY}<channel/></rdf:RDF>",
-        f"<{RDF_ROOT} xmlns:a='http://www.w3.org/2005/Atom'><channel/>{ENTRY}</rdf:RDF>",
         f"<!DOCTYPE rss><rss><channel>{ENTRY}</channel></rss>",
         f"<?xml version='1.0'?><?x <r?><!DOCTYPE rss><rss><channel>{ENTRY}</channel></rss>",
         f"<rss><channel>{ENTRY}</channel>",
@@ -268,11 +226,8 @@ def test_these_documents_are_left_to_feedparser(body: str) -> None:
     "body",
     [
         f"<rss><channel><image><title>I</title></image><textInput><title>S</title></textInput>{ENTRY}</channel></rss>",
-        f"<rss><channel><!-- <!DOCTYPE -->{ENTRY}</channel></rss>",
-        f"<?xml version='1.0'?><rss><channel>{ENTRY}</channel></rss>",
         f"<?xml version='1.0'?><rss><channel><!-- <!DOCTYPE -->{ENTRY}</channel></rss>",
         f"<{RDF_ROOT}><channel/><image/>{ENTRY}</rdf:RDF>",
-        f"<{RDF_ROOT}><channel>{ENTRY}</channel></rdf:RDF>",
     ],
 )
 def test_these_documents_are_read_fast(body: str) -> None:
@@ -283,13 +238,9 @@ def test_these_documents_are_read_fast(body: str) -> None:
     ("attributes", "link"),
     [
         ("href='/l'", "/l"),
-        ("href='/l' rel='Alternate' title='t' hreflang='en' length='1'", "/l"),
-        ("href='/l' rel='alternate' title='t' hreflang='en' length='1' type='html'", "/l"),
+        ("href='/l' rel='Alternate' title='t' hreflang='en' length='1' type='html'", "/l"),
         ("href='/l' rel='self'", ""),
-        ("href='/l' type='text/html'", "/l"),
-        ("href='/l' type='HTML'", "/l"),
         ("href='/l' type='application/xhtml+xml'", "/l"),
-        ("href='/l' type='xhtml'", "/l"),
         ("href='/l' type='text/plain'", ""),
     ],
 )
@@ -297,42 +248,6 @@ def test_the_link_of_an_atom_feed_is_an_alternate_of_html(attributes: str, link:
     entry = "<entry><title>T</title><link href='https://x.example/1'/></entry>"
     body = f"<feed xmlns='http://www.w3.org/2005/Atom'><link {attributes}/>{entry}</feed>".encode()
     assert read_fast(body, BASE).link == (f"http://feeds.example{link}" if link else "")
-
-
-def test_markup_within_texts_and_in_deep_groups_is_left_to_feedparser() -> None:
-    media = "xmlns:media='http://search.yahoo.com/mrss/'"
-    for depth, supported in ((19, True), (20, False)):
-        group = "<media:group>" * depth + "<media:title>M</media:title>" + "</media:group>" * depth
-        body = f"<rss {media}><channel><item>{group}<link>https://x.example/1</link></item></channel></rss>".encode()
-        if supported:
-            assert [item.headline for item in read_fast(body, BASE).items()] == ["M"]
-        else:
-            with pytest.raises(Unsupported):
-                read_fast(body, BASE)
-
-
-@pytest.mark.parametrize(
-    "inner",
-    [
-        "<media:group><media:title>M<b/></media:title></media:group>",
-        "<media:group><media:title>M</media:title><link>https://x.example/2</link></media:group>",
-        "<media:group><category>c</category></media:group>",
-        "<description>d</description><content:encoded>c</content:encoded>"
-        "<media:group><media:description type='plain'>m</media:description></media:group>",
-    ],
-)
-def test_groups_with_markup_or_other_elements_or_another_type_are_left_to_feedparser(inner: str) -> None:
-    item = f"<item>{inner}<title>T</title><link>https://x.example/1</link></item>"
-    with pytest.raises(Unsupported):
-        read_fast(f"<rss {SPACES}><channel>{item}</channel></rss>".encode(), BASE)
-
-
-def test_a_deeper_summary_of_the_same_type_changes_nothing() -> None:
-    group = "<media:group><media:description type='html'>m</media:description></media:group>"
-    inner = f"<title>T</title><description>d</description><content:encoded>c</content:encoded>{group}"
-    item = f"<item>{inner}<link>https://x.example/1</link></item>"
-    (found,) = read_fast(f"<rss {SPACES}><channel>{item}</channel></rss>".encode(), BASE).items()
-    assert (found.summary_html, found.content_html) == ("d", "c")
 
 
 @pytest.mark.parametrize(("more", "supported"), [(0, True), (1, False)])
@@ -362,16 +277,21 @@ def test_a_document_with_a_long_tag_and_over_30000_attributes_is_left_to_feedpar
             read_fast(body, BASE)
 
 
-@pytest.mark.parametrize(("end", "supported"), [(4096, False), (4097, True)])
-def test_a_namespace_of_rss_1_is_looked_for_in_the_first_4096_bytes(end: int, supported: bool) -> None:
-    start, rest = "<rss xmlns:r='http://purl.org/rss/1.0/'", f"><channel>{ENTRY}</channel></rss>"
-    body = f"<!--{'x' * (end - len(start) - 7)}-->{start}{rest}".encode()
-    assert body.index(b"/1.0/'") + 6 == end
-    if supported:
-        assert len(read_fast(body, BASE).items()) == 1
-    else:
-        with pytest.raises(Unsupported):
-            read_fast(body, BASE)
+def tag_of(size: int) -> bytes:
+    return b"<a b='" + b"x" * (size - 7) + b"'"
+
+
+def test_a_tag_of_over_64_kilobytes_is_long() -> None:
+    assert len(tag_of(LONGEST_TAG)) == LONGEST_TAG == 65_536
+    assert not has_long_tag(b"<r>" + tag_of(LONGEST_TAG) + b"></a></r>")
+    assert has_long_tag(b"<r>" + b"x" * 4 * LONGEST_TAG + tag_of(LONGEST_TAG + 1) + b"></a></r>")
+    assert not has_long_tag(b"<r>" + b"x" * 4 * LONGEST_TAG + b"</r>")
+
+
+def test_a_long_tag_keeps_its_name_only() -> None:
+    short, long = tag_of(LONGEST_TAG), tag_of(LONGEST_TAG + 1)
+    assert without_long_tags(b"<r>" + short + b"></a></r>") == b"<r>" + short + b"></a></r>"
+    assert without_long_tags(b"<r>" + long + b"></a></r>") == b"<r><a ></a></r>"
 
 
 DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'

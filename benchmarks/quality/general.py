@@ -13,12 +13,12 @@ from statistics import fmean
 from benchmarks.quality.figures import LABELS, Said, accuracy, macro_f1, vader
 from scripts.sentiment.general import Labelled, Plan, build, known_words, read_sets, training_examples
 from services.mentions.analyzers.general import judge
-from services.mentions.analyzers.table import Table, parse_table, shipped_table
+from services.mentions.analyzers.tables import WordTable, parse_word_table, shipped_words
 
 Judge = Callable[[str], int]
 
 
-def ours(table: Table) -> Judge:
+def ours(table: WordTable) -> Judge:
     return lambda text: LABELS.index(judge(text, table).sentiment)
 
 
@@ -48,7 +48,9 @@ def show(data: Path, unseen: Path | None) -> None:
     trained = training_examples(sets, known)
 
     def without(*held: str) -> Judge:
-        return ours(parse_table(build({name: trained[name] for name in trained if name not in held}, known, Plan())))
+        return ours(
+            parse_word_table(build({name: trained[name] for name in trained if name not in held}, known, Plan()))
+        )
 
     print("\nWhat texts say in general, each set judged without having been trained on:")
     compare(sets, {name: without(name) for name in sets}, plain)
@@ -60,4 +62,4 @@ def show(data: Path, unseen: Path | None) -> None:
     if unseen:
         print("\nThe shipped table on sets of another folder:")
         others = read_sets(unseen)
-        compare(others, dict.fromkeys(others, ours(shipped_table())), plain)
+        compare(others, dict.fromkeys(others, ours(shipped_words())), plain)

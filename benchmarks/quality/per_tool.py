@@ -24,8 +24,7 @@ from scripts.sentiment import corpus, general, tools
 from scripts.sentiment.corpus import Labelled
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage
-from services.mentions.analyzers.table import make_table
-from services.mentions.analyzers.tool_table import SHIPPED
+from services.mentions.analyzers.tables import TOOL_TABLE, WordTable
 from services.tools.matching import Span
 
 KINDS = {
@@ -128,11 +127,11 @@ def _show_speed(rows: Sequence[Labelled], analyzer: EmbeddedAnalyzer) -> None:
         analyzer.judge(passages)
         best = max(best, len(passages) / (time.process_time() - start))
     print(f"Speed: {best:,.0f} headlines a second on one core, all tools together")
-    print(f"{SHIPPED.name}: {SHIPPED.stat().st_size:,} bytes, version of the analyzer {analyzer.version}")
+    print(f"{TOOL_TABLE.name}: {TOOL_TABLE.stat().st_size:,} bytes, version of the analyzer {analyzer.version}")
 
 
 def show_cross_validation(data: Path) -> None:
-    words = make_table(general.VERSION, general.known_words(), {})
+    words = WordTable(general.VERSION, general.known_words(), {})
     classes = tools.read_classes(tools.CLASSES.read_text(encoding="utf-8"))
     sets = {name: tools.examples(rows, words, classes) for name, rows in tools.training_sets(data).items()}
     found = tools.cross_validate(sets, tools.PLAN, ("headlines", "tones"))

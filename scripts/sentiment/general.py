@@ -1,4 +1,4 @@
-"""Trains the table with which a text is judged in general (services/mentions/analyzers/sentiment_table.tsv).
+"""Trains the table with which a text is judged in general (services/mentions/analyzers/word_table.json.gz).
 
 It reads `sentiment_*.tsv` files, `label<TAB>text` a line, of which none of the text is shipped: what leaves here is
 words and numbers. The general word list is that of the vaderSentiment package (development only); the other lists are
@@ -17,13 +17,13 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from services.mentions.analyzers import table as form
+from services.mentions.analyzers import tables as form
 from services.mentions.analyzers.general import read_signals
-from services.mentions.analyzers.table import Table, Weights, Word, format_table, make_table
+from services.mentions.analyzers.tables import Weights, Word, WordTable, format_table
 
 WORDS = Path(__file__).with_name("words.txt")
 EXAMPLES = Path(__file__).with_name("examples.tsv")
@@ -149,7 +149,7 @@ def general_words() -> dict[str, float]:
     return valences | emoji
 
 
-def examples(rows: Iterable[Labelled], words: Table) -> list[Example]:
+def examples(rows: Iterable[Labelled], words: WordTable) -> list[Example]:
     found = []
     for label, text in rows:
         signals = read_signals(text, words)
@@ -235,7 +235,7 @@ def known_words() -> dict[str, Word]:
 
 def training_examples(sets: Mapping[str, Sequence[Labelled]], known: Mapping[str, Word]) -> dict[str, list[Example]]:
     """Of the sets and of our own."""
-    words = make_table(VERSION, known, {})
+    words = WordTable(VERSION, known, {})
     return {name: examples(rows, words) for name, rows in {**sets, "own": read_set(EXAMPLES)}.items()}
 
 
@@ -246,5 +246,5 @@ def build(sets: Mapping[str, Sequence[Example]], known: Mapping[str, Word], plan
     entries = {word: each for word, each in known.items() if " " in word or any(each[:4])}
     for word, weights in model.words.items():
         entries[word] = known.get(word, Word())._replace(weights=weights)
-    content = format_table("", entries, model.signals)
-    return format_table(f"{VERSION}-{sha256(content.encode()).hexdigest()[:8]}", entries, model.signals)
+    table = WordTable("", entries, model.signals)
+    return format_table(replace(table, version=f"{VERSION}-{sha256(format_table(table).encode()).hexdigest()[:8]}"))

@@ -1,4 +1,4 @@
-"""Trains the table with which a tool is judged (services/mentions/analyzers/tool_table.tsv).
+"""Trains the table with which a tool is judged (services/mentions/analyzers/tool_table.json.gz).
 
 The model is multinomial logistic regression over the signals of signals.py. In a text with several tools, a second and
 much smaller one goes over what the first says of each of them, learned from what it says of texts that it was not
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from sys import intern
@@ -22,8 +22,7 @@ from scripts.sentiment.learning import Descent, Row, Weight, learn, softmax
 from services.mentions.analyzers.embedded import ToolJudge, vocabulary
 from services.mentions.analyzers.port import Passage
 from services.mentions.analyzers.signals import joint_figures, signals_of, word_features
-from services.mentions.analyzers.table import Table
-from services.mentions.analyzers.tool_table import ToolTable, format_tool_table
+from services.mentions.analyzers.tables import ToolTable, WordTable, format_table
 
 CLASSES = Path(__file__).with_name("classes.txt")
 VERSION = "2"
@@ -124,7 +123,7 @@ def training_sets(data: Path, corrections: Path | None = None) -> dict[str, list
     }
 
 
-def examples(rows: Sequence[Labelled], words: Table, classes: Mapping[str, tuple[str, ...]]) -> list[Example]:
+def examples(rows: Sequence[Labelled], words: WordTable, classes: Mapping[str, tuple[str, ...]]) -> list[Example]:
     judge = ToolJudge(words, ToolTable("", 1.0, {}, classes, {}))
     known = vocabulary(words, classes)
     found = []
@@ -298,6 +297,5 @@ def build(sets: Examples, classes: Mapping[str, tuple[str, ...]], inputs: Mappin
     model = fit_both(sets, plan)
     temperature = model.temperature
     weights = {name: weight for name, weight in model.weights.items() if max(map(abs, weight)) >= _LEAST_WEIGHT}
-    content = format_tool_table(ToolTable("", temperature, inputs, classes, weights))
-    version = f"{VERSION}-{sha256(content.encode()).hexdigest()[:8]}"
-    return format_tool_table(ToolTable(version, temperature, inputs, classes, weights))
+    table = ToolTable("", temperature, inputs, classes, weights)
+    return format_table(replace(table, version=f"{VERSION}-{sha256(format_table(table).encode()).hexdigest()[:8]}"))

@@ -15,10 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from scripts.sentiment import corpus, general, tools
-from services.mentions.analyzers import table as general_table
-from services.mentions.analyzers import tool_table
-from services.mentions.analyzers.table import packed, unpacked
-from services.mentions.analyzers.tool_table import parse_tool_table
+from services.mentions.analyzers import tables
+from services.mentions.analyzers.tables import packed, unpacked
 
 OWN = (
     corpus.HEADLINES,
@@ -36,12 +34,12 @@ def train(data: Path, corrections: Path | None = None) -> dict[Path, str]:
     """The text of each table, by its file."""
     known = general.known_words()
     general_text = general.build(general.training_examples(general.read_sets(data), known), known, general.Plan())
-    words = general_table.parse_table(general_text)
+    words = tables.parse_word_table(general_text)
     classes = tools.read_classes(tools.CLASSES.read_text(encoding="utf-8"))
     sets = {name: tools.examples(rows, words, classes) for name, rows in tools.training_sets(data, corrections).items()}
     inputs = (*OWN, *others(data), *([] if corrections is None else [corrections]))
     tool_text = tools.build(sets, classes, hashes(inputs), tools.PLAN)
-    return {general_table.SHIPPED: general_text, tool_table.SHIPPED: tool_text}
+    return {tables.WORD_TABLE: general_text, tables.TOOL_TABLE: tool_text}
 
 
 def others(data: Path) -> list[Path]:
@@ -60,7 +58,7 @@ def _content(file: Path) -> bytes:
 
 def changed_inputs() -> list[str]:
     """The inputs inside the project that have changed since the shipped table was trained."""
-    named = parse_tool_table(unpacked(tool_table.SHIPPED)).inputs
+    named = tables.shipped_tools().inputs
     return [name for name, value in hashes(OWN).items() if named.get(name) != value]
 
 

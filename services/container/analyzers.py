@@ -22,8 +22,7 @@ def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
 
     def candidate() -> Analyzer:
         from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-        from services.mentions.analyzers.table import unpacked
-        from services.mentions.analyzers.tool_table import parse_tool_table
+        from services.mentions.analyzers.tables import parse_tool_table, unpacked
 
         try:
             text = unpacked(Path(settings.sentiment_candidate_file))

@@ -22,8 +22,7 @@ from services.mentions.analyzers.signals import (
     signals_of,
     word_features,
 )
-from services.mentions.analyzers.table import Table, shipped_table
-from services.mentions.analyzers.tool_table import ToolTable, Weight, shipped_tool_table
+from services.mentions.analyzers.tables import ToolTable, Weight, WordTable, shipped_tools, shipped_words
 
 _INLINE_CHARACTERS = 2000  # about 2 ms; more text is judged in a thread
 _MOST_REMEMBERED = 10_000
@@ -38,9 +37,9 @@ class EmbeddedAnalyzer:
     name = "embedded"
     languages = frozenset({"en"})
 
-    def __init__(self, table: Table | None = None, tool_table: ToolTable | None = None) -> None:
-        self._table = table or shipped_table()
-        self._tools = ToolJudge(self._table, tool_table or shipped_tool_table())
+    def __init__(self, table: WordTable | None = None, tool_table: ToolTable | None = None) -> None:
+        self._table = table or shipped_words()
+        self._tools = ToolJudge(self._table, tool_table or shipped_tools())
         versions = f"{self._table.version} {self._tools.version}"
         self._version = f"2-{sha256(versions.encode()).hexdigest()[:8]}"
 
@@ -77,7 +76,7 @@ def masked(passage: Passage) -> str:
 class ToolJudge:
     """Judges the tools that a passage names."""
 
-    def __init__(self, table: Table, tool_table: ToolTable) -> None:
+    def __init__(self, table: WordTable, tool_table: ToolTable) -> None:
         self.version = tool_table.version
         self._weights = tool_table.weights
         self._has_joint = "joint -" in tool_table.weights
@@ -153,6 +152,6 @@ class ToolJudge:
         return negative, positive
 
 
-def vocabulary(table: Table, classes: Mapping[str, tuple[str, ...]]) -> Vocabulary:
+def vocabulary(table: WordTable, classes: Mapping[str, tuple[str, ...]]) -> Vocabulary:
     valences = {word: 0.6 * each.general + each.market + each.product for word, each in table.words.items()}
     return Vocabulary(classes, {word: value for word, value in valences.items() if value})

@@ -1,4 +1,4 @@
-"""What a text says in general: a linear model over its signals, with the weights of a shipped table (table.py).
+"""What a text says in general: a linear model over its signals, with the weights of a shipped table (tables.py).
 
 Signals are sums of word valences, counts, and words with weights of their own. Tickers, handles, URLs and code give no
 signals. A direction ("surges", "narrow") gets its sign from its object: more profit is good, more debt is bad.
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from services.mentions.analyzers.port import Judgement
-from services.mentions.analyzers.table import (
+from services.mentions.analyzers.tables import (
     BETTER_WHEN_MORE,
     BOOSTER,
     CONTRAST,
@@ -26,8 +26,8 @@ from services.mentions.analyzers.table import (
     SECOND_PERSON,
     UP,
     WORSE_WHEN_MORE,
-    Table,
     Word,
+    WordTable,
 )
 
 LONGEST_TEXT = 20_000
@@ -61,7 +61,7 @@ _PLAIN = Word()
 _COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
 
 
-def judge(text: str, table: Table) -> Judgement:
+def judge(text: str, table: WordTable) -> Judgement:
     signals = read_signals(text, table)
     negative, neutral, positive = table.signals["constant"]
     for name, value in signals.figures.items():
@@ -106,7 +106,7 @@ class _Tokens:
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
-def read_signals(text: str, table: Table) -> Signals:
+def read_signals(text: str, table: WordTable) -> Signals:
     text = text[:LONGEST_TEXT].replace("\u2019", "'")
     if "`" in text:
         text, code = _CODE.subn(" ", text)
@@ -128,7 +128,7 @@ def read_signals(text: str, table: Table) -> Signals:
     return Signals(figures, tokens.texts)
 
 
-def _read(text: str, table: Table) -> _Tokens:
+def _read(text: str, table: WordTable) -> _Tokens:
     tokens = _Tokens()
     counts = tokens.counts
     clause = 0
@@ -165,7 +165,7 @@ def _read(text: str, table: Table) -> _Tokens:
     return tokens
 
 
-def _count_face(piece: str, table: Table, counts: defaultdict[str, int]) -> None:
+def _count_face(piece: str, table: WordTable, counts: defaultdict[str, int]) -> None:
     word = table.words.get(piece)
     if _HAPPY.fullmatch(piece) or (word and word.general > 0):
         counts["happy"] += 1
@@ -173,14 +173,14 @@ def _count_face(piece: str, table: Table, counts: defaultdict[str, int]) -> None
         counts["unhappy"] += 1
 
 
-def _phrase(pieces: list[str], index: int, table: Table) -> tuple[Word, int] | None:
+def _phrase(pieces: list[str], index: int, table: WordTable) -> tuple[Word, int] | None:
     for rest, word in table.phrases[pieces[index]]:
         if pieces[index + 1 : index + 1 + len(rest)] == list(rest):
             return word, len(rest)
     return None
 
 
-def _parts(piece: str, table: Table) -> Word:
+def _parts(piece: str, table: WordTable) -> Word:
     """A compound with a hyphen, with the sums of the valences of its parts."""
     found = [table.words[part] for part in piece.split("-") if part in table.words]
     if not found:

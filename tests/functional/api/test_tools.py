@@ -15,7 +15,7 @@ from models.tool import is_tool_id
 from services import container
 from services.container import Container
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.analyzers.tool_table import SHIPPED
+from services.mentions.analyzers.tables import TOOL_TABLE
 from tests.documents import article, reading
 from tests.functional.api.conftest import Answer, call, started
 from tests.hosting import running_host
@@ -249,7 +249,7 @@ async def test_a_comparison_is_a_run_that_reports_and_changes_nothing(app: Conta
 
 
 async def test_a_candidate_is_a_table_in_a_file(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    candidate = tmp_path / "candidate.tsv.gz"
+    candidate = tmp_path / "candidate.json.gz"
     environment.setenv("SENTIMENT_CANDIDATE_FILE", str(candidate))
     app = await started()
     await add("Quorvia")
@@ -257,7 +257,7 @@ async def test_a_candidate_is_a_table_in_a_file(environment: pytest.MonkeyPatch,
     answer = await call("reanalyze_tool", body=body, tool="Quorvia")
     assert (answer.status, answer.json["field"]) == (400, "analyzer")
     assert "cannot be read" in answer.json["detail"]
-    candidate.write_bytes(SHIPPED.read_bytes())
+    candidate.write_bytes(TOOL_TABLE.read_bytes())
     run = await carried_out(app, await call("reanalyze_tool", body=body, tool="Quorvia"))
     assert (run["status"], run["parameters"]["analyzer"]) == ("SUCCEEDED", "candidate")
     await container.close()

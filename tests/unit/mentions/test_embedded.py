@@ -11,13 +11,13 @@ from services.mentions.analyzers import general
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.general import LONGEST_TEXT, judge
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage
-from services.mentions.analyzers.table import SHIPPED, Word, make_table, shipped_table
+from services.mentions.analyzers.tables import WORD_TABLE, Word, WordTable, shipped_words
 from services.tools.matching import Span
 from tests.steps import growth, steps
 
 
 def judged(text: str) -> str:
-    return judge(text, shipped_table()).sentiment
+    return judge(text, shipped_words()).sentiment
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_plain_cases_are_judged_as_a_person_would(text: str, sentiment: str) -> 
     ],
 )
 def test_a_direction_takes_its_sign_from_what_moves(better: str, worse: str) -> None:
-    table = shipped_table()
+    table = shipped_words()
     assert judge(better, table).polarity > 0 > judge(worse, table).polarity
     assert judged(better) != "negative"
     assert judged(worse) != "positive"
@@ -75,7 +75,7 @@ def test_a_direction_takes_its_sign_from_what_moves(better: str, worse: str) -> 
 )
 def test_tickers_handles_and_addresses_are_neutral(noise: str) -> None:
     assert judged(noise) == "neutral"
-    table = shipped_table()
+    table = shipped_words()
     with_noise = judge(f"Quarterly results due on Thursday {noise}", table).polarity
     assert abs(with_noise - judge("Quarterly results due on Thursday", table).polarity) < 0.1
 
@@ -84,7 +84,7 @@ def test_tickers_handles_and_addresses_are_neutral(noise: str) -> None:
     "text", ["", " ", "…", "12 34", "\x00\ud800", "速い", "x" * 100_000, "(" * 30_000, "a@" * 20_000]
 )
 def test_odd_texts_are_neutral(text: str) -> None:
-    assert judge(text, shipped_table()).sentiment == "neutral"
+    assert judge(text, shipped_words()).sentiment == "neutral"
 
 
 EXPRESSIONS = [each for each in vars(general).values() if isinstance(each, re.Pattern)]
@@ -92,7 +92,7 @@ EXPRESSIONS = [each for each in vars(general).values() if isinstance(each, re.Pa
 
 @pytest.mark.parametrize("unit", ["x", "(", "a@", "`", "$A ", "…", "a-", ":'", "don't ", "a.b", "http://a"])
 def test_odd_texts_take_steps_in_proportion_to_their_length(unit: str) -> None:
-    table = shipped_table()
+    table = shipped_words()
     assert growth(lambda size: judge(unit * size, table), 1000) < 2.2
     assert steps(lambda: judge(unit * 20_000, table)) == steps(lambda: judge(unit * 40_000, table))
     for expression in EXPRESSIONS:  # none is quadratic: see steps.py
@@ -100,12 +100,12 @@ def test_odd_texts_take_steps_in_proportion_to_their_length(unit: str) -> None:
 
 
 def test_words_in_code_are_not_opinions() -> None:
-    table = shipped_table()
+    table = shipped_words()
     assert judge("Use `fatal_error(bad, evil, hate)` here", table) == judge("Use `f(x)` here", table)
 
 
 def test_the_shipped_table_is_small_and_names_its_version() -> None:
-    assert SHIPPED.stat().st_size <= 60_000
+    assert WORD_TABLE.stat().st_size <= 70_000
     assert EmbeddedAnalyzer().name == "embedded"
     assert EmbeddedAnalyzer().version.startswith("2-")
 
@@ -217,7 +217,7 @@ async def test_much_text_leaves_the_event_loop_free() -> None:
 
 def test_a_phrase_counts_instead_of_its_words() -> None:
     weights = (0.0, 0.0, 3.0)
-    table = make_table(
+    table = WordTable(
         "t", {"bad": Word(weights=(5.0, 0.0, 0.0)), "not bad": Word(weights=weights)}, {"constant": (0.0, 1.0, 0.0)}
     )
     assert judge("not bad", table).sentiment == "positive"

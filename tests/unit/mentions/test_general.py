@@ -8,7 +8,7 @@ import pytest
 
 from services.mentions.analyzers.general import LONGEST_TEXT, judge, read_signals
 from services.mentions.analyzers.port import Judgement
-from services.mentions.analyzers.table import (
+from services.mentions.analyzers.tables import (
     BETTER_WHEN_MORE,
     BOOSTER,
     CONTRAST,
@@ -21,10 +21,10 @@ from services.mentions.analyzers.table import (
     UP,
     WORSE_WHEN_MORE,
     Word,
-    make_table,
+    WordTable,
 )
 
-TABLE = make_table(
+TABLE = WordTable(
     "test",
     {
         "good": Word(general=2.0),
@@ -223,7 +223,7 @@ def test_no_more_of_a_text_is_read_than_its_first_20000_characters() -> None:
 
 
 def test_the_judgement_follows_from_the_weights_of_signals_and_of_each_different_word() -> None:
-    table = make_table(
+    table = WordTable(
         "test",
         {"fine": Word(weights=(0.0, 0.0, 1.0)), "good": Word(general=2.0)},
         {"constant": (0.5, 0.25, 0.0), "exclamations": (0.0, 0.0, 2.0), "strength": (0.0, 0.0, 0.0)},
@@ -236,7 +236,7 @@ def test_the_judgement_follows_from_the_weights_of_signals_and_of_each_different
 
 
 def test_a_word_has_a_weight_for_each_sentiment() -> None:
-    table = make_table("test", {"fine": Word(weights=(0.5, 0.25, 1.0))}, {"constant": (0.0, 0.0, 0.0)})
+    table = WordTable("test", {"fine": Word(weights=(0.5, 0.25, 1.0))}, {"constant": (0.0, 0.0, 0.0)})
     odds = math.exp(0.5), math.exp(0.25), math.exp(1.0)
     polarity = (odds[2] - odds[0]) / sum(odds)
     assert judge("fine", table) == Judgement("positive", round(odds[2] / sum(odds), 4), round(polarity, 4))
@@ -252,4 +252,4 @@ def test_a_word_has_a_weight_for_each_sentiment() -> None:
     ],
 )
 def test_a_text_without_a_prevailing_side_is_neutral(weights: tuple[float, float, float], sentiment: str) -> None:
-    assert judge("", make_table("test", {}, {"constant": weights})).sentiment == sentiment
+    assert judge("", WordTable("test", {}, {"constant": weights})).sentiment == sentiment

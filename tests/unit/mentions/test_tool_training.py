@@ -15,20 +15,13 @@ from scripts.sentiment.learning import Descent, Row, learn, softmax
 from scripts.sentiment.tools import Example, Plan
 from services.mentions.analyzers.embedded import ToolJudge
 from services.mentions.analyzers.port import Judgement, Passage
-from services.mentions.analyzers.table import Word, make_table, unpacked
-from services.mentions.analyzers.tool_table import (
-    SHIPPED,
-    ToolTable,
-    format_tool_table,
-    parse_tool_table,
-    shipped_tool_table,
-)
+from services.mentions.analyzers.tables import TOOL_TABLE, ToolTable, Word, WordTable, shipped_tools, unpacked
 from services.mentions.corrections import labelled
 from services.tools.matching import Span
 from tests.documents import TOOL_ID, correction
 
 CLASSES = {"beats": ("beat",), "ditches": ("leave",)}
-WORDS = make_table("", {"good": Word(product=2.0)}, {})
+WORDS = WordTable("", {"good": Word(product=2.0)}, {})
 
 
 def row(text: str, **labels: str) -> Labelled:
@@ -85,8 +78,7 @@ def test_a_name_is_found_as_a_word_first() -> None:
 
 def test_the_model_learns_what_is_said_about_each_tool() -> None:
     sets = {"one": tools.examples(ROWS, WORDS, CLASSES)}
-    text = format_tool_table(ToolTable("", 1.0, {}, CLASSES, tools.fit(sets, Plan({"one": 1.0}))))
-    judge = ToolJudge(WORDS, parse_tool_table(text))
+    judge = ToolJudge(WORDS, ToolTable("", 1.0, {}, CLASSES, tools.fit(sets, Plan({"one": 1.0}))))
     found = judge.judge(Passage("Qux beats Zig", {"qux": (Span(0, 3),), "zig": (Span(10, 13),)}))
     assert [each.sentiment for each in found.values() if isinstance(each, Judgement)] == ["positive", "negative"]
 
@@ -252,5 +244,5 @@ def test_the_shipped_table_was_trained_from_the_inputs_of_the_project() -> None:
 
 
 def test_the_shipped_table_is_small() -> None:
-    assert SHIPPED.stat().st_size < 600_000
-    assert shipped_tool_table().version.startswith(f"{tools.VERSION}-")
+    assert TOOL_TABLE.stat().st_size < 600_000
+    assert shipped_tools().version.startswith(f"{tools.VERSION}-")

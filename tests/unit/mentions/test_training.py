@@ -6,7 +6,7 @@ import pytest
 
 from scripts.sentiment.general import Plan, build, examples, forms, read_set, read_words, train
 from services.mentions.analyzers.general import judge
-from services.mentions.analyzers.table import Word, format_table, make_table, parse_table
+from services.mentions.analyzers.tables import Word, WordTable, parse_word_table
 
 OWN = "[product 2]\nsplendid\n[market -1]\ntumble/v\n[negator]\nnot\n[neutralise]\nshare\n"
 ROWS = [
@@ -21,7 +21,7 @@ ROWS = [
 
 def table_of(rows: list[tuple[str, str]]) -> str:
     known = read_words(OWN, {"share": 1.2, "awful": -2.5})
-    words = make_table("", known, {})
+    words = WordTable("", known, {})
     return build({"one": examples(rows, words), "two": examples(rows[::-1], words)}, known, Plan(least_texts=1))
 
 
@@ -30,27 +30,13 @@ def test_training_twice_gives_the_same_bytes() -> None:
 
 
 def test_the_version_changes_with_what_was_learned() -> None:
-    assert parse_table(table_of(ROWS)).version != parse_table(table_of(ROWS[:-1])).version
+    assert parse_word_table(table_of(ROWS)).version != parse_word_table(table_of(ROWS[:-1])).version
 
 
 def test_a_trained_table_judges_what_it_was_taught() -> None:
-    table = parse_table(table_of(ROWS * 5))
+    table = parse_word_table(table_of(ROWS * 5))
     assert judge("a splendid thing", table).sentiment == "positive"
     assert judge("prices tumbled", table).sentiment == "negative"
-
-
-def test_the_table_reads_back_as_it_was_written() -> None:
-    entries = {
-        "good": Word(1.9, 0.0, 2.0, 0, (0.0, -0.25, 0.5)),
-        "not": Word(roles=1),
-        "in the red": Word(market=-2.0),
-        "\u2028odd": Word(general=-1.0),
-    }
-    signals = {"constant": (0.0, 0.1, -0.1), "total": (0.0, 0.0, 0.0)}
-    text = format_table("v", entries, signals)
-    table = parse_table(text)
-    assert table == make_table("v", entries, signals)
-    assert format_table(table.version, entries, table.signals) == text
 
 
 @pytest.mark.parametrize(
@@ -77,7 +63,7 @@ def test_our_lists_overrule_the_general_one() -> None:
 
 
 def test_words_of_one_set_alone_get_no_weight() -> None:
-    words = make_table("", {}, {})
+    words = WordTable("", {}, {})
     model = train(
         {"one": examples([("positive", "moon moon up"), ("negative", "moon down")] * 4, words),
          "two": examples([("neutral", "sun up"), ("positive", "sun down")] * 4, words)},

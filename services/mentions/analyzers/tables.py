@@ -1,0 +1,132 @@
+"""The tables of the embedded analyzer, and their file format: compressed JSON, which scripts/sentiment/train.py writes.
+
+All numbers have two decimals, so that the same training gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, TypeAdapter
+
+(
+    NEGATOR,
+    BOOSTER,
+    DAMPENER,
+    CONTRAST,
+    UP,
+    DOWN,
+    BETTER_WHEN_MORE,
+    WORSE_WHEN_MORE,
+    FIRST_PERSON,
+    SECOND_PERSON,
+    MODAL,
+) = (1 << bit for bit in range(11))
+WORD_TABLE = Path(__file__).with_name("word_table.json.gz")
+TOOL_TABLE = Path(__file__).with_name("tool_table.json.gz")
+_DECIMALS = 2
+
+Weights = tuple[float, float, float]
+"""The weights for negative, neutral and positive, in this order."""
+Weight = tuple[float, float]
+"""What is added to the logits of negative and of positive; the logit of neutral is 0."""
+
+
+class Word(NamedTuple):
+    """An entry of the word table: a word or phrase, with its valence in three word lists, its roles, and its own weight
+    for each sentiment."""
+
+    general: float = 0.0
+    market: float = 0.0
+    product: float = 0.0
+    roles: int = 0
+    weights: Weights | None = None
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """What a text is judged with in general (general.py). `words` contains phrases too, `signals` are their weights.
+
+    The same text judged with the same `version` gives the same judgement.
+    """
+
+    version: str
+    words: Mapping[str, Word]
+    signals: Mapping[str, Weights]
+
+    @cached_property
+    def phrases(self) -> Mapping[str, tuple[tuple[tuple[str, ...], Word], ...]]:
+        """By first word, the words that follow it, longest first."""
+        found: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
+        for text, word in self.words.items():
+            first, *rest = text.split(" ")
+            if rest:
+                found.setdefault(first, []).append((tuple(rest), word))
+        return {first: tuple(sorted(each, key=lambda one: -len(one[0]))) for first, each in found.items()}
+
+
+@dataclass(frozen=True)
+class ToolTable:
+    """What a tool is judged with: the weight of each feature (signals.py). Features that begin with "joint" are those
+    of the second judgement of a tool of several.
+
+    `inputs` are the hashes of the files that the table was trained from, by name, `classes` those of a word or phrase.
+    Logits are divided by `temperature`, so that the probabilities are calibrated.
+    """
+
+    version: str
+    temperature: Annotated[float, Field(gt=0)]
+    inputs: Mapping[str, str]
+    classes: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, Weight]
+
+
+_WORD_TABLE = TypeAdapter(WordTable)
+_TOOL_TABLE = TypeAdapter(ToolTable)
+
+
+def unpacked(file: Path) -> str:
+    """The text of a compressed file: so stored, a new training is no difference of 94,000 lines."""
+    return gzip.decompress(file.read_bytes()).decode("utf-8")
+
+
+def packed(text: str) -> bytes:
+    """What `unpacked` reads."""
+    return gzip.compress(text.encode("utf-8"), mtime=0)
+
+
+def parse_word_table(text: str) -> WordTable:
+    return _WORD_TABLE.validate_json(text)
+
+
+def parse_tool_table(text: str) -> ToolTable:
+    """Raises ValueError for another text."""
+    return _TOOL_TABLE.validate_json(text)
+
+
+def format_table(table: WordTable | ToolTable) -> str:
+    return json.dumps(_rounded(asdict(table)), ensure_ascii=False, sort_keys=True, indent=0)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DECIMALS) + 0.0  # and not -0.0
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
+def shipped_words() -> WordTable:
+    return parse_word_table(unpacked(WORD_TABLE))
+
+
+@cache
+def shipped_tools() -> ToolTable:
+    return parse_tool_table(unpacked(TOOL_TABLE))

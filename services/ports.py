@@ -285,6 +285,11 @@ class Queues(Protocol):
     Every method raises Unavailable if the queue service did not answer.
     """
 
+    @property
+    def delays(self) -> bool:
+        """Whether a delayed message waits. Otherwise it may be worked on at once, before what it is to gather."""
+        ...
+
     async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
         """Sends each message, a text of at most 48 KB, in any order; a missing queue is created. The functions get a
         message after `delay_seconds`, rounded up to whole seconds, at most 7 days. When this returns, all are durable;

@@ -102,6 +102,8 @@ class MemoryQueues:
     is what `oldest` returns.
     """
 
+    delays = True
+
     def __init__(self) -> None:
         self.messages: dict[str, int] = {}
         self.sent: dict[str, list[str]] = {}

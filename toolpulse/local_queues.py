@@ -17,6 +17,8 @@ _LARGEST_PAGE = 32
 class FolderQueues:
     """`is_base64`: as messageEncoding of host.json says."""
 
+    delays = False
+
     def __init__(self, queues: Queues, *, is_base64: bool) -> None:
         self._queues = queues
         self._is_base64 = is_base64

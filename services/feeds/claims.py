@@ -172,6 +172,8 @@ class Claims:
         self._new_id = new_id
         self._apis = apis
         self._apis_are_feeds = not apis
+        # The start of a worker, its tick and requests of people claim feeds at the same moment. Each sees what the
+        # others have claimed, once their runs are stored.
         self._claiming = asyncio.Lock()
 
     async def claim_due(self, now: datetime) -> list[IngestMessage]:
@@ -180,7 +182,7 @@ class Claims:
         ticks = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
         if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
-        async with self._claiming:  # the start of a worker and its first tick may coincide
+        async with self._claiming:
             return await self._claim_due(now)
 
     async def _claim_due(self, now: datetime) -> list[IngestMessage]:
@@ -242,11 +244,12 @@ class Claims:
         leased_by = leasing_run(feed, now)
         if leased_by is not None:
             return IngestMessage(leased_by)
-        for run in await self._open(now):
-            if is_to_fetch(run, feed):
-                return IngestMessage(run.run_id)
-        message = self._message(Planned([feed]))
-        await self._engine.accept_all([_run(message, now)])
+        async with self._claiming:
+            for run in await self._open(now):
+                if is_to_fetch(run, feed):
+                    return IngestMessage(run.run_id)
+            message = self._message(Planned([feed]))
+            await self._engine.accept_all([_run(message, now)])
         return message
 
     async def claim_some(self, feed_ids: Sequence[str], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
@@ -255,12 +258,13 @@ class Claims:
         found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
         wanted = [each for each in found if each is not None and each["enabled"]]
         under_way = {each["feed_id"]: run_id for each in wanted if (run_id := leasing_run(each, now)) is not None}
-        for run in await self._open(now):
-            under_way |= {each["feed_id"]: run.run_id for each in wanted if is_to_fetch(run, each)}
-        free = [each for each in wanted if each["feed_id"] not in under_way and self._is_switched_on(each)]
-        messages = [self._message(Planned(each)) for each in grouped(free)]
-        if not dry_run:
-            await self._engine.accept_all([_run(each, now) for each in messages])
+        async with self._claiming:
+            for run in await self._open(now):
+                under_way |= {each["feed_id"]: run.run_id for each in wanted if is_to_fetch(run, each)}
+            free = [each for each in wanted if each["feed_id"] not in under_way and self._is_switched_on(each)]
+            messages = [self._message(Planned(each)) for each in grouped(free)]
+            if not dry_run:
+                await self._engine.accept_all([_run(each, now) for each in messages])
         return ClaimedSome(messages, under_way)
 
     async def _due(self, now: datetime) -> list[Document]:

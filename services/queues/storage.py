@@ -42,6 +42,8 @@ class StorageQueues:
     https://<account>.queue.core.windows.net, with a `credential`, which the caller owns and closes.
     """
 
+    delays = True
+
     def __init__(
         self,
         connection_string: str | None = None,

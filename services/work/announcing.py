@@ -46,7 +46,7 @@ class Announcer:
         messages = [message for keys in wanted for message in stage.messages(keys)]
         await self.send(stage, messages, delay_seconds=delay)
         sent = [key for keys in wanted for key in keys]
-        if stage.delay_seconds and delay_seconds is None:
+        if stage.delay_seconds and delay_seconds is None and self._queues.delays:
             if len(self._waiting) > MOST_REMEMBERED:
                 self._waiting = {each: until for each, until in self._waiting.items() if until > began}
             self._waiting |= {(stage.name, key): began + delay for key in sent}

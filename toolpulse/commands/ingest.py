@@ -61,7 +61,9 @@ def ingest(
         layer = "raw" if raw_all_sources else "canonical"
         call.out.say(f"exported from the {layer} layer: {as_array(call, layer, export)}, to {export}")
     statuses = {attempt["status"] for run in runs for attempt in run["attempts"]}
-    if results and "SUCCEEDED" not in statuses:
+    if runs and not statuses:
+        call.out.say("another run fetched these feeds at the same moment: see `toolpulse runs list`")
+    elif results and "SUCCEEDED" not in statuses:
         call.out.say("no feed could be fetched: `toolpulse feeds health` says what each one needs")
         return FAILED
     return 0

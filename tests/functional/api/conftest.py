@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ import function_app
 from scripts.local_host.values import Context
 from services import container
 from services.container import Container
+from services.ports import utc_now
+from tests.builders import Watch
 from tests.queue_service import QueueService, queue_service
 
 Handler = Callable[..., Awaitable[func.HttpResponse]]
@@ -111,9 +114,18 @@ async def started() -> Container:
 
 
 @pytest.fixture
-async def app(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
-    yield await started()
+def watch() -> Watch:
+    """The clock of the app: it stands still at the time at which the test begins, so that no test depends on it."""
+    return Watch(utc_now().replace(microsecond=0))
+
+
+@pytest.fixture
+async def app(environment: pytest.MonkeyPatch, watch: Watch) -> AsyncIterator[Container]:
+    built = await container.build(os.environ, watch)
+    container.adopt(built)
+    yield built
     await container.close()
+    await built.close()
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ class Call:
 
 
 @pytest.fixture
-async def world(app: Container) -> World:
-    return World(app.store, Watch(app.clock()))
+async def world(app: Container, watch: Watch) -> World:
+    return World(app.store, watch)
 
 
 async def deliver(world: World) -> None:

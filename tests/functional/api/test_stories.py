@@ -17,8 +17,8 @@ ADA = {"author": "Ada", "reason": "another event"}
 
 
 @pytest.fixture
-async def world(app: Container) -> World:
-    return World(app.store, Watch(app.clock()))
+async def world(app: Container, watch: Watch) -> World:
+    return World(app.store, watch)
 
 
 async def grouped(world: World) -> list[str]:

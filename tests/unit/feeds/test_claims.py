@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Sequence
 from datetime import timedelta
@@ -239,6 +240,18 @@ async def test_claims_last_until_their_runs_are_over_and_for_ten_minutes(store: 
     await engine.close(second.run_id, lambda run, attempts: {})
     assert named(await claims.claim_due(watch.now)) == ["a"]
     assert timedelta(minutes=10) == CLAIM
+
+
+async def test_a_tick_and_people_that_claim_a_feed_at_the_same_moment_get_one_run(
+    store: SqliteStore, watch: Watch
+) -> None:
+    watch.now = NOW
+    await add(store, "a")
+    claims = claims_on(store, watch)
+    due, some, one = await asyncio.gather(claims.claim_due(NOW), claims.claim_some(["a"], NOW), claims.claim("a", NOW))
+    (first,) = due
+    assert (list(some.messages), some.under_way) == ([], {"a": first.run_id})
+    assert one == IngestMessage(first.run_id)
 
 
 async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Watch) -> None:

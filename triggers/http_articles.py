@@ -243,7 +243,7 @@ async def review_quarantine(services: Container, req: func.HttpRequest) -> func.
     )
     if reviewed.batch is not None:
         await services.queues.send(INGEST_FEEDS, [reviewed.batch.to_message()])
-    if reviewed.item.kind == "DOCUMENT" and reviewed.item.released_at is None:
+    if reviewed.item.kind == "DOCUMENT":
         await services.fetching.documents.reviews.follow(reviewed.item)
     run_id = reviewed.batch.run_id if reviewed.batch else None
     return json_response(QuarantineResource.of(reviewed.item, VIEW.of(req)).with_added(run_id=run_id).shown())

@@ -27,8 +27,6 @@ from models.values import hour_key
 from services import logs
 from services.articles.backlog import BacklogReader
 from services.container.operations import STAGES
-from services.documents.discovery import Discovery
-from services.documents.reviews import DocumentReviews
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.figures.count_documents import of_tool, timeline_document
@@ -213,8 +211,6 @@ async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncI
 async def _ingestion(bench: Bench) -> None:
     worker = bench.worker()
     grouping = _grouping_worker(bench, 10)
-    discovery = Discovery(bench.store, Announcer(worker.queues), bench.clock)
-    reviews = DocumentReviews(bench.store, discovery, bench.clock)
     upkeep = Upkeep(
         worker.queues,
         bench.store,
@@ -225,7 +221,6 @@ async def _ingestion(bench: Bench) -> None:
         BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
-        reviews.follow_all,
     )
     await upkeep.run()  # the first run creates the price of a fetch
     with bench.step("clean_up: nothing is overdue"):

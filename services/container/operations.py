@@ -37,10 +37,6 @@ class OperationPart:
     @cached_property
     def upkeep(self) -> Upkeep:
         of = self._of
-
-        async def follow_reviews() -> None:
-            await of.fetching.documents.clean_up()
-
         return Upkeep(
             of.queues,
             of.store,
@@ -51,7 +47,6 @@ class OperationPart:
             of.figures.backlog,
             of.feeds.budget,
             ArchiveExpiry(of.store, of.archive, of.clock),
-            follow_reviews,
         )
 
     @cached_property

@@ -2,11 +2,9 @@
 
 The order of writes lets the next try complete what a crash left:
     1. the document is claimed by its ETag: of two workers, one goes on; a try that kills its worker counts;
-    2. the page goes into the archive, then the document becomes ACQUIRED: from here on the page is not fetched again;
-    3. the text goes into the archive, then the article names it and its analysis is due, by the article's ETag;
-    4. the attempt is recorded, then the document ends its try. An attempt whose try did not end is recorded as failed
-       by the next one;
-    5. the article is announced. A message that is lost is found by the article's `analysis_due_since`.
+    2. page and text go into the archive, then the article names the text and its analysis is due, by its ETag;
+    3. the attempt is recorded, then the document ends its try. An attempt whose try did not end is recorded as failed
+       by the next one, which fetches the page again.
 A deleted article has no document: whoever finds that it is gone removes what was stored of it.
 """
 
@@ -16,27 +14,27 @@ import contextlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject
-from models.errors import ChangedMeanwhile, Damaged, NotFound, Unavailable
+from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.locator import DocumentAlias, document_key
-from models.run import Attempt
+from models.run import WORKER_DIED, Attempt
 from models.states import AcquisitionStatus, ValidationStatus
 from services.archive.files import store_file
 from services.articles.announcing import Announce
 from services.documents import life_cycle
 from services.documents.judging import Text, Unknown, Wanted
 from services.documents.judging import Unavailable as Withheld
-from services.documents.page_fetch import Failed, Fetched, PageFetch
-from services.documents.removal import Removal, remove_alias
+from services.documents.page_fetch import Failed, PageFetch
+from services.documents.removal import Removal
 from services.documents.reviews import DocumentReviews
 from services.logs import log_event
-from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert, readable
-from services.store.change import change, until_unchanged
+from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert
+from services.store.change import change
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS
 from services.work import rules
 from services.work.runs import RunEngine
@@ -62,7 +60,6 @@ class _Try:
     began: datetime
     error: str | None = None
     status_code: int | None = None
-    files: list[FileObject] = field(default_factory=list)
 
     @property
     def wanted(self) -> Wanted:
@@ -86,23 +83,18 @@ class Acquisition:
     announce: Announce
     clock: Clock
 
-    async def attempt(self, run_id: str, source_id: str) -> Attempt | None:
-        """Tries to acquire the document, and returns the record of the try; None if the document is not due, or another
-        worker has it."""
-        document = await self._due(source_id)
-        article = await self._article(source_id) if document is not None else None
-        if document is None or article is None:
-            if document is not None:
-                await self.removal.remove(source_id, document)
+    async def attempt(self, run_id: str, document: DocumentProduct) -> Attempt | None:
+        """Tries to acquire the document, and returns the record of the try; None if no request was sent, or if another
+        worker changed the document since it was read."""
+        article = await self._article(document.source_id)
+        if article is None:
+            await self.removal.remove(document.source_id, document)
             return None
         try:
-            one = await self._claimed(document, article, run_id)
-            return None if one is None else await self._tried(one)
+            return await self._tried(await self._claimed(document, article, run_id))
         except _Overtaken:
-            if await self._article(source_id) is None:
-                await self.removal.remove(source_id, document)
-            elif not await self._has_page(source_id, document.locator_identity):
-                await remove_alias(self.store, document)
+            if await self._article(document.source_id) is None:
+                await self.removal.remove(document.source_id, document)
             return None
 
     async def back_off(self, documents: Sequence[DocumentProduct]) -> None:
@@ -113,111 +105,73 @@ class Acquisition:
                 after = life_cycle.backed_off(each, now + life_cycle.FIRST_WAIT, "HOST_COOLS_DOWN", now)
                 await self._saved(each, after)
 
-    async def broke(self, run_id: str, source_id: str, error: str) -> None:
-        """Ends a try of this run that an unforeseen error has interrupted."""
-        found = await self.store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
-        document, article = readable(found, DocumentProduct.from_document), await self._article(source_id)
-        begun = document.open_attempt if document is not None else None
-        if document is None or article is None or begun is None or begun.run_id != run_id:
-            return
-        attempt = rules.started(run_id, life_cycle.TASK, source_id, begun.attempt_no, begun.started_at)
-        after = life_cycle.failed(document, error.upper(), None, self.clock())
-        with contextlib.suppress(_Overtaken):
-            await self._end(_Try(document, article, attempt, begun.started_at), after)
-
-    async def _due(self, source_id: str) -> DocumentProduct | None:
-        found = await self.store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
-        document = readable(found, DocumentProduct.from_document)
-        return document if document is not None and life_cycle.is_due(document, self.clock()) else None
-
     async def _article(self, source_id: str) -> Article | None:
         found = await self.store.read(ARTICLES.name, source_id, Article.ID)
         article = Article.from_document(found) if found is not None else None
         return article if article is not None and article.deleted_at is None else None
 
-    async def _claimed(self, document: DocumentProduct, article: Article, run_id: str) -> _Try | None:
+    async def _claimed(self, document: DocumentProduct, article: Article, run_id: str) -> _Try:
         now = self.clock()
         died = life_cycle.interrupted(document, now)
         if died is not None:
             await self.engine.note(died)
         if life_cycle.is_exhausted(document):
-            await self._saved(document, life_cycle.given_up(document, now))
-            return None
+            await self._saved(document, life_cycle.failed(document, WORKER_DIED, None, now))
+            raise _Overtaken
         claimed = await self._saved(document, life_cycle.claimed(document, run_id, now))
         attempt = rules.started(run_id, life_cycle.TASK, document.source_id, claimed.attempt_count, now)
         return _Try(claimed, article, attempt, now)
 
     async def _tried(self, one: _Try) -> Attempt | None:
-        if one.document.acquisition_status == "ACQUIRED":
-            return await self._of_archived(one)
-        holder = await self._holder(one.document)
-        if holder is not None:
-            return await self._end(one, life_cycle.duplicate(one.document, holder, self.clock()))
-        outcome = await self.pages.fetch(one.wanted)
-        if isinstance(outcome, Failed):
-            return await self._failed(one, outcome)
-        if isinstance(outcome, Withheld):
-            return await self._end(one, life_cycle.unavailable(one.document, outcome.reason, self.clock()))
-        one.status_code = outcome.status_code
-        other = await self._other_holder(one.document, outcome.canonical)
-        if other is not None:
-            return await self._end(one, life_cycle.duplicate(one.document, other, self.clock()))
-        return await self._fetched(one, outcome)
-
-    async def _failed(self, one: _Try, outcome: Failed) -> Attempt | None:
-        now = self.clock()
-        if outcome.not_tried:
-            until = now + (outcome.wait or life_cycle.FIRST_WAIT)
-            await self._saved(one.document, life_cycle.backed_off(one.document, until, outcome.fingerprint, now))
+        """An unforeseen error ends the try of this document only. It is logged, and the document is tried again."""
+        files: list[FileObject] = []
+        try:
+            after = await self._outcome(one, files)
+        except Unavailable as error:  # of the archive: without the store, the try cannot end
+            one.error = str(error)
+            after = life_cycle.failed(one.document, ARCHIVE_UNAVAILABLE, None, self.clock())
+        except (ToolpulseError, _Overtaken):
+            raise
+        except Exception as error:
+            log.exception("document_not_acquired source_id=%s", one.document.source_id)
+            after = life_cycle.failed(one.document, type(error).__name__.upper(), None, self.clock())
+        if after.acquisition_status == "SKIPPED_BACKOFF":
+            await self._saved(one.document, after)
             return None
-        one.error, one.status_code = outcome.error, outcome.status_code
-        return await self._end(one, life_cycle.failed(one.document, outcome.fingerprint, outcome.wait, now))
+        return await self._end(one, after, files)
 
-    async def _fetched(self, one: _Try, page: Fetched) -> Attempt | None:
-        try:
-            raw = await self._file(one, page.body, "RAW", page.content_type)
-            after = life_cycle.acquired(one.document, raw, page.etag, self.clock())
-            one.document = await self._saved(one.document, after, [raw])
-            return await self._judged(one, page.verdict)
-        except Unavailable as error:
-            return await self._without_archive(one, error)
+    async def _outcome(self, one: _Try, files: list[FileObject]) -> DocumentProduct:
+        """The document after the try, not stored yet. Adds what is in the archive to `files`."""
+        document = one.document
+        holder = await self._holder(document)
+        if holder is not None:
+            return life_cycle.duplicate(document, holder, self.clock())
+        found = await self.pages.fetch(one.wanted)
+        now = self.clock()
+        if isinstance(found, Withheld):
+            return life_cycle.unavailable(document, found.reason, now)
+        one.status_code = found.status_code
+        if isinstance(found, Failed) and found.not_tried:
+            until = now + (found.wait or life_cycle.FIRST_WAIT)
+            return life_cycle.backed_off(document, until, found.fingerprint, now)
+        if isinstance(found, Failed):
+            one.error = found.error
+            return life_cycle.failed(document, found.fingerprint, found.wait, now)
+        raw = await self._file(one, found.body, "RAW", found.content_type)
+        files.append(raw)
+        document = life_cycle.acquired(document, raw, found.etag, now)
+        if isinstance(found.verdict, Unknown):
+            context = {"reason": found.verdict.why, "fingerprint": found.verdict.fingerprint}
+            data = json.dumps({**context, "document": found.verdict.extracted}).encode()
+            files.append(await self._file(one, data, "QUARANTINE_CONTEXT", "application/json"))
+            return await self.reviews.add(document, one.article, found.verdict, now)
+        text = await self._file(one, found.verdict.text.encode(), "NORMALIZED", NORMALIZED_TYPE)
+        files.append(text)
+        await self._name_in_article(document, text, found.verdict)
+        return life_cycle.valid(document, found.verdict.extracted, now)
 
-    async def _of_archived(self, one: _Try) -> Attempt | None:
-        """Judges the page of a try that was interrupted after it had stored the page."""
-        key = one.document.raw_archive_key or ""
-        try:
-            body = await self.archive.get(key)
-            found = await self.store.read(DOCUMENTS.name, one.document.source_id, _raw_id(one.document))
-            content_type = str((found or {}).get("content_type", "text/html"))
-            verdict = await self.pages.judged(body, content_type, one.wanted)
-            if isinstance(verdict, Withheld):
-                return await self._end(one, life_cycle.unavailable(one.document, verdict.reason, self.clock()))
-            return await self._judged(one, verdict)
-        except (Damaged, NotFound):
-            why = "the page in the archive is not the one that was stored"
-            return await self._judged(one, Unknown("CHECKSUM_MISMATCH", "CHECKSUM_MISMATCH", why, {}))
-        except Unavailable as error:
-            return await self._without_archive(one, error)
-
-    async def _without_archive(self, one: _Try, error: Unavailable) -> Attempt | None:
-        one.error = str(error)
-        return await self._end(one, life_cycle.failed(one.document, ARCHIVE_UNAVAILABLE, None, self.clock()))
-
-    async def _judged(self, one: _Try, verdict: Text | Unknown) -> Attempt | None:
-        if isinstance(verdict, Unknown):
-            context = {"reason": verdict.why, "fingerprint": verdict.fingerprint, "document": verdict.extracted}
-            file = await self._file(one, json.dumps(context).encode(), "QUARANTINE_CONTEXT", "application/json")
-            after = await self.reviews.add(one.document, one.article, verdict, self.clock())
-            return await self._end(one, after, [file])
-        text = await self._file(one, verdict.text.encode(), "NORMALIZED", NORMALIZED_TYPE)
-        is_new = await self._named_by_article(one.document, text, verdict)
-        ended = await self._end(one, life_cycle.valid(one.document, verdict.extracted, self.clock()), [text])
-        if is_new:
-            await self.announce([one.document.source_id])
-        return ended
-
-    async def _named_by_article(self, document: DocumentProduct, file: FileObject, text: Text) -> bool:
-        """Has the article name its full text, and makes its analysis due. False if nothing had to change."""
+    async def _name_in_article(self, document: DocumentProduct, file: FileObject, text: Text) -> None:
+        """Has the article name its full text, and makes its analysis due, unless the article was edited meanwhile."""
         wanted = FullText(
             archive_key=file.archive_key,
             sha256=file.sha256,
@@ -225,15 +179,12 @@ class Acquisition:
             revision=document.revision or "",
             extraction_profile_id=text.extracted["extraction_profile_id"],
         )
-        is_new = False
 
         def named(found: Document | None) -> Document | None:
-            nonlocal is_new
             article = Article.from_document(found) if found is not None else None
             if article is None or article.deleted_at is not None:
                 raise _Overtaken
-            is_new = article.full_text != wanted and article.canonical.revision == wanted.revision
-            if not is_new:
+            if article.full_text == wanted or article.canonical.revision != wanted.revision:
                 return None
             now = self.clock()
             changes: dict[str, Any] = {"full_text": wanted, "analysis_due_since": article.analysis_due_since or now}
@@ -242,12 +193,11 @@ class Acquisition:
             return article.changed(now, **changes).to_document()
 
         await change(self.store, ARTICLES.name, document.source_id, Article.ID, named)
-        return is_new
+        await self.announce([document.source_id])
 
-    async def _end(self, one: _Try, after: DocumentProduct, files: Sequence[FileObject] = ()) -> Attempt:
+    async def _end(self, one: _Try, after: DocumentProduct, files: Sequence[FileObject]) -> Attempt:
         """Records the attempt, and ends the try."""
-        now = self.clock()
-        record = _record(one, after, now)
+        record = _record(one, after, self.clock())
         await self.engine.note(record)
         await self._saved(one.document, after, files)
         log_event(
@@ -275,20 +225,19 @@ class Acquisition:
         return after.with_etag(etag)
 
     async def _file(self, one: _Try, data: bytes, role: Any, content_type: str) -> FileObject:
-        return await store_file(
-            self.archive,
-            one.document,
-            data,
-            role=role,
-            name=_name(one.document, role),
-            content_type=content_type,
-            created_by=CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.attempt.run_id),
-            now=self.clock(),
-        )
+        """A new revision of the article does not replace the files of the revision before."""
+        name = (one.document.revision or "page")[:40] if role != "QUARANTINE_CONTEXT" else "context"
+        by = CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.attempt.run_id)
+        what: dict[str, Any] = {"role": role, "name": name, "content_type": content_type, "created_by": by}
+        return await store_file(self.archive, one.document, data, **what, now=self.clock())
 
     async def _holder(self, document: DocumentProduct) -> str | None:
         """The article whose document has the page already. Else the locator alias of the page becomes this one's."""
-        now = self.clock()
+        now, key = self.clock(), document_key(document.locator_identity)
+        known = await self.store.read(LOCATORS.name, key, key)
+        before = None if known is None else str(known["source_id"])
+        if before is not None and before != document.source_id and await self._has_page(before, document):
+            return before
         alias = DocumentAlias(
             created_at=now,
             updated_at=now,
@@ -298,35 +247,19 @@ class Acquisition:
             source_id=document.source_id,
             data_product_id=document.data_product_id,
         )
-        key = document_key(document.locator_identity)
 
-        async def once() -> str | None:
-            known = await self.store.read(LOCATORS.name, key, key)
-            if known is not None:
-                if (holder := await self._other_holder(document, document.locators[0].value)) is not None:
-                    return holder
-                await self.store.replace(LOCATORS.name, alias.to_document(), known["_etag"])
-            elif not all(await self.store.create_many(LOCATORS.name, [alias.to_document()])):
-                raise ChangedMeanwhile(f"the alias {key} was made meanwhile")
-            return None
+        def taken(found: Document | None) -> Document | None:
+            is_free = found is None or found["source_id"] == before != document.source_id
+            return alias.to_document() if is_free else None
 
-        return await until_unchanged(once, f"the alias of {document.source_id}")
+        after = await change(self.store, LOCATORS.name, key, key, taken, known=known)
+        holder = None if after is None else str(after["source_id"])
+        return None if holder == document.source_id else holder
 
-    async def _other_holder(self, document: DocumentProduct, url: str | None) -> str | None:
-        """Another article whose document has the page at this address, and still exists."""
-        if url is None:
-            return None
-        key = document_key(life_cycle.identity_of(url))
-        found = await self.store.read(LOCATORS.name, key, key)
-        holder = None if found is None else str(found["source_id"])
-        if holder is None or holder == document.source_id:
-            return None
-        return holder if await self._has_page(holder, life_cycle.identity_of(url)) else None
-
-    async def _has_page(self, source_id: str, identity: str) -> bool:
-        """Whether the article's document is of this page: an edit may have given it another one."""
+    async def _has_page(self, source_id: str, document: DocumentProduct) -> bool:
+        """Whether the article's document is of this page still: the article may be gone, or have another page now."""
         found = await self.store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
-        return found is not None and found["locator_identity"] == identity
+        return found is not None and found["locator_identity"] == document.locator_identity
 
 
 _COUNTED: Mapping[ValidationStatus, str] = {
@@ -344,14 +277,12 @@ def counted_as(validation: ValidationStatus, acquisition: AcquisitionStatus) -> 
 def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
     """The attempt as it ended. What a site does not give, and what waits for a person, is no failure of the try."""
     milliseconds = max(0, round((now - one.began).total_seconds() * 1000))
-    counts = {counted_as(after.validation_status, after.acquisition_status): 1}
     figures: dict[str, Any] = {
-        "counts": counts,
+        "counts": {counted_as(after.validation_status, after.acquisition_status): 1},
         "status_code": one.status_code,
         "error_fingerprint": after.last_error_fingerprint,
     }
-    is_given_up = after.validation_status == "TERMINAL_INVALID" and after.manual_review_status != "CLEARED_TERMINAL"
-    if after.eligibility == "NONE" and not is_given_up:
+    if after.acquisition_status != "FAILED_RETRYABLE":
         return rules.succeeded(one.attempt, milliseconds, now, **figures)
     return one.attempt.changed(
         now,
@@ -361,12 +292,3 @@ def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
         error_message=(one.error or "")[: rules.LONGEST_MESSAGE] or None,
         **figures,
     )
-
-
-def _name(document: DocumentProduct, role: str) -> str:
-    """One name for each revision of the article: an edit does not replace the files of the revision before."""
-    return (document.revision or "page")[:40] if role != "QUARANTINE_CONTEXT" else "context"
-
-
-def _raw_id(document: DocumentProduct) -> str:
-    return f"FILE:RAW:{_name(document, 'RAW')}"

@@ -1,4 +1,4 @@
-"""Makes documents due: stubs for articles whose full text a feed asks for, and the messages that acquire them.
+"""Makes documents due: stubs for articles whose text a feed or a person asks for, and the messages that acquire them.
 
 The stored document is the truth, its message only starts the work.
 """
@@ -6,17 +6,18 @@ The stored document is the truth, its message only starts the work.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from models.article import ARTICLE_KEPT, Article
 from models.document import DocumentProduct
-from models.errors import InvalidInput
+from models.errors import InvalidInput, InvalidTransition
 from services.articles.full_texts import Asked
 from services.documents import life_cycle
-from services.documents.removal import remove_alias
 from services.feeds.hosts import host_of
-from services.ports import Clock, Store, Where, readable
-from services.store.change import until_unchanged
+from services.ports import Clock, Document, Store, Where, readable
+from services.store.change import Decided, change
 from services.store.containers import DOCUMENTS
 from services.topology import ACQUIRE_DOCUMENTS
 from services.work.announcing import Announcer
@@ -60,45 +61,61 @@ DOCUMENTS_STAGE = Stage(
 """A document counts its tries itself (life_cycle.py)."""
 
 
+@dataclass(frozen=True, slots=True)
 class Discovery:
-    def __init__(self, store: Store, announcer: Announcer, clock: Clock) -> None:
-        self._store = store
-        self._announcer = announcer
-        self._clock = clock
+    """Makes documents due, and sends their messages."""
+
+    store: Store
+    announcer: Announcer
+    clock: Clock
 
     async def discover(self, asked: Sequence[Asked]) -> None:
         """Makes a document for each article that has none; one whose article was edited is due again. A second call
         changes nothing."""
         if not asked:
             return
-        now = self._clock()
-        stubs = [life_cycle.stub(each, now) for each in asked]
-        created = await self._store.create_many(DOCUMENTS.name, [each.to_document() for each in stubs])
-        due = [stub for stub, is_new in zip(stubs, created, strict=True) if is_new]
-        known = [each for each, is_new in zip(asked, created, strict=True) if not is_new]
-        due += [after for each in known if (after := await self._edited(each)) is not None]
-        documents = [each.to_document() for each in due]
-        await self._announcer.announce_documents(DOCUMENTS_STAGE, documents, delay_seconds=DELAY_SECONDS)
+        stubs = [life_cycle.stub(each, self.clock()) for each in asked]
+        created = await self.store.create_many(DOCUMENTS.name, [each.to_document() for each in stubs])
+        due = [stub.to_document() for stub, is_new in zip(stubs, created, strict=True) if is_new]
+        for each in (each for each, is_new in zip(asked, created, strict=True) if not is_new):
+            due += await self._changed(each.source_id, partial(life_cycle.edited, asked=each, now=self.clock()))
+        await self.announcer.announce_documents(DOCUMENTS_STAGE, due, delay_seconds=DELAY_SECONDS)
+
+    async def demand(self, article: Article) -> DocumentProduct:
+        """Makes the document of the article due now, as a person asks, whatever its feed asks for. Raises Conflict for
+        a document that a review must release, or has dropped."""
+        now, asked = self.clock(), asked_by(article)
+        await self.store.create_many(DOCUMENTS.name, [life_cycle.stub(asked, now).to_document()])
+
+        def again(known: DocumentProduct) -> DocumentProduct:
+            try:
+                return life_cycle.tried_again(life_cycle.edited(known, asked, now), now)
+            except InvalidTransition:
+                state = f"{known.validation_status} (quarantine item {known.quarantine_id})"
+                raise InvalidTransition("document", state, "acquired: only its review can release it") from None
+
+        [stored] = await self._changed(article.source_id, again)
+        document = DocumentProduct.from_document(stored)
+        await self.announce(document)
+        return document
 
     async def announce(self, document: DocumentProduct) -> None:
         """To be called after the document was made due."""
-        await self._announcer.announce_documents(DOCUMENTS_STAGE, [document.to_document()])
+        await self.announcer.announce_documents(DOCUMENTS_STAGE, [document.to_document()])
 
-    async def _edited(self, asked: Asked) -> DocumentProduct | None:
-        """The document after its article was edited; None if it stays as it is."""
+    async def _changed(self, source_id: str, step: Callable[[DocumentProduct], DocumentProduct]) -> list[Document]:
+        """The document after this step; none if the step leaves it as it is."""
+        is_changed = False
 
-        async def once() -> DocumentProduct | None:
-            found = await self._store.read(DOCUMENTS.name, asked.source_id, DocumentProduct.ID)
+        def decide(found: Document | None) -> Decided:
+            nonlocal is_changed
             before = readable(found, DocumentProduct.from_document)
-            after = None if before is None else life_cycle.edited(before, asked, self._clock())
-            if before is None or after is None or after is before:
-                return None
-            if after.locator_identity != before.locator_identity:
-                await remove_alias(self._store, before)
-            await self._store.replace(DOCUMENTS.name, after.to_document(), before.stored_etag or "")
-            return after
+            after = before if before is None else step(before)
+            is_changed = after is not before
+            return after.to_document() if after is not None and is_changed else None
 
-        return await until_unchanged(once, f"document {asked.source_id}")
+        stored = await change(self.store, DOCUMENTS.name, source_id, DocumentProduct.ID, decide)
+        return [stored] if stored is not None and is_changed else []
 
 
 def asked_by(article: Article) -> Asked:

@@ -38,9 +38,6 @@ class PageContent:
     encoding: str
     title: str
     headings: Sequence[str]
-    canonical: str
-    amp: str
-    base: str
     meta: Mapping[str, str]
     shape: str
     free: bool

@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from models.document import QuarantineReason, SkipReason
 from services.articles.identity import normalize_headline
 from services.documents.extraction import NotRead, PageContent
 from services.documents.profiles import Profile
 from services.parse.text import repaired, strip_publisher
-from services.parse.urls import normalize_url
 
 MOST_CHARACTERS = 100_000
 HEADLINE_SHARE = 0.6
@@ -72,10 +71,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The site does not give the text. `follow` is another address of the same article, which may have it."""
+    """The site does not give the text."""
 
     reason: SkipReason
-    follow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,6 @@ class Unknown:
     fingerprint: str
     why: str
     extracted: dict[str, Any]
-    follow: str | None = None
 
 
 Verdict = Text | Unavailable | Unknown
@@ -103,11 +100,11 @@ def judge(
     text, notes = normalized(page.text, wanted.headline)
     withheld = withheld_by(page, text, wanted, profile)
     if withheld is not None:
-        return Unavailable(withheld, None if withheld == "GONE" else other_address(page, wanted.url))
+        return Unavailable(withheld)
     extracted = _made(profile, wanted, page.shape, page.encoding, notes)
     missing = missing_in(page, text, wanted, profile)
     if missing is not None:
-        return Unknown(*missing, extracted, other_address(page, wanted.url))
+        return Unknown(*missing, extracted)
     if len(text) < wanted.feed_characters * TEXT_LONGER_BY:
         return Unavailable("NOTHING_MORE")
     return Text(text, {**extracted, "characters": len(text)})
@@ -190,33 +187,6 @@ def _header_rules(header: str, agents: set[str]) -> list[str]:
         if concerned:
             found.append((rest if is_name else part).strip())
     return found
-
-
-def other_address(page: PageContent, url: str) -> str | None:
-    """The canonical address of the page, else its AMP version, if it is another page."""
-    base = urljoin(url, page.base) if page.base else url
-    for link in (page.canonical, page.amp):
-        try:
-            target = urljoin(base, link) if link else ""
-            if target and normalize_url(target) != normalize_url(url) and urlsplit(target).scheme in ("http", "https"):
-                return target
-        except ValueError:
-            continue
-    return None
-
-
-def canonical_of(page: PageContent | NotRead, url: str) -> str | None:
-    """The canonical address of the page, if it names one that is not `url`."""
-    return None if isinstance(page, NotRead) or not page.canonical else _without_amp(page, url)
-
-
-def _without_amp(page: PageContent, url: str) -> str | None:
-    base = urljoin(url, page.base) if page.base else url
-    try:
-        target = urljoin(base, page.canonical)
-        return target if normalize_url(target) != normalize_url(url) else None
-    except ValueError:
-        return None
 
 
 def signature_of(shape: str) -> str:

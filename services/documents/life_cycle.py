@@ -1,7 +1,7 @@
 """The steps of a document, from the stub to the valid text. Pure: each function returns the document after one step.
 
-A worker begins a try with `claimed` and ends it with one of `acquired`, `failed`, `backed_off`, `unavailable`,
-`duplicate`, `valid` and `quarantined`. docs/adr/0038-documents.md gives the reasons.
+A worker begins a try with `claimed` and ends it with one of `failed`, `backed_off`, `unavailable` and `duplicate`, or
+with `acquired` and then `valid` or `quarantined`. docs/adr/0038-documents.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from models.document import (
     SkipReason,
 )
 from models.quarantine import KEPT_AFTER_REVIEW
-from models.run import WORKER_DIED, Attempt
+from models.run import Attempt
 from models.states import AcquisitionStatus, ReviewStatus
 from models.values import format_time, unix_seconds
 from services.articles.full_texts import Asked
@@ -35,7 +35,6 @@ FIRST_WAIT = timedelta(minutes=15)
 LONGEST_WAIT = timedelta(hours=24)
 MOST_ATTEMPTS = 6
 """Until a person asks for more. The waits between six are 15 minutes, 1, 4, 16 and 24 hours: then the news is old."""
-FINGERPRINT_GIVEN_UP = "GIVEN_UP"
 
 
 def stub(asked: Asked, now: datetime) -> DocumentProduct:
@@ -102,7 +101,7 @@ def backed_off(document: DocumentProduct, until: datetime, fingerprint: str, now
     until = max(until, now + (now - document.created_at) / 4)
     return document.changed(
         now,
-        **_unended(document, "SKIPPED_BACKOFF", fingerprint),
+        **_ended("SKIPPED_BACKOFF", fingerprint),
         attempt_count=max(0, document.attempt_count - (document.open_attempt is not None)),
         next_eligible_attempt_at=until,
     )
@@ -110,22 +109,12 @@ def backed_off(document: DocumentProduct, until: datetime, fingerprint: str, now
 
 def failed(document: DocumentProduct, fingerprint: str, wait: timedelta | None, now: datetime) -> DocumentProduct:
     """The try failed in a way that may pass. After the last one the document is TERMINAL_INVALID."""
-    changes = _unended(document, "FAILED_RETRYABLE", fingerprint)
+    changes = _ended("FAILED_RETRYABLE", fingerprint)
     if is_exhausted(document):
         changes["validation_status"] = "TERMINAL_INVALID"
     tries = document.attempt_count - document.attempt_limit + MOST_ATTEMPTS
     pause = max(backoff(tries), min(wait or timedelta(0), LONGEST_WAIT))
     return document.changed(now, **changes, next_eligible_attempt_at=now + pause)
-
-
-def given_up(document: DocumentProduct, now: datetime) -> DocumentProduct:
-    """All tries are used up, and the last one never ended."""
-    return document.changed(
-        now,
-        open_attempt=None,
-        validation_status="TERMINAL_INVALID",
-        last_error_fingerprint=WORKER_DIED if document.open_attempt is not None else FINGERPRINT_GIVEN_UP,
-    )
 
 
 def backoff(attempts: int) -> timedelta:
@@ -145,7 +134,7 @@ def duplicate(document: DocumentProduct, holder: str, now: datetime) -> Document
 
 
 def acquired(document: DocumentProduct, raw: FileObject, etag: str | None, now: datetime) -> DocumentProduct:
-    """The bytes are in the archive. The text is not judged yet."""
+    """The bytes are in the archive. `valid` or `quarantined` follows in the same write."""
     return document.changed(
         now,
         acquisition_status="ACQUIRED",
@@ -234,12 +223,6 @@ def _anew(document: DocumentProduct, now: datetime) -> dict[str, Any]:
         "duplicate_of": None,
         "quarantine_reason_code": None,
     }
-
-
-def _unended(document: DocumentProduct, status: AcquisitionStatus, fingerprint: str) -> dict[str, Any]:
-    """The fields of a document that is tried again. One whose page is in the archive stays ACQUIRED: the next try
-    judges the page."""
-    return _ended("ACQUIRED" if document.acquisition_status == "ACQUIRED" else status, fingerprint)
 
 
 def _ended(status: AcquisitionStatus, fingerprint: str | None = None) -> dict[str, Any]:

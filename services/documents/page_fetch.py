@@ -1,4 +1,4 @@
-"""Fetches the page of a document: robots.txt, the page, and its canonical or AMP address once. Judges what came."""
+"""Fetches the page of a document, if robots.txt allows it, and judges what came."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from models.document import SkipReason
 from services.documents.extraction import MOST_PAGE_BYTES, PageReader
-from services.documents.judging import Text, Unavailable, Unknown, Verdict, Wanted, canonical_of, judge
+from services.documents.judging import Text, Unavailable, Unknown, Wanted, judge
 from services.documents.profiles import Profiles
 from services.documents.robots import Robots
 from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
@@ -33,7 +33,7 @@ _PAYMENT_REQUIRED = 402
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The page could not be fetched; it may be later. `not_tried`: no request was sent."""
+    """A page that could not be fetched; it may be later. `not_tried`: no request was sent."""
 
     fingerprint: str
     wait: timedelta | None = None
@@ -44,23 +44,20 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page that may be stored, with what it is. `url` is where it was found in the end, `canonical` the address that
-    it names as its own, if that is another one."""
+    """A page that may be stored, with what it is."""
 
-    url: str
     body: bytes
     content_type: str
     etag: str | None
     verdict: Text | Unknown
     status_code: int | None = None
-    canonical: str | None = None
 
 
 Outcome = Fetched | Unavailable | Failed
 
 
 class PageFetch:
-    """`agents` are the names by which pages and robots.txt may mean this app."""
+    """Fetches pages one by one. `agents` are the names by which pages and robots.txt may mean this app."""
 
     def __init__(
         self, fetcher: Fetcher, robots: Robots, reader: PageReader, profiles: Profiles, agents: Sequence[str]
@@ -72,27 +69,6 @@ class PageFetch:
         self._agents = tuple(agents)
 
     async def fetch(self, wanted: Wanted) -> Outcome:
-        """The page, or that of its canonical or AMP address if the first one does not have the text. Only one such
-        link is followed."""
-        first = await self._page(wanted)
-        follow = first.verdict.follow if isinstance(first, Fetched) and isinstance(first.verdict, Unknown) else None
-        follow = first.follow if isinstance(first, Unavailable) else follow
-        if follow is None:
-            return first
-        second = await self._page(replace(wanted, url=follow))
-        if isinstance(second, Fetched) and isinstance(second.verdict, Text):
-            notes = (*second.verdict.extracted["normalization_notes"], f"read from {follow[:300]}")
-            text = replace(second.verdict, extracted={**second.verdict.extracted, "normalization_notes": notes})
-            return replace(second, verdict=text)
-        return first
-
-    async def judged(self, body: bytes, content_type: str, wanted: Wanted) -> Verdict:
-        """What a page is that was fetched before."""
-        profile = self._profiles.of(wanted.url)
-        page = await self._reader.read(body, charset_of(content_type), profile)
-        return judge(page, wanted, profile, "", self._agents)
-
-    async def _page(self, wanted: Wanted) -> Outcome:
         forbidden = await self._forbidden(wanted.url)
         if forbidden is not None:
             return forbidden
@@ -102,7 +78,7 @@ class PageFetch:
         forbidden = await self._forbidden(result.url) if result.url != wanted.url else None
         if isinstance(forbidden, Failed):
             return replace(forbidden, not_tried=False)  # the page was asked for
-        return forbidden or await self._usable(result, result.body, wanted)
+        return forbidden or await self._usable(result, result.body, replace(wanted, url=result.url))
 
     async def _forbidden(self, url: str) -> Unavailable | Failed | None:
         asked = await self._robots.decide(url)
@@ -116,14 +92,12 @@ class PageFetch:
             return Unavailable("NOT_HTML")
         if len(body) > MOST_PAGE_BYTES:
             return Unavailable("TOO_LARGE")
-        wanted = replace(wanted, url=result.url)
         profile = self._profiles.of(wanted.url)
         page = await self._reader.read(body, charset_of(content_type), profile)
         verdict = judge(page, wanted, profile, result.robots_tag or "", self._agents)
         if isinstance(verdict, Unavailable):
             return verdict
-        canonical = canonical_of(page, wanted.url)
-        return Fetched(wanted.url, body, content_type[:200], result.etag, verdict, result.status_code, canonical)
+        return Fetched(body, content_type[:200], result.etag, verdict, result.status_code)
 
 
 def charset_of(content_type: str) -> str:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.article import Article
 from models.document import DocumentProduct, FileObject
-from models.errors import ChangedMeanwhile, Conflict, InvalidTransition, NotFound
+from models.errors import NotFound
 from models.resources.base import View
 from models.resources.documents import DocumentResource, FileResource
 from models.resources.runs import AttemptResource
 from models.run import Attempt
 from services.articles.reading import Articles
 from services.documents import life_cycle
-from services.documents.discovery import Discovery, asked_by
-from services.documents.removal import remove_alias
-from services.ports import Clock, Listed, Query, Store, listed_documents, query_all, readable
-from services.store.change import until_unchanged
+from services.documents.discovery import Discovery
+from services.ports import Listed, Query, Store, listed_documents, query_all
 from services.store.containers import DOCUMENTS
 from services.work.runs import RunEngine
 
@@ -26,6 +23,8 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
+    """A document with its files and attempts."""
+
     document: DocumentProduct
     files: Listed[FileObject]
     attempts: Listed[Attempt]
@@ -40,11 +39,12 @@ class ShownDocument:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
+    """Reads documents, and makes one due at a person's request."""
+
     store: Store
     articles: Articles
     engine: RunEngine
     discovery: Discovery
-    clock: Clock
 
     async def get(self, article_id: str) -> ShownDocument:
         """Raises NotFound without such an article, and for an article without a document."""
@@ -61,34 +61,6 @@ class Documents:
         )
 
     async def acquire(self, article_id: str) -> DocumentProduct:
-        """Makes the document of the article due now, whatever its feed asks for. Raises NotFound, and Conflict for a
-        document that a review must release, or has dropped."""
-        article = await self.articles.get(article_id)
-
-        async def once() -> DocumentProduct:
-            found = await self.store.read(DOCUMENTS.name, article.source_id, DocumentProduct.ID)
-            known = readable(found, DocumentProduct.from_document)
-            try:
-                return await (self._created(article) if known is None else self._again(article, known))
-            except Conflict as error:
-                raise ChangedMeanwhile(str(error)) from error
-
-        document = await until_unchanged(once, f"document of {article_id}")
-        await self.discovery.announce(document)
-        return document
-
-    async def _created(self, article: Article) -> DocumentProduct:
-        document = life_cycle.stub(asked_by(article), self.clock())
-        return DocumentProduct.from_document(await self.store.create(DOCUMENTS.name, document.to_document()))
-
-    async def _again(self, article: Article, known: DocumentProduct) -> DocumentProduct:
-        now = self.clock()
-        try:
-            after = life_cycle.tried_again(life_cycle.edited(known, asked_by(article), now), now)
-        except InvalidTransition:
-            state = f"{known.validation_status} (quarantine item {known.quarantine_id})"
-            raise InvalidTransition("document", state, "acquired: only its review can release it") from None
-        if after.locator_identity != known.locator_identity:
-            await remove_alias(self.store, known)
-        await self.store.replace(DOCUMENTS.name, after.to_document(), known.stored_etag or "")
-        return after
+        """Makes the document of the article due now. Raises NotFound, and Conflict for a document that a review must
+        release, or has dropped."""
+        return await self.discovery.demand(await self.articles.get(article_id))

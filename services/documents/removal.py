@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from models.document import DocumentProduct
-from models.errors import ChangedMeanwhile
 from models.locator import document_key
 from services.archive.files import delete_files
-from services.ports import Archive, Delete, Query, Store, Where, query_all, readable
+from services.ports import Archive, Delete, Document, Query, Store, Where, query_all, readable
+from services.store.change import DELETE, Decided, change
 from services.store.containers import DOCUMENTS, LOCATORS, QUARANTINE
 
 _BATCH = 100
@@ -17,6 +16,8 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Removal:
+    """Removes documents of deleted articles."""
+
     store: Store
     archive: Archive
 
@@ -29,24 +30,16 @@ class Removal:
         document = readable(own, DocumentProduct.from_document) or tried
         if document is not None:
             await delete_files(self.archive, document)
-            await remove_alias(self.store, document)
-            await self._remove_quarantined(source_id)
+            key = document_key(document.locator_identity)
+            await change(self.store, LOCATORS.name, key, key, lambda alias: _removed(alias, source_id))
+            where = (Where("kind", "eq", "DOCUMENT"), Where("subject", "eq", source_id))
+            for item in await query_all(self.store, QUARANTINE.name, Query(where, limit=_BATCH)):
+                await self.store.delete(QUARANTINE.name, item["id"], item["id"])
         names = [each["id"] for each in documents if each["id"] != DocumentProduct.ID]
         for start in range(0, len(names), _BATCH):
             await self.store.batch(DOCUMENTS.name, source_id, [Delete(each) for each in names[start : start + _BATCH]])
         await self.store.delete(DOCUMENTS.name, source_id, DocumentProduct.ID)
 
-    async def _remove_quarantined(self, source_id: str) -> None:
-        """Also items that the document does not name: those of earlier reviews, and of a try that did not end."""
-        where = (Where("kind", "eq", "DOCUMENT"), Where("subject", "eq", source_id))
-        for item in await query_all(self.store, QUARANTINE.name, Query(where, limit=_BATCH)):
-            await self.store.delete(QUARANTINE.name, item["id"], item["id"])
 
-
-async def remove_alias(store: Store, document: DocumentProduct) -> None:
-    """Another article may have the page of this document from then on, and keeps it if it was quicker."""
-    key = document_key(document.locator_identity)
-    alias = await store.read(LOCATORS.name, key, key)
-    if alias is not None and alias["source_id"] == document.source_id:
-        with suppress(ChangedMeanwhile):
-            await store.delete(LOCATORS.name, key, key, alias["_etag"])
+def _removed(alias: Document | None, source_id: str) -> Decided:
+    return DELETE if alias is not None and alias["source_id"] == source_id else None

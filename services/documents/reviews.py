@@ -7,16 +7,14 @@ from datetime import datetime
 
 from models.article import Article
 from models.document import DocumentProduct
+from models.errors import Unavailable
 from models.quarantine import QuarantineItem, quarantine_id
 from services.documents import life_cycle
 from services.documents.discovery import Discovery, asked_by
 from services.documents.judging import Unknown
-from services.documents.removal import remove_alias
-from services.ports import Clock, Document, Query, Store, Where, listed_documents, readable
-from services.store.change import change, until_unchanged
+from services.ports import Clock, Document, Store, readable
+from services.store.change import Decided, change
 from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
-
-_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,49 +60,31 @@ class DocumentReviews:
             return life_cycle.reviewed(after, "CLEARED_TERMINAL", article.ttl_timestamp, now) or after
         return after
 
-    async def follow_all(self) -> None:
-        """Has documents follow reviews that were recorded by a process that died then."""
-        cleared = Where("manual_review_status", "in", ("CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"))
-        where = (Where("kind", "eq", "DOCUMENT"), cleared, Where("released_at", "missing"))
-        page = await self.store.query(QUARANTINE.name, Query(where, limit=_PAGE))
-        for item in listed_documents(page.items, QuarantineItem.from_document, "quarantine_id").items:
-            await self.follow(item)
-
     async def follow(self, item: QuarantineItem) -> None:
-        """Has the document of a reviewed item follow its review, and announces it. A second call changes nothing."""
-        document = await until_unchanged(lambda: self._reviewed(item), f"document {item.subject}")
-        if document is not None and document.eligibility == "ACQUIRE" and document.open_attempt is None:
-            await self.discovery.announce(document)
-        elif document is not None and document.open_attempt is not None:
-            return  # the try may end with this item: the review is followed then
-
-        def released(found: Document | None) -> Document | None:
-            reviewed = readable(found, QuarantineItem.from_document)
-            if reviewed is None or reviewed.manual_review_status != item.manual_review_status:
-                return None  # it waits for a person again
-            return reviewed.changed(self.clock(), released_at=self.clock()).to_document()
-
-        await change(self.store, QUARANTINE.name, item.partition, item.id, released)
-
-    async def _reviewed(self, item: QuarantineItem) -> DocumentProduct | None:
-        """The document after its review, stored."""
-        found = await self.store.read(DOCUMENTS.name, item.subject, DocumentProduct.ID)
-        document = readable(found, DocumentProduct.from_document)
-        if document is None or document.quarantine_id != item.quarantine_id:
-            return document
+        """Has the document of a reviewed item follow its review, and announces it. A second call changes nothing: a
+        person whose request failed decides the same again. Raises Unavailable while a try is under way."""
         article = await self.store.read(ARTICLES.name, item.subject, Article.ID)
         expires = None if article is None else article.get("ttl_timestamp")
-        after = life_cycle.reviewed(document, item.manual_review_status, expires, self.clock())
-        if after is None:
-            return document
-        present = readable(article, Article.from_document)
-        if after.eligibility == "ACQUIRE" and present is not None:
-            asked = asked_by(present)
+        present, now = readable(article, Article.from_document), self.clock()
+
+        def decide(found: Document | None) -> Decided:
+            document = readable(found, DocumentProduct.from_document)
+            if document is None:
+                return None
+            if document.open_attempt is not None:
+                raise Unavailable("document: a try is under way; decide the same again", retry_after=5.0)
+            if document.quarantine_id != item.quarantine_id:
+                return None
+            after = life_cycle.reviewed(document, item.manual_review_status, expires, now)
+            if after is None:
+                return None
             # While it waited for the person, an edit could not make it due. Another feed, whose reading leads now, asks
             # for itself.
-            if asked.feed_id == after.provider:
-                after = life_cycle.edited(after, asked, self.clock())
-        if after.locator_identity != document.locator_identity:
-            await remove_alias(self.store, document)
-        await self.store.replace(DOCUMENTS.name, after.to_document(), document.stored_etag or "")
-        return after
+            if after.eligibility == "ACQUIRE" and present is not None and present.canonical.source == after.provider:
+                after = life_cycle.edited(after, asked_by(present), now)
+            return after.to_document()
+
+        stored = await change(self.store, DOCUMENTS.name, item.subject, DocumentProduct.ID, decide)
+        document = readable(stored, DocumentProduct.from_document)
+        if document is not None and life_cycle.is_due(document, now):
+            await self.discovery.announce(document)

@@ -1,4 +1,4 @@
-"""robots.txt of the hosts of pages: read with Protego, kept for a day in the store, for all workers.
+"""robots.txt of the hosts of pages: read with Protego, and kept by each worker for a day.
 
 As RFC 9309 says: no file (4xx) allows everything; a server that fails allows nothing until it answers.
 """
@@ -8,18 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from yarl import URL
 
-from models.errors import UnreadableDocument
-from models.robots import RobotsFile, RobotsOutcome
-from models.values import unix_seconds
 from services.fetch.addresses import checked_url
-from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
-from services.ports import Clock, Store
-from services.store.containers import CATALOG
+from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchStatus
+from services.ports import Clock
 
 if TYPE_CHECKING:
     from services.fetch.fetcher import Fetcher
@@ -29,11 +25,15 @@ KEPT_UNREACHABLE = timedelta(minutes=30)
 MOST_BYTES = 500 * 1024
 """RFC 9309 asks for 500 KiB at least; what comes after is ignored."""
 MOST_DELAY_SECONDS = 30.0
-MOST_PARSED = 200
+MOST_KEPT = 500
+"""The hosts of which a worker keeps the file."""
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]+")
 _VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/\S*", re.IGNORECASE | re.MULTILINE)
 _TOKEN = re.compile(r"[A-Za-z_-]+")
-_NO_FILE = (FetchStatus.NOT_FOUND, FetchStatus.GONE, FetchStatus.UNAUTHORIZED, FetchStatus.CLIENT_ERROR)
+_NO_FILE = (
+    *(FetchStatus.NOT_FOUND, FetchStatus.GONE, FetchStatus.UNAUTHORIZED, FetchStatus.CLIENT_ERROR),
+    FetchStatus.FETCHED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ class Decision:
     wait: timedelta = KEPT_UNREACHABLE
     not_tried: bool = False
     delay_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The robots.txt of one host until it is asked for again: its rules, unless every page has the same `decision`."""
+
+    until: datetime
+    rules: Any = None
+    decision: Decision | None = None
 
 
 def agents_of(user_agents: Sequence[str]) -> tuple[str, ...]:
@@ -62,78 +71,42 @@ def _text_of(body: bytes) -> str:
 
 
 class Robots:
-    """`agents` are the names by which this app looks for its rules: all of them must be allowed."""
+    """Decides which pages may be fetched. `agents` are the names by which this app looks for its rules: all of them
+    must be allowed."""
 
-    def __init__(self, store: Store, fetcher: Fetcher, agents: Sequence[str], clock: Clock) -> None:
-        self._store = store
+    def __init__(self, fetcher: Fetcher, agents: Sequence[str], clock: Clock) -> None:
         self._fetcher = fetcher
         self._agents = tuple(agents)
         self._clock = clock
-        self._parsed: dict[str, tuple[RobotsFile, Any]] = {}
+        self._files: dict[str, _File] = {}
 
     async def decide(self, url: str) -> Decision:
         checked = checked_url(url)
         if isinstance(checked, str):
             return Decision(allowed=False)
-        origin = str(checked.origin())
-        file = await self._file(origin)
-        if isinstance(file, Decision):
-            return file
-        if file.outcome == "UNREACHABLE":
-            return Decision(allowed=None)
-        if file.outcome == "NONE":
-            return Decision(allowed=True)
-        rules = self._rules(origin, file)
-        allowed = all(rules.can_fetch(str(checked), each) for each in self._agents)
-        delays = [delay for each in self._agents if (delay := rules.crawl_delay(each)) is not None]
+        origin, now = str(checked.origin()), self._clock()
+        file = self._files.get(origin)
+        if file is None or not now < file.until <= now + KEPT:
+            self._files.pop(origin, None)
+            file = self._files[origin] = await self._fetched(origin)
+            if len(self._files) > MOST_KEPT:
+                del self._files[next(iter(self._files))]
+        if file.decision is not None:
+            return file.decision
+        allowed = all(file.rules.can_fetch(str(checked), each) for each in self._agents)
+        delays = [delay for each in self._agents if (delay := file.rules.crawl_delay(each)) is not None]
         return Decision(allowed, delay_seconds=min(max(delays), MOST_DELAY_SECONDS) if delays else None)
 
-    async def _file(self, origin: str) -> RobotsFile | Decision:
-        known = self._parsed.get(origin)
-        now = unix_seconds(self._clock())
-        if known is not None and (known[0].ttl_timestamp or 0) > now:
-            return known[0]
-        key = RobotsFile.partition_of(origin)
-        stored = await self._store.read(CATALOG.name, key, RobotsFile.ID)
-        if stored is not None:
-            try:
-                return RobotsFile.from_document(stored)
-            except UnreadableDocument:
-                pass  # it is fetched anew, and overwritten
-        result = await self._fetcher.fetch(FetchRequest(str(URL(origin) / "robots.txt"), accept="text/plain,*/*;q=0.5"))
-        if result.status in NOT_TRIED:
-            wait = KEPT_UNREACHABLE if result.retry_after is None else timedelta(seconds=result.retry_after)
-            return Decision(allowed=None, wait=wait, not_tried=True)
-        fetched = self._file_of(origin, result)
-        await self._store.upsert(CATALOG.name, fetched.to_document())
-        return fetched
-
-    def _file_of(self, origin: str, result: FetchResult) -> RobotsFile:
-        now, kept, text = self._clock(), KEPT, None
-        outcome: RobotsOutcome = "UNREACHABLE"
-        if result.body is not None:
-            outcome, text = "RULES", _text_of(result.body)
-        elif result.status in _NO_FILE or result.status is FetchStatus.FETCHED:
-            outcome = "NONE"
-        else:
-            kept = KEPT_UNREACHABLE
-        return RobotsFile(
-            created_at=now,
-            updated_at=now,
-            ttl_timestamp=unix_seconds(now + kept),
-            origin=origin,
-            outcome=outcome,
-            text=text or None,
-        )
-
-    def _rules(self, origin: str, file: RobotsFile) -> Any:
-        """The rules as Protego reads them, kept by this process while the file stays the same."""
+    async def _fetched(self, origin: str) -> _File:
         from protego import Protego
 
-        known = self._parsed.get(origin)
-        if known is None or known[0].updated_at != file.updated_at:
-            self._parsed.pop(origin, None)
-            self._parsed[origin] = known = (file, Protego.parse(file.text or ""))
-            if len(self._parsed) > MOST_PARSED:
-                del self._parsed[next(iter(self._parsed))]
-        return known[1]
+        result = await self._fetcher.fetch(FetchRequest(str(URL(origin) / "robots.txt"), accept="text/plain,*/*;q=0.5"))
+        now = self._clock()
+        if result.body is not None:
+            return _File(now + KEPT, rules=Protego.parse(_text_of(result.body)))
+        if result.status in _NO_FILE:
+            return _File(now + KEPT, decision=Decision(allowed=True))
+        if result.status in NOT_TRIED:
+            wait = KEPT_UNREACHABLE if result.retry_after is None else timedelta(seconds=result.retry_after)
+            return _File(now, decision=Decision(allowed=None, wait=wait, not_tried=True))
+        return _File(now + KEPT_UNREACHABLE, decision=Decision(allowed=None))

@@ -11,7 +11,7 @@ from services.articles.reading import Articles
 from services.documents.acquisition import Acquisition
 from services.documents.discovery import DOCUMENTS_STAGE, IN_MESSAGE, Discovery
 from services.documents.extraction import PageReader
-from services.documents.handler import HostAcquisition, close_overdue
+from services.documents.handler import HostAcquisition
 from services.documents.page_fetch import PageFetch
 from services.documents.profiles import Profiles
 from services.documents.reading import Documents
@@ -40,13 +40,6 @@ class DocumentServices:
     handler: Handler
     reviews: DocumentReviews
     documents: Documents
-    engine: RunEngine
-    clock: Clock
-
-    async def clean_up(self) -> None:
-        """What processes that died have left: reviews that are to be followed, and runs without an end."""
-        await self.reviews.follow_all()
-        await close_overdue(self.engine, self.clock)
 
     @classmethod
     def build(
@@ -64,19 +57,11 @@ class DocumentServices:
         clock: Clock,
     ) -> DocumentServices:
         agents = agents_of(user_agents)
-        robots = Robots(store, fetcher, agents, clock)
+        robots = Robots(fetcher, agents, clock)
         pages = PageFetch(fetcher, robots, PageReader(), profiles, agents)
         discovery = Discovery(store, announcer, clock)
         reviews = DocumentReviews(store, discovery, clock)
         acquisition = Acquisition(*(store, archive, engine, pages, reviews, Removal(store, archive), announce, clock))
-        acquire = HostAcquisition(store, engine, acquisition, robots, hosts, clock)
-        return cls(
-            discovery,
-            Handler(
-                DOCUMENTS_STAGE, acquire.work, store, announcer, clock, portion=IN_MESSAGE, at_once=MESSAGES_AT_ONCE
-            ),
-            reviews,
-            Documents(store, articles, engine, discovery, clock),
-            engine,
-            clock,
-        )
+        work = HostAcquisition(store, acquisition, robots, hosts, clock).work
+        handler = Handler(DOCUMENTS_STAGE, work, store, announcer, clock, portion=IN_MESSAGE, at_once=MESSAGES_AT_ONCE)
+        return cls(discovery, handler, reviews, Documents(store, articles, engine, discovery))

@@ -7,7 +7,7 @@ The lines are logged even if all queues are empty, so that missing lines can rai
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -40,7 +40,7 @@ class UpkeepReport:
 
 
 class Upkeep:
-    """The work of `clean_up`. `follow_reviews` has documents follow their reviews."""
+    """The work of `clean_up`."""
 
     def __init__(
         self,
@@ -53,7 +53,6 @@ class Upkeep:
         backlog: BacklogReader,
         budget: Budget,
         archive: ArchiveExpiry,
-        follow_reviews: Callable[[], Awaitable[None]],
     ) -> None:
         self._queues = queues
         self._store = store
@@ -65,7 +64,6 @@ class Upkeep:
         self._backlog = backlog
         self._budget = budget
         self._archive = archive
-        self._follow_reviews = follow_reviews
 
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
@@ -84,7 +82,6 @@ class Upkeep:
         items = await self.announce_overdue(ahead=True)
         batches = await self._overdue_ingestion.runs(now, await self._queues.oldest(INGEST_FEEDS))
         await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
-        await self._follow_reviews()
         if batches:
             log_event(log, logging.WARNING, "sent_again", batches=len(batches))
         for depth in depths:

@@ -26,15 +26,13 @@ def _after_a_try(end: Event) -> Event:
         if not life_cycle.is_due(document, now):
             return document
         if life_cycle.is_exhausted(document):
-            return life_cycle.given_up(document, now)
+            return life_cycle.failed(document, "worker_died", None, now)
         return end(life_cycle.claimed(document, f"run-{number}", now), now, number)
 
     return event
 
 
 def _acquired(document: DocumentProduct, now: datetime, number: int) -> DocumentProduct:
-    if document.acquisition_status == "ACQUIRED":
-        return document
     return life_cycle.acquired(document, file_object(source_id="dedup:1"), None, now)
 
 
@@ -49,7 +47,6 @@ def _by_a_person(document: DocumentProduct, now: datetime, number: int) -> Docum
 
 EVENTS: dict[str, Event] = {
     "dies": _after_a_try(lambda document, now, number: document),
-    "dies after the page was stored": _after_a_try(_acquired),
     "fails": _after_a_try(lambda document, now, number: life_cycle.failed(document, "X", None, now)),
     "waits": _after_a_try(lambda document, now, number: life_cycle.backed_off(document, now, "X", now)),
     "is withheld": _after_a_try(lambda document, now, number: life_cycle.unavailable(document, "PAYWALL", now)),

@@ -25,10 +25,6 @@ from tests.functional.articles.test_floods import died_storing, flooded, quarant
 from tests.functional.articles.world import World, analysed, item
 
 
-async def _no_reviews() -> None:
-    pass
-
-
 def upkeep_of(world: World) -> Upkeep:
     """The upkeep of an app that only ingests."""
     worker = world.worker
@@ -42,7 +38,6 @@ def upkeep_of(world: World) -> Upkeep:
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
         ArchiveExpiry(world.store, MemoryArchive(), world.clock),
-        _no_reviews,
     )
 
 

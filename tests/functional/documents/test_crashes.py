@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import cast
 
 import pytest
 
 from models.errors import Unavailable
-from models.locator import DocumentAlias
-from models.quarantine import QuarantineItem
-from services.documents import life_cycle
 from services.documents.discovery import source_ids_of
 from services.documents.life_cycle import TRY_TAKES
-from services.ports import Archive, Query, Store, Where
-from services.store.containers import LOCATORS, QUARANTINE, RUNS
-from tests.failing_stores import Interrupted, hesitant
+from services.ports import Archive, Query, Where
+from services.store.containers import RUNS
+from tests.failing_stores import hesitant
 from tests.functional.documents.world import TEXT, World, html, page
 
 _DUE = Query((Where("deleted_at", "missing"),), order="by_analysis_due", limit=100)
@@ -121,22 +117,6 @@ async def test_an_archive_that_fails_delays_the_document_and_no_article(world: W
     assert (await world.document(asked.source_id)).validation_status == "VALID"
 
 
-async def test_a_damaged_page_in_the_archive_is_never_scored(world: World) -> None:
-    asked = await world.article()
-    world.server.answers["/story"] = page()
-    await world.discover(asked)
-    await world.dying(5)  # after the document is ACQUIRED
-    document = await world.document(asked.source_id)
-    assert (document.acquisition_status, document.validation_status) == ("ACQUIRED", "UNVALIDATED")
-    [raw] = [each for each in world.archived() if each.name == document.sha256]
-    raw.chmod(0o600)
-    raw.write_bytes(b"something else")
-    await _settled(world)
-    held = await world.document(asked.source_id)
-    assert (held.validation_status, held.quarantine_reason_code) == ("QUARANTINED", "CHECKSUM_MISMATCH")
-    assert (await world.mentions.read(asked.source_id)).full_text is None
-
-
 ODD = html(headline="Something else entirely", paragraphs=TEXT)
 
 
@@ -154,8 +134,7 @@ async def test_an_unknown_page_waits_for_a_person_and_is_tried_again_only_then(w
     assert await world.clean_up() == 0
 
     for expected in ("QUARANTINED", "VALID"):
-        await _review(world, "CLEARED_RETRY_APPROVED")
-        await world.clean_up()
+        await world.review("CLEARED_RETRY_APPROVED")
         await world.deliver()
         after = await world.document(asked.source_id)
         assert after.validation_status == expected
@@ -167,8 +146,7 @@ async def test_a_dropped_document_is_not_tried_again(world: World) -> None:
     asked = await world.article()
     world.server.answers["/story"] = page(ODD)
     await world.acquire(asked)
-    await _review(world, "CLEARED_TERMINAL")
-    await world.clean_up()
+    await world.review("CLEARED_TERMINAL")
     await world.deliver()
     document = await world.document(asked.source_id)
     assert (document.validation_status, document.eligibility) == ("TERMINAL_INVALID", "NONE")
@@ -176,46 +154,3 @@ async def test_a_dropped_document_is_not_tried_again(world: World) -> None:
     world.watch.advance(days=2)
     assert await world.clean_up() == 0
     assert len(world.server.requests) == 2
-
-
-async def _review(world: World, decision: str) -> None:
-    """What a review records."""
-    [item] = await world.held()
-    reviewed: QuarantineItem = item.reviewed(world.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
-    await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")
-
-
-@pytest.mark.soak
-async def test_of_two_articles_at_a_page_whose_holder_is_gone_one_reads_it_whenever_the_other_is_tried(
-    world: World,
-) -> None:
-    for number in range(40):
-        path = f"/{number}"
-        world.server.answers[path] = page()
-        gone, first, second = [await world.article(10 * number + each, path) for each in (1, 2, 3)]
-        stub = life_cycle.stub(gone, world.watch())
-        alias = DocumentAlias(
-            created_at=world.watch(),
-            updated_at=world.watch(),
-            provider=gone.feed_id,
-            locator_identity=stub.locator_identity,
-            source_id=gone.source_id,
-            data_product_id=stub.data_product_id,
-        )
-        await world.store.create(LOCATORS.name, alias.to_document())
-        await world.discover(first, second)
-        world.queues.sent.clear()
-
-        async def other(source_id: str = second.source_id, number: int = number) -> None:
-            await world.services.handler.handle([source_id])
-
-        interrupted = Interrupted(world.store, number, other)
-        worker = world.new_worker(cast("Store", interrupted))
-        await worker.handler.handle([first.source_id])
-        if not interrupted.has_acted:
-            assert number > 10
-            return
-        found = {(await world.document(each.source_id)).validation_status for each in (first, second)}
-        assert found == {"VALID", "UNVALIDATED"}, number
-        assert [each.path for each in world.server.requests].count(path) == 1, number
-    pytest.fail("a try makes too many calls")

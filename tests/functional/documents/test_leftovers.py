@@ -1,5 +1,4 @@
-"""What an edit, a deletion or a review could leave behind when a try is under way: aliases, quarantine items, and
-documents that wait for nobody."""
+"""What an edit, a deletion or a review could leave behind when a try is under way."""
 
 from __future__ import annotations
 
@@ -8,10 +7,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from models.locator import document_key
-from models.quarantine import QuarantineItem
+import pytest
+
+from models.errors import Unavailable
 from services.ports import Operation, Store
-from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
+from services.store.containers import ARTICLES, DOCUMENTS
 from tests.documents import reading
 from tests.functional.documents.world import World, html, page
 
@@ -46,16 +46,12 @@ async def test_an_article_whose_address_changed_no_longer_holds_the_old_page(wor
     assert (await world.acquire(asked)).validation_status == "VALID"
     moved = asked._replace(url=world.server.url("/new"), revision="r9")
     assert (await world.acquire(moved)).validation_status == "VALID"
-    assert len(await world.aliases()) == 1
 
     document = await world.acquire(other._replace(url=asked.url))
     assert document.acquisition_status == "ACQUIRED"
-    for each in (asked, other):
-        await world.mentions.worker.delete(each.source_id)
-    assert await world.aliases() == []
 
 
-async def test_an_edit_during_a_try_leaves_no_alias_of_the_old_page(world: World) -> None:
+async def test_an_edit_during_a_try_has_the_new_page_read(world: World) -> None:
     asked = await world.article(1, "/old")
     moved = asked._replace(url=world.server.url("/new"), revision="r9")
 
@@ -68,7 +64,6 @@ async def test_an_edit_during_a_try_leaves_no_alias_of_the_old_page(world: World
     world.server.answers |= {"/old": edited, "/new": page()}
     document = await world.acquire(asked)
     assert (document.validation_status, document.locators[0].value) == ("VALID", moved.url)
-    assert [each["id"] for each in await world.aliases()] == [document_key(document.locator_identity)]
 
 
 async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None:
@@ -77,8 +72,7 @@ async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None
     asked, other = await world.article(1, "/1"), await world.article(2, "/2")
     world.server.answers |= {"/1": [ODD, page(html(paragraphs=["Too little."]))], "/2": ODD}
     await world.acquire(asked)
-    await _review(world, "CLEARED_RETRY_APPROVED")
-    await world.clean_up()
+    await world.review("CLEARED_RETRY_APPROVED")
     await world.deliver()
     assert len(await world.held()) == 2
     await world.mentions.worker.delete(asked.source_id)
@@ -99,12 +93,10 @@ async def test_an_edit_while_the_document_waits_for_a_person_is_followed_when_it
     await world.mentions.delivered([asked.source_id])
     edited = (await world.mentions.read(asked.source_id)).canonical
     await world.discover(asked._replace(revision=edited.revision, url=edited.url))
-    await _review(world, "CLEARED_RETRY_APPROVED")
-    await world.clean_up()
+    await world.review("CLEARED_RETRY_APPROVED")
     document = await world.document(asked.source_id)
     assert (document.revision, document.locators[0].value) == (edited.revision, edited.url)
     assert document.eligibility == "ACQUIRE"
-    assert await world.aliases() == []
 
 
 async def test_a_release_reads_no_page_of_another_feed_whose_reading_leads_meanwhile(world: World) -> None:
@@ -116,33 +108,22 @@ async def test_a_release_reads_no_page_of_another_feed_whose_reading_leads_meanw
     leading = reading(source="another", headline="Ferry is back", url="https://another.example/a", revision="r9")
     after = before.changed(world.mentions.watch.now, canonical=leading, has_further_sources=True)
     await world.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
-    await _review(world, "CLEARED_RETRY_APPROVED")
-    await world.clean_up()
+    await world.review("CLEARED_RETRY_APPROVED")
     document = await world.document(asked.source_id)
     assert (document.provider, document.locators[0].value) == (asked.feed_id, asked.url)
 
 
-async def test_a_review_right_before_the_end_of_the_try_is_followed(world: World) -> None:
+async def test_a_review_right_before_the_end_of_the_try_is_to_be_repeated(world: World) -> None:
     asked = await world.article()
     world.server.answers["/story"] = ODD
     await world.discover(asked)
 
     async def reviewed() -> None:
-        await _review(world, "CLEARED_TERMINAL")
-        [item] = await world.held()
-        await world.services.reviews.follow(item)
+        with pytest.raises(Unavailable, match="under way"):
+            await world.review("CLEARED_TERMINAL")
 
     await world.deliver(world.new_worker(before_quarantine(world.store, reviewed)))
-    await world.clean_up()
+    await world.services.reviews.follow((await world.held())[0])  # the person decides the same again
     document = await world.document(asked.source_id)
     assert (document.validation_status, document.manual_review_status) == ("TERMINAL_INVALID", "CLEARED_TERMINAL")
     assert document.ttl_timestamp == asked.expires
-    [item] = await world.held()
-    assert item.released_at is not None
-
-
-async def _review(world: World, decision: str) -> None:
-    """What a review records."""
-    [item] = [each for each in await world.held() if each.manual_review_status == "PENDING"]
-    reviewed: QuarantineItem = item.reviewed(world.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
-    await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")

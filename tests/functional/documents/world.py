@@ -115,7 +115,6 @@ class World:
 
     async def clean_up(self) -> int:
         """What `clean_up` does, and how many documents are announced again."""
-        await self.services.clean_up()
         return await Sweeper(self.store, self.queues, forgetful(self.queues), self.watch).sweep(DOCUMENTS_STAGE)
 
     async def acquire(self, *asked: Asked) -> DocumentProduct:
@@ -144,6 +143,13 @@ class World:
     async def held(self) -> list[QuarantineItem]:
         found = (await self.store.query(QUARANTINE.name, Query(limit=100))).items
         return [QuarantineItem.from_document(each) for each in found]
+
+    async def review(self, decision: str) -> None:
+        """What the review of the item that waits records, and what follows from it."""
+        [item] = [each for each in await self.held() if each.manual_review_status == "PENDING"]
+        reviewed: QuarantineItem = item.reviewed(self.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
+        await self.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")
+        await self.services.reviews.follow(reviewed)
 
     async def aliases(self) -> list[dict[str, Any]]:
         found = (await self.store.query(LOCATORS.name, Query(limit=100))).items

@@ -13,8 +13,7 @@ from services.documents.extraction import NotRead, PageContent, PageReader, Read
 from services.documents.profiles import GENERAL, Profile
 
 PAGE = (
-    "<html><head><title>T</title><base href='https://b.example/'><link rel='x canonical' href='/c'>"
-    "<link rel=amphtml href=/a><meta name=Robots content='noindex'></head>"
+    "<html><head><title>T</title><meta name=Robots content='noindex'></head>"
     "<body><h1>A <b>headline</b></h1><div class=text><p>One.</p><p>Two.</p></div><div class=more><p>Three.</p></div>"
 )
 
@@ -23,11 +22,10 @@ async def read(html: str, profile: Profile = GENERAL, seconds: float = 20.0) -> 
     return await PageReader(seconds).read(html.encode(), "utf-8", profile)
 
 
-async def test_a_page_is_read_with_its_links_headings_and_metadata() -> None:
+async def test_a_page_is_read_with_its_headings_and_metadata() -> None:
     page = await read(PAGE)
     assert isinstance(page, PageContent)
     assert (page.title, page.headings, page.encoding) == ("T", ["A headline"], "utf-8")
-    assert (page.canonical, page.amp, page.base) == ("/c", "/a", "https://b.example/")
     assert page.meta == {"robots": "noindex"}
     assert page.main_found
     assert page.free

@@ -19,7 +19,6 @@ from services.documents.judging import (
     forbids_archiving,
     judge,
     normalized,
-    other_address,
     signature_of,
 )
 from services.documents.profiles import GENERAL, Profile
@@ -30,9 +29,6 @@ PAGE = PageContent(
     encoding="utf-8",
     title="Ferry 4.2 halves the time of cold starts | News",
     headings=(),
-    canonical="",
-    amp="",
-    base="",
     meta={},
     shape="article",
     free=True,
@@ -90,7 +86,7 @@ def test_the_name_of_the_publisher_is_no_part_of_the_headline() -> None:
 def test_a_page_that_lacks_something_waits_for_a_person(changes: dict[str, Any], reason: str, fingerprint: str) -> None:
     found = verdict(**changes)
     assert isinstance(found, Unknown)
-    assert (found.reason, found.fingerprint, found.follow) == (reason, fingerprint, None)
+    assert (found.reason, found.fingerprint) == (reason, fingerprint)
 
 
 def test_a_page_that_could_not_be_read_waits_for_a_person() -> None:
@@ -160,21 +156,6 @@ def test_a_page_must_have_a_fifth_more_text_than_the_feed() -> None:
 def test_noarchive_is_obeyed_if_it_means_us(meta: dict[str, str], header: str, forbidden: bool) -> None:
     assert forbids_archiving(replace(PAGE, meta=meta), header, ("Toolpulse",)) is forbidden
     assert (verdict(meta=meta, robots_tag=header) == Unavailable("NOARCHIVE")) is forbidden
-
-
-@pytest.mark.parametrize(
-    ("changes", "found"),
-    [
-        ({"canonical": "/b"}, "https://news.example/b"),
-        ({"canonical": "https://news.example/a/1?utm_source=x", "amp": "2"}, "https://news.example/a/2"),
-        ({"canonical": "b", "base": "https://other.example/x/"}, "https://other.example/x/b"),
-        ({"canonical": "javascript:alert(1)"}, None),
-        ({"canonical": "https://["}, None),
-        ({}, None),
-    ],
-)
-def test_the_other_address_of_a_page(changes: dict[str, str], found: str | None) -> None:
-    assert other_address(replace(PAGE, **changes), WANTED.url) == found  # type: ignore[arg-type]
 
 
 def test_lines_around_the_sentences_and_the_headline_are_removed() -> None:

@@ -9,7 +9,7 @@ from models.document import DocumentProduct, OpenAttempt
 from models.errors import InvalidTransition
 from services.articles.full_texts import Asked
 from services.documents import life_cycle
-from tests.documents import NOW, SHA256, file_object
+from tests.documents import NOW, file_object
 
 ASKED = Asked("dedup:1", "news", "https://news.example/1?utm_source=x", "r1", 2_000_000_000)
 STUB = life_cycle.stub(ASKED, NOW)
@@ -78,10 +78,6 @@ def test_the_tries_that_a_person_asks_for_begin_with_the_first_wait() -> None:
     assert life_cycle.failed(claimed(again), "TIMEOUT", None, NOW).next_eligible_attempt_at == NOW + timedelta(hours=1)
 
 
-def test_the_names_of_the_workflow_and_its_task_are_stored() -> None:
-    assert (life_cycle.WORKFLOW, life_cycle.TASK) == ("acquire_documents", "acquire_document")
-
-
 def test_after_the_sixth_failure_the_document_is_given_up() -> None:
     document = STUB
     for number in range(1, 7):
@@ -90,13 +86,6 @@ def test_after_the_sixth_failure_the_document_is_given_up() -> None:
         assert document.validation_status == ("TERMINAL_INVALID" if number == 6 else "UNVALIDATED")
     assert document.eligibility == "NONE"
     assert document.attempt_count == 6
-
-
-def test_a_document_whose_last_try_killed_its_worker_is_given_up() -> None:
-    last = STUB.changed(NOW, attempt_count=5)
-    after = life_cycle.given_up(claimed(last), NOW)
-    assert (after.validation_status, after.last_error_fingerprint) == ("TERMINAL_INVALID", "worker_died")
-    assert life_cycle.given_up(last, NOW).last_error_fingerprint == "GIVEN_UP"
 
 
 def test_no_request_is_no_attempt_and_the_waits_grow_with_the_age() -> None:
@@ -118,19 +107,6 @@ def test_what_a_site_does_not_give_and_what_another_article_has_is_not_tried_aga
         assert each.eligibility == "NONE"
         assert each.validation_status == "UNVALIDATED"
         assert not each.open_attempt
-
-
-def test_an_acquired_document_is_tried_again_until_its_text_is_judged() -> None:
-    half = acquired()
-    assert half.eligibility == "ACQUIRE"
-    assert half.open_attempt is not None
-    assert half.sha256 == SHA256
-    assert f"{half.derived_archive_prefix}/primary.html" == half.raw_archive_key
-    valid = life_cycle.valid(half, {"characters": 7}, NOW)
-    assert (valid.validation_status, valid.eligibility, valid.open_attempt) == ("VALID", "NONE", None)
-    failed = life_cycle.failed(half, "ARCHIVE_UNAVAILABLE", None, NOW)
-    assert failed.acquisition_status == "ACQUIRED"
-    assert failed.eligibility == "ACQUIRE"
 
 
 def test_a_quarantined_document_waits_for_a_person_and_does_not_expire() -> None:
@@ -178,7 +154,6 @@ ENDS: dict[str, DocumentProduct] = {
     "valid": life_cycle.valid(acquired(), {}, NOW),
     "paywall": life_cycle.unavailable(claimed(), "PAYWALL", NOW),
     "duplicate": life_cycle.duplicate(claimed(), "dedup:2", NOW),
-    "given up": life_cycle.given_up(STUB, NOW),
     "failed": life_cycle.failed(claimed(), "X", None, NOW),
     "waiting": life_cycle.backed_off(STUB, LATER, "X", NOW),
 }

@@ -33,6 +33,7 @@ Minute = Annotated[int, Field(strict=True, ge=0, le=59)]
 HourRows = dict[str, dict[str, dict[str, list[list[Any]]]]]
 """The rows of one hour as they are stored: by analyzer, publisher and source."""
 
+_DayName = Annotated[str, Field(pattern=r"^\d{8}$")]
 _Row = tuple[Minute, str, Count, Count, Count, Count, int, Count]
 _Rows = dict[Text, dict[str, dict[str, tuple[_Row, ...]]]]
 
@@ -107,10 +108,10 @@ class CountDocument(TypedDict):
     """StoredCount as it is stored."""
 
     numbers: list[int]
-    analyzers: list[str]
-    is_broad: bool
+    analyzers: dict[str, int]
     stories: dict[str, list[int]]
     ungrouped: list[int]
+    crowded: int
     publishers: dict[str, int]
     sources: dict[str, int]
 
@@ -118,14 +119,15 @@ class CountDocument(TypedDict):
 class StoredCount(Value):
     """The mentions of some time together.
 
-    `numbers` are those of a Tally. `stories` has by key the number of the scored mentions and the sum of their
-    polarities, `ungrouped` the same of those without a story and the sum of the squares, `publishers` and `sources` the
-    number. `is_broad` is false if a crowded hour is among them: these four are then not known.
+    `numbers` are those of a Tally, `analyzers` has the number that each judged. `stories` has by key the number of the
+    scored mentions and the sum of their polarities, `ungrouped` the same of those without a story and the sum of the
+    squares, `publishers` and `sources` the number. `crowded` are the mentions in rows of crowded hours: with any, these
+    four are not known.
     """
 
     numbers: CheckedTally
-    analyzers: tuple[Text, ...]
-    is_broad: Flag
+    analyzers: dict[Text, Count]
+    crowded: Count
     stories: dict[Text, tuple[Count, int]]
     ungrouped: tuple[Count, int, Count]
     publishers: dict[str, Count]
@@ -155,7 +157,7 @@ class DayCounts(_OfTool):
 
     entity_type: Literal["DayCounts"] = "DayCounts"
     ttl_timestamp: UnixSeconds | None = lives(days=33)
-    day: Annotated[str, Field(pattern=r"^\d{8}$")]
+    day: _DayName
     whole: StoredCount
     hours: Annotated[dict[Hour, _Rows], BeforeValidator(_loaded)]
 
@@ -213,6 +215,7 @@ class WindowsDocument(StoredFields, total=False):
     recounts: int
     whole: dict[Period, WholeDocument]
     edges: dict[str, HourRows]
+    days: list[str]
     unfinished: bool
 
 
@@ -220,7 +223,8 @@ class WindowTables(_OfTool):
     """The parts of a tool's counts from which its windows are summed, while these windows end within `hour`.
 
     `whole` has for each period the counts of the whole hours in its window; `edges` has the rows of the hours that a
-    window begins or ends in, as DayCounts has them. The document is made anew from the days when `hour` is over.
+    window begins or ends in, as DayCounts has them; `days` are those with a DayCounts. The document is made anew from
+    these and the DaySums when `hour` is over.
     `unfinished`: a batch that was to follow is missing, or has not come yet; the tool is counted anew. `made_at` is
     when the tool was created. It is absent if the tool is gone or merged: such a tool has no entries.
     `searched_since` is that of the tool.
@@ -239,7 +243,31 @@ class WindowTables(_OfTool):
     recounts: Count = 0
     whole: dict[Period, WholeHours] = Field(default_factory=dict)
     edges: dict[Hour, _Rows] = Field(default_factory=dict)
+    days: tuple[_DayName, ...] = ()
     unfinished: Flag = False
+
+
+class SumsDocument(StoredFields, total=False):
+    """A DaySums as it is stored."""
+
+    pk: str
+    tool_id: str
+    edges: list[str]
+    between: dict[str, CountDocument]
+
+
+class DaySums(_OfTool):
+    """The days of a tool's windows in which no window begins or ends, added up, so that the windows of a new hour need
+    few days. `edges` are the other days, in which windows begin or end, and `between` has by each of these the sum of
+    the days up to the next one. Without edges, the sums are too large for a document.
+    """
+
+    ID: ClassVar[str] = "SUMS"
+
+    entity_type: Literal["DaySums"] = "DaySums"
+    ttl_timestamp: UnixSeconds | None = lives(days=3)
+    edges: tuple[_DayName, ...] = ()
+    between: dict[_DayName, StoredCount] = Field(default_factory=dict)
 
 
 class DirtyHourDocument(StoredFields, total=False):

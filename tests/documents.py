@@ -42,7 +42,7 @@ from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
 from models.story import RemovedStory, Story, StoryMember, event_id
 from models.tally import Tally, by_day
-from models.timeline import DayCounts, DirtyHour, HourRows, Timeline, WindowTables
+from models.timeline import DayCounts, DaySums, DirtyHour, HourRows, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Tool, ToolName
 from models.tool_merge import ToolMerge
 from models.work import AnnouncedWork
@@ -407,8 +407,8 @@ _ROWS: HourRows = {
 
 _WHOLE = {
     "numbers": Tally(1, 0, 0, 500_000),
-    "analyzers": ("embedded/1",),
-    "is_broad": True,
+    "analyzers": {"embedded/1": 1},
+    "crowded": 0,
     "stories": {"5f0c9d3e2b1a4877": (1, 5_000)},
     "ungrouped": (0, 0, 0),
     "publishers": {"reuters.com": 1},
@@ -425,7 +425,9 @@ def day_counts(**changes: Any) -> DayCounts:
 
 
 def window_tables(**changes: Any) -> WindowTables:
-    whole = {**_WHOLE, "sums": {"stories": "1", "mentions": "1"}}
+    names = ("numbers", "stories", "publishers", "sources")
+    whole = {name: _WHOLE[name] for name in names} | {"analyzers": ("embedded/1",), "is_broad": True}
+    whole |= {"sums": {"stories": "1", "mentions": "1"}}
     fields = {
         "tool_id": TOOL_ID,
         "hour": "2026022120",
@@ -434,6 +436,11 @@ def window_tables(**changes: Any) -> WindowTables:
         "edges": {"2026022120": _ROWS},
     }
     return _of(WindowTables, fields, changes)
+
+
+def day_sums(**changes: Any) -> DaySums:
+    fields = {"tool_id": TOOL_ID, "edges": ("20260122", "20260214"), "between": {"20260122": _WHOLE}}
+    return _of(DaySums, fields, changes)
 
 
 def dirty_hour(**changes: Any) -> DirtyHour:
@@ -574,6 +581,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     reference_day,
     timeline,
     day_counts,
+    day_sums,
     window_tables,
     dirty_hour,
     history_day,

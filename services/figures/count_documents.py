@@ -14,7 +14,7 @@ from typing import Any, cast
 from models.errors import UnreadableDocument
 from models.stored import StoredDocument
 from models.tally import TimelineHours
-from models.timeline import DayCounts, Timeline, TimelineDocument, WindowTables
+from models.timeline import DayCounts, DaySums, Timeline, TimelineDocument, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.counting import Count
@@ -22,6 +22,7 @@ from services.ports import Document
 
 _MODELS: Mapping[str, type[StoredDocument]] = {
     "DayCounts": DayCounts,
+    "DaySums": DaySums,
     "DataProduct": Timeline,
     "Tool": Tool,
     "WindowTables": WindowTables,
@@ -69,11 +70,9 @@ def first_unreadable(documents: Iterable[Document | None]) -> UnreadableDocument
 @lru_cache(maxsize=16)
 def _fields_at(model: type[StoredDocument], now: datetime) -> Mapping[str, Any]:
     """The fields that all documents of this model have if they are made now."""
-    own = (
-        {"day": f"{now:%Y%m%d}", "whole": Count().to_document(), "hours": "{}"}
-        if model is DayCounts
-        else {"hour": hour_key(now)}
-    )
+    own: dict[str, Any] = {"hour": hour_key(now)} if model is WindowTables else {}
+    if model is DayCounts:
+        own = {"day": f"{now:%Y%m%d}", "whole": Count().to_document(), "hours": "{}"}
     return model.model_validate({"tool_id": "any", "created_at": now, "updated_at": now, **own}).to_document()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -125,40 +125,42 @@ def fitted(hours: Mapping[str, HourRows]) -> dict[str, HourRows]:
 
 @dataclass(slots=True)
 class Count:
-    """The mentions of any time: `numbers` as in a Tally, and the analyzers that judged them.
-
-    Of the scored mentions, `stories` has by key the number and the sum of their polarities, `ungrouped` the same for
-    those without a story and the sum of their squared polarities, `publishers` and `sources` the number. These four are
-    not known if `is_broad` is false; nothing is known of some part of the time if `is_known` is false.
-    """
+    """The mentions of any time, as StoredCount has them. Nothing is known of some part of the time if `is_known` is
+    false."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * 5)
-    analyzers: set[str] = field(default_factory=set)
+    analyzers: dict[str, int] = field(default_factory=dict)
     stories: dict[str, list[int]] = field(default_factory=dict)
     ungrouped: list[int] = field(default_factory=lambda: [0] * 3)
     publishers: dict[str, int] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
-    is_broad: bool = True
+    crowded: int = 0
     is_known: bool = True
 
     @classmethod
     def of_tally(cls, tally: Tally, analyzers: set[str]) -> Count:
         """Stories, publishers and sources are not known, unless there are no mentions."""
-        return cls(list(tally), set(analyzers), is_broad=not any(tally))
+        return cls(list(tally), dict.fromkeys(analyzers, 1), crowded=int(any(tally)))
 
     @classmethod
     def stored(cls, document: CountDocument) -> Count:
         """To be merged into another count, not to be changed."""
-        return cls(**cast("dict[str, Any]", {**document, "analyzers": set(document["analyzers"])}))
+        return cls(**document)
 
     def to_document(self) -> CountDocument:
-        own = self.numbers, sorted(self.analyzers), self.stories, self.ungrouped, self.publishers, self.sources
-        names = "numbers", "analyzers", "stories", "ungrouped", "publishers", "sources"
-        return cast("CountDocument", {**dict(zip(names, own, strict=True)), "is_broad": self.is_broad})
+        return {
+            "numbers": self.numbers,
+            "analyzers": self.analyzers,
+            "stories": self.stories,
+            "ungrouped": self.ungrouped,
+            "publishers": self.publishers,
+            "sources": self.sources,
+            "crowded": self.crowded,
+        }
 
     @classmethod
     def frozen(cls, day: FrozenDay) -> Count:
-        count = cls(list(day.tally), set(day.analyzers), is_broad=day.stories is not None)
+        count = cls(list(day.tally), dict.fromkeys(day.analyzers, 1), crowded=int(day.stories is None))
         count.stories = {key: list(story) for key, story in (day.stories or {}).items()}
         count.ungrouped = list(day.ungrouped)
         count.publishers, count.sources = dict(day.publishers or {}), dict(day.sources or {})
@@ -166,7 +168,12 @@ class Count:
 
     @classmethod
     def unknown(cls) -> Count:
-        return cls(is_broad=False, is_known=False)
+        return cls(is_known=False)
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether stories, publishers and sources are known."""
+        return self.is_known and not self.crowded
 
     @property
     def tally(self) -> Tally:
@@ -178,7 +185,7 @@ class Count:
 
     def add(self, mention: CountedMention) -> None:
         analyzer, publisher, source, story, column, polarity = mention
-        self.analyzers.add(analyzer)
+        _add_to(self.analyzers, analyzer, 1)
         self.numbers[column] += 1
         if column != _UNSCORED:
             self.numbers[_POLARITY] += polarity * _MILLIONTHS
@@ -186,22 +193,19 @@ class Count:
                 _add(self.stories.setdefault(story, [0, 0]), (1, polarity))
             else:
                 _add(self.ungrouped, (1, polarity, polarity * polarity))
-            self.publishers[publisher] = self.publishers.get(publisher, 0) + 1
-            self.sources[source] = self.sources.get(source, 0) + 1
+            _add_to(self.publishers, publisher, 1)
+            _add_to(self.sources, source, 1)
 
     def add_rows(self, rows: HourRows, since: int = 0, until: int = 60) -> None:
         """Adds the minutes of an hour from `since` up to, but without, `until`."""
         numbers, stories, ungrouped = self.numbers, self.stories, self.ungrouped
         for analyzer, by_publisher in rows.items():
             for publisher, by_source in by_publisher.items():
-                if not publisher:
-                    self.is_broad = False
                 for source, group in by_source.items():
-                    of_group = 0
+                    judged = of_group = 0
                     for minute, story, positive, negative, neutral, unscored, polarity, squares in group:
                         if not since <= minute < until:
                             continue
-                        self.analyzers.add(analyzer)
                         numbers[0] += positive
                         numbers[1] += negative
                         numbers[2] += neutral
@@ -209,36 +213,46 @@ class Count:
                         numbers[4] += unscored
                         scored = positive + negative + neutral
                         of_group += scored
-                        if story:
+                        judged += scored + unscored
+                        if story and scored:
                             known = stories.setdefault(story, [0, 0])
                             known[0] += scored
                             known[1] += polarity
-                        else:
+                        elif scored:
                             ungrouped[0] += scored
                             ungrouped[1] += polarity
                             ungrouped[2] += squares
-                    if of_group and publisher:
-                        self.publishers[publisher] = self.publishers.get(publisher, 0) + of_group
-                        self.sources[source] = self.sources.get(source, 0) + of_group
+                    if judged:
+                        _add_to(self.analyzers, analyzer, judged)
+                    if not publisher:
+                        self.crowded += judged
+                    elif of_group:
+                        _add_to(self.publishers, publisher, of_group)
+                        _add_to(self.sources, source, of_group)
 
-    def merge(self, other: Count) -> None:
-        """Adds the mentions of another time."""
+    def merge(self, other: Count, sign: int = 1) -> None:
+        """Adds the mentions of another time. With the sign -1, takes them away again."""
         self.is_known = self.is_known and other.is_known
-        self.is_broad = self.is_broad and other.is_broad
-        _add(self.numbers, other.numbers)
-        self.analyzers |= other.analyzers
+        self.crowded += sign * other.crowded
+        _add(self.numbers, other.numbers, sign)
+        _add(self.ungrouped, other.ungrouped, sign)
         stories = self.stories
         for key, (mentions, polarity) in other.stories.items():
             known = stories.get(key)
             if known is None:
-                stories[key] = [mentions, polarity]
+                stories[key] = [sign * mentions, sign * polarity]
             else:
-                known[0] += mentions
-                known[1] += polarity
-        _add(self.ungrouped, other.ungrouped)
-        for counts, others in ((self.publishers, other.publishers), (self.sources, other.sources)):
+                known[0] += sign * mentions
+                known[1] += sign * polarity
+                if not known[0]:
+                    del stories[key]
+        for counts, others in (
+            (self.analyzers, other.analyzers),
+            (self.publishers, other.publishers),
+            (self.sources, other.sources),
+        ):
             for name, mentions in others.items():
-                counts[name] = counts.get(name, 0) + mentions
+                _add_to(counts, name, sign * mentions)
 
     def sums(self) -> Sums:
         return sums_of(self.stories.values()).plus(of_ungrouped(*self.ungrouped))
@@ -299,6 +313,14 @@ class Day:
         return self.hours.get(hour, {})
 
 
-def _add(numbers: list[int], others: Sequence[int]) -> None:
+def _add(numbers: list[int], others: Sequence[int], sign: int = 1) -> None:
     for at, number in enumerate(others):
-        numbers[at] += number
+        numbers[at] += sign * number
+
+
+def _add_to(counts: dict[str, int], name: str, number: int) -> None:
+    number += counts.get(name, 0)
+    if number:
+        counts[name] = number
+    else:
+        counts.pop(name, None)

@@ -21,6 +21,7 @@ from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.timeline import (
     DayCounts,
+    DaySums,
     DirtyHourDocument,
     Timeline,
     WindowsDocument,
@@ -30,8 +31,9 @@ from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.count_documents import first_unreadable
-from services.figures.tool_counts import KEPT, CountsWrite, ToolCounts
-from services.figures.windows import Windows, edges_of
+from services.figures.span import LIVE_DAYS, day_start, first_live_day
+from services.figures.tool_counts import CountsWrite, ToolCounts
+from services.figures.windows import Edges, Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
 from services.ports import Document, Query, Store, Where, pages, query_all
@@ -45,7 +47,6 @@ _PAGE = 1000
 _QUERIES_AT_ONCE = 16
 _READ_AT_ONCE = 1000
 _HOUR = timedelta(hours=1)
-_DAY = timedelta(days=1)
 _NO_END = datetime(9999, 1, 1, tzinfo=UTC)
 
 
@@ -128,14 +129,15 @@ class Recount:
         and become part of `recounted`."""
         keys = [(tool_id, WindowTables.ID) for tool_id in tool_ids]
         stored = cast("list[WindowsDocument | None]", await self._store.read_many(CATALOG.name, keys))
-        oldest, end = hour_key(recounted.now - KEPT), window_end(recounted.now)
+        oldest, end = hour_key(day_start(first_live_day(recounted.now))), window_end(recounted.now)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
-            of_tool, windows = dirty_hours.get(tool_id, ()), None
+            of_tool, windows, days = dirty_hours.get(tool_id, ()), None, frozenset[str]()
             anew = tool_id in recounted.anew
             try:
                 with reading([cast("Document | None", document)]):
                     anew = anew or document is None or not are_right(document, recounted.now)
+                    days = frozenset(document["days"]) if document is not None and not anew else days
                     windows = None if anew or of_tool else Windows.stored(document, edges_of(end))
                     if windows is not None:
                         windows.at(end)  # now, so that damage is found where the document is read
@@ -144,17 +146,21 @@ class Recount:
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
-                outdated.append(ToolCounts(tool_id, of_tool, document, oldest, anew))
+                outdated.append(ToolCounts(tool_id, of_tool, document, oldest, anew, days))
         return outdated
 
-    async def _read_other_days(self, some: Sequence[ToolCounts], now: datetime) -> None:
-        """Of a tool that is counted anew, all days: another clock may have stored some that are still to come."""
-        days = {f"{now - back * _DAY:%Y%m%d}" for back in range(-1, KEPT.days + 1)}
-        left = {counts.tool_id: days - counts.days.keys() for counts in some if not counts.is_rebuild}
-        await self._read([each for each in some if not each.is_rebuild], left)
+    async def _read_other_days(self, some: Sequence[ToolCounts], edges: Edges) -> None:
+        """The days that the windows begin and end in, and the sum of the others; these themselves if the sum is of
+        other windows. Of a tool that is counted anew, all days: another clock may have stored some that are to come."""
+        summed = [counts for counts in some if not counts.is_rebuild]
+        left = {each.tool_id: each.known_days - each.days.keys() for each in summed}
+        in_edges = {tool_id: days & set(edges.days) for tool_id, days in left.items()}
+        await self._read(summed, in_edges, (DaySums.ID,))
+        without = [counts for counts in summed if not counts.has_sums(edges)]
+        await self._read(without, {each.tool_id: left[each.tool_id] - in_edges[each.tool_id] for each in without})
         for counts in some:
             if counts.is_rebuild:
-                where = (Where("id", "ge", DayCounts.id_of(min(days))), Where("id", "lt", "COUNTS;"))
+                where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
                 query = Query(where, partition=counts.tool_id, limit=_PAGE)
                 counts.put_days(await query_all(self._store, CATALOG.name, query))
 
@@ -177,9 +183,9 @@ class Recount:
         or their stored counts cannot be read."""
         edges, again = edges_of(window_end(recounted.now)), list[str]()
         dirty_days = {counts.tool_id: {hour[:8] for hour in counts.dirty} for counts in some}
-        await self._read(some, dirty_days, (Timeline.ID, Tool.ID))
+        await self._read([each for each in some if each.is_recount], dirty_days, (Timeline.ID, Tool.ID))
         await self._count(some, recounted)
-        await self._read_other_days([each for each in some if each.kept_windows(edges) is None], recounted.now)
+        await self._read_other_days([each for each in some if each.kept_windows(edges) is None], edges)
         writes: list[CountsWrite] = []
         for counts in some:
             if counts.tool_id in recounted.failed:
@@ -203,7 +209,7 @@ class Recount:
     async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
         # All hours go on after `now`: this clock may be behind, by any time.
-        all_hours = hour_start(hour_key(recounted.now - KEPT)), _NO_END
+        all_hours = day_start(first_live_day(recounted.now)), _NO_END
         by_span: dict[tuple[datetime, datetime], dict[str, ToolCounts]] = {}
         for counts in some:
             for span in [all_hours] if counts.is_rebuild else spans(counts.dirty):
@@ -281,7 +287,7 @@ def portions(counts: Sequence[ToolCounts]) -> Iterator[list[ToolCounts]]:
     some: list[ToolCounts] = []
     size = 0
     for each in counts:
-        own = KEPT.days + len(each.dirty_hours)
+        own = LIVE_DAYS + len(each.dirty_hours)
         if some and size + own > _READ_AT_ONCE:
             yield some
             some, size = [], 0

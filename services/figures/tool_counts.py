@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import orjson
 
@@ -15,8 +14,10 @@ from models.tally import TimelineHours
 from models.timeline import (
     DayCounts,
     DayDocument,
+    DaySums,
     DirtyHourDocument,
     HourRows,
+    SumsDocument,
     Timeline,
     TimelineDocument,
     WindowsDocument,
@@ -25,12 +26,12 @@ from models.tool import Tool
 from models.values import parse_time
 from services.figures.count_documents import hours_of, of_tool, recounts_of, timeline_document
 from services.figures.counting import Count, CountedMention, Day, HourCount
-from services.figures.windows import Edges, Windows, stories_in
+from services.figures.windows import Edges, Windows, between_of, stories_in
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert, readable
 from services.store.rules import MAXIMUM_BATCH_BYTES, MAXIMUM_OPERATIONS
 
-KEPT = timedelta(days=32)
-"""How long counts are kept: the longest window, the hour in which that window begins, and one day more."""
+MOST_STORIES_SUMMED = 20_000
+"""The stories of the DaySums of a tool, which have to fit into a document."""
 
 _BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
 """Leaves room for what a store adds to documents."""
@@ -70,8 +71,8 @@ class MentionCount:
 class ToolCounts:
     """The stored counts of a tool as they were read, and a new `count` of its mentions of some hours.
 
-    `is_rebuild`: the mentions of all hours are counted, whatever is stored. Without that and without dirty hours, only
-    the windows are summed again, for a new hour.
+    `known_days` are those with a DayCounts. `is_rebuild`: the mentions of all hours are counted, whatever is stored.
+    Without that and without dirty hours, only the windows are summed again, for a new hour.
     """
 
     tool_id: str
@@ -79,12 +80,15 @@ class ToolCounts:
     stored_windows: WindowsDocument | None
     oldest: str
     is_rebuild: bool = False
+    known_days: frozenset[str] = frozenset()
     timeline: TimelineDocument | None = None
     tool: Document | None = None
+    sums: SumsDocument | None = None
     days: dict[str, DayDocument] = field(default_factory=dict)
     count: MentionCount = field(default_factory=MentionCount)
     changed_days: dict[str, Day] = field(default_factory=dict)
     timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
+    new_sums: dict[str, Count] | None = None
 
     @property
     def dirty(self) -> list[str]:
@@ -98,7 +102,8 @@ class ToolCounts:
     @property
     def documents(self) -> list[Document | None]:
         """What was read of the tool's counts."""
-        return cast("list[Document | None]", [self.stored_windows, self.timeline, self.tool, *self.days.values()])
+        of_days = (self.sums, *self.days.values())
+        return cast("list[Document | None]", [self.stored_windows, self.timeline, self.tool, *of_days])
 
     def put(self, name: str, document: Document | None) -> None:
         """Puts the stored document with this id into its place."""
@@ -106,6 +111,8 @@ class ToolCounts:
             self.timeline = cast("TimelineDocument | None", document)
         elif name == Tool.ID:
             self.tool = document
+        elif name == DaySums.ID:
+            self.sums = cast("SumsDocument | None", document)
         elif document is not None:
             self.days[name[-8:]] = cast("DayDocument", document)
 
@@ -121,9 +128,9 @@ class ToolCounts:
     def windows(self, edges: Edges) -> Windows:
         """The windows after this recount. Raises UnreadableDocument if the stored timeline cannot be read."""
         kept = self.kept_windows(edges)
-        days = {day: Day.stored(document) for day, document in self.days.items()}
-        recounted = self._recounted(days)
-        days |= self.changed_days
+        before = {day: Day.stored(document) for day, document in self.days.items()}
+        recounted = self._recounted(before)
+        days = {**before, **self.changed_days}
         for day, of_day in groupby(sorted(recounted), key=lambda hour: hour[:8]):
             counted = {hour: self.count.rows(hour) for hour in of_day}
             stored = days[day].hours if day in days else {}
@@ -132,11 +139,32 @@ class ToolCounts:
                 days[day] = self.changed_days[day] = new
         self._count_timeline(days, recounted)
         made_at, since = self._times()
-        recounts = recounts_of(self.timeline) + self.is_recount
+        recounts = recounts_of(self.timeline) + 1 if self.is_recount else self._recounts
         if kept is None:
-            return Windows.summed(edges, days, made_at, recounts, since)
+            return Windows.summed(edges, days, made_at, recounts, since, self._between(edges, before))
         rows = {**kept.rows, edges.last: self.count.rows(edges.last)}
         return Windows(edges, made_at, recounts, kept.whole, rows, since)
+
+    def has_sums(self, edges: Edges) -> bool:
+        """Whether the stored sums are of these edges, so that only days of the edges and recounted days are needed."""
+        return not self.is_rebuild and self.sums is not None and self.sums["edges"] == edges.days
+
+    def _between(self, edges: Edges, before: Mapping[str, Day]) -> dict[str, Count]:
+        """The days of the windows that are not in the edges, by the last day of the edges before them. `before` are the
+        stored days without the changed ones."""
+        if self.sums is None or not self.has_sums(edges):
+            self.new_sums = between_of(edges, {**before, **self.changed_days})
+            return self.new_sums
+        between = {day: Count.stored(each) for day, each in self.sums["between"].items()}
+        for day, after in self.changed_days.items():
+            edge = edges.day_before(day)
+            if edge is not None:
+                self.new_sums = between
+                of_edge = between.setdefault(edge, Count())
+                of_edge.merge(after.whole)
+                if day in before:
+                    of_edge.merge(before[day].whole, -1)
+        return between
 
     def kept_windows(self, edges: Edges) -> Windows | None:
         """The stored windows if their whole hours stay as they are, so that no other days are needed: only the last
@@ -146,6 +174,10 @@ class ToolCounts:
         stored = Windows.stored(self.stored_windows, edges)
         return stored if stored is not None and stories_in(self.count.rows(edges.last)) <= stored.stories() else None
 
+    @property
+    def _recounts(self) -> int:
+        return 0 if self.stored_windows is None else self.stored_windows["recounts"]
+
     def _recounted(self, days: Mapping[str, Day]) -> set[str]:
         if not self.is_rebuild:
             return set(self.dirty)
@@ -153,11 +185,15 @@ class ToolCounts:
         return {hour for hour in {*stored, *self.count.hours} if hour >= self.oldest}
 
     def _times(self) -> tuple[datetime | None, datetime | None]:
-        """When the tool was made, None if it is gone or merged; and since when articles are searched for it."""
-        tool = self.tool
-        made_at = None if tool is None or tool.get("status") == "MERGED" else parse_time(tool.get("created_at"))
-        since = None if tool is None or not tool.get("searched_since") else parse_time(tool["searched_since"])
-        return made_at, since
+        """When the tool was made, None if it is gone or merged; and since when articles are searched for it. Whatever
+        changes them marks an hour of the tool dirty."""
+        tool: Mapping[str, Any] = self.tool or {}
+        made_at, since = tool.get("created_at"), tool.get("searched_since")
+        if not self.is_recount and self.stored_windows is not None:
+            made_at, since = self.stored_windows.get("made_at"), self.stored_windows.get("searched_since")
+        elif tool.get("status") == "MERGED":
+            made_at = None
+        return parse_time(made_at) if made_at else None, parse_time(since) if since else None
 
     def _count_timeline(self, days: Mapping[str, Day], recounted: set[str]) -> None:
         self.timeline_hours = hours_of(None if self.is_rebuild else self.timeline)
@@ -165,26 +201,17 @@ class ToolCounts:
             count = Count()
             count.add_rows(days[hour[:8]].rows(hour) if hour[:8] in days else {})
             self.timeline_hours.put(hour, count.numbers, count.analyzers)
-        if self.is_rebuild:
-            self._keep_first_hours()
-
-    def _keep_first_hours(self) -> None:
-        """The hours of the oldest day that are too old to be counted stay as they were: until the day is frozen, only
-        the timeline has them."""
-        with suppress(ValueError):
-            stored = hours_of(self.timeline)
-            for hour in (f"{self.oldest[:8]}{number:02}" for number in range(int(self.oldest[8:]))):
-                numbers = stored.numbers(hour)
-                if any(numbers):
-                    self.timeline_hours.put(hour, numbers, stored.analyzers_of_hour(hour))
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
         """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
-        if self.tool is None and not (self.dirty_hours or self.count.hours or self.days):
+        if windows.made_at is None and not (self.dirty_hours or self.count.hours or self.days):
             return None
         etag = None if self.stored_windows is None else self.stored_windows["_etag"]
         operations = self._operations(now) if self.is_recount else []
-        return CountsWrite(self, windows.to_document(self.tool_id, now), etag, operations)
+        if self.new_sums is not None:
+            operations.append(Upsert(of_tool(DaySums, self.tool_id, now, sums_of(windows.edges, self.new_sums))))
+        days = {day for day in (*self.known_days, *self.days, *self.changed_days) if day >= self.oldest[:8]}
+        return CountsWrite(self, windows.to_document(self.tool_id, now, days), etag, operations)
 
     def _operations(self, now: datetime) -> list[Operation]:
         """The timeline, then each changed day with the deletions of its dirty hours."""
@@ -205,6 +232,13 @@ class ToolCounts:
                 operations.append(Upsert(of_tool(DayCounts, self.tool_id, now, own)))
             operations += deletions.get(day, [])
         return operations
+
+
+def sums_of(edges: Edges, between: Mapping[str, Count]) -> dict[str, Any]:
+    """The fields of DaySums; without edges if there are too many stories for a document."""
+    if sum(len(each.stories) for each in between.values()) > MOST_STORIES_SUMMED:
+        return {"edges": [], "between": {}}
+    return {"edges": edges.days, "between": {day: each.to_document() for day, each in between.items()}}
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -30,6 +31,16 @@ class Edges:
     @property
     def hours(self) -> list[str]:
         return sorted({*self.first.values(), self.last})
+
+    @property
+    def days(self) -> list[str]:
+        return sorted({hour[:8] for hour in self.hours})
+
+    def day_before(self, day: str) -> str | None:
+        """The last of `days` before this day of the windows; None for one of `days`, and for a day of no window."""
+        days = self.days
+        at = bisect_left(days, day)
+        return days[at - 1] if 0 < at < len(days) and days[at] != day else None
 
 
 def edges_of(now: datetime) -> Edges:
@@ -73,8 +84,12 @@ class Windows:
         made_at: datetime | None,
         recounts: int,
         searched_since: datetime | None = None,
+        between: Mapping[str, Count] | None = None,
     ) -> Self:
-        """Sums the windows: whole days at once, other hours from their rows."""
+        """Sums the windows. With `between`, as `between_of` makes it, `days` need only have those of the edges."""
+        if between is None:
+            between = between_of(edges, days)
+        days = {day: days[day] for day in edges.days if day in days}
         rows = {hour: days[hour[:8]].hours[hour] for hour in edges.hours if _has(days, hour)}
         in_edges = Count()
         for each in rows.values():
@@ -83,8 +98,12 @@ class Windows:
         count, until = Count(), edges.last
         # Each window contains the shorter ones, so that every hour is added once.
         for period in _SHORTEST_FIRST:
-            _add_hours(count, days, edges.first[period], until, edges.last)
-            whole[period], until = _whole(count, in_edges), edges.first[period]
+            first = edges.first[period]
+            for day, whole_days in between.items():
+                if first[:8] <= day < until[:8]:
+                    count.merge(whole_days)
+            _add_hours(count, days, first, until, edges.last)
+            whole[period], until = _whole(count, in_edges), first
         return cls(edges, made_at, recounts, whole, rows, searched_since)
 
     @classmethod
@@ -130,10 +149,11 @@ class Windows:
     def sources(self) -> frozenset[str]:
         return _sources(self.whole, self.rows)
 
-    def to_document(self, tool_id: str, now: datetime) -> WindowsDocument:
+    def to_document(self, tool_id: str, now: datetime, days: Iterable[str] = ()) -> WindowsDocument:
+        """`days` are those with a DayCounts."""
         own = {"hour": self.edges.last, "recounts": self.recounts, "whole": self.whole, "edges": self.rows}
         since = times(made_at=self.made_at, searched_since=self.searched_since)
-        return cast("WindowsDocument", of_tool(WindowTables, tool_id, now, {**since, **own}))
+        return cast("WindowsDocument", of_tool(WindowTables, tool_id, now, {**since, **own, "days": sorted(days)}))
 
 
 def sources_of(document: WindowsDocument | None) -> frozenset[str]:
@@ -167,6 +187,16 @@ def _sources(whole: Mapping[Period, WholeDocument], edges: Mapping[str, HourRows
     return frozenset((*(whole[_SHORTEST_FIRST[-1]]["sources"] if whole else ()), *count.sources))
 
 
+def between_of(edges: Edges, days: Mapping[str, Day]) -> dict[str, Count]:
+    """The days of the windows that are not those of the edges: their sums, by the last day of the edges before them."""
+    between: dict[str, Count] = {}
+    for day, each in days.items():
+        edge = edges.day_before(day)
+        if edge is not None:
+            between.setdefault(edge, Count()).merge(each.whole)
+    return between
+
+
 def _has(days: Mapping[str, Day], hour: str) -> bool:
     return hour[:8] in days and hour in days[hour[:8]].hours
 
@@ -174,9 +204,7 @@ def _has(days: Mapping[str, Day], hour: str) -> bool:
 def _add_hours(count: Count, days: Mapping[str, Day], after: str, until: str, last: str) -> None:
     """Adds the hours after `after` up to `until`, without `last`, in which all windows end."""
     for name, day in days.items():
-        if f"{name}00" > after and f"{name}23" <= until and name != last[:8]:
-            count.merge(day.whole)
-        elif after[:8] <= name <= until[:8]:
+        if after[:8] <= name <= until[:8]:
             for hour, rows in day.hours.items():
                 if after < hour <= until and hour != last:
                     count.add_rows(rows)

@@ -162,7 +162,7 @@ async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows
         watch.advance(minutes=minutes)
         reading = Reading(store, read)
         await Process(reading, watch).cache.refresh.refresh_tools([tool.tool_id])
-        assert ("TIMELINE" in read) != same_hour
+        assert ("SUMS" in read) != same_hour
         read.clear()
         for period in PERIODS:
             entry = await stored_entry(store, tool.tool_id, period)

@@ -135,7 +135,7 @@ def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
     assert (number_of(full), number_of(crowded)) == (MOST_ROWS_OF_HOUR, 60)
     count = Count()
     count.add_rows(crowded)
-    assert (count.tally.total, count.analyzers, count.breadth()) == (MOST_ROWS_OF_HOUR + 1, {"embedded/1"}, None)
+    assert (count.tally.total, list(count.analyzers), count.breadth()) == (MOST_ROWS_OF_HOUR + 1, ["embedded/1"], None)
     assert (count.publishers, count.sources) == ({}, {})
 
 

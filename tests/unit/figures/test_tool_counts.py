@@ -9,18 +9,19 @@ import pytest
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.tally import TimelineHours, by_day, by_hour
-from models.timeline import DirtyHour, DirtyHourDocument, Timeline, TimelineDocument, WindowsDocument
+from models.timeline import DirtyHour, DirtyHourDocument, SumsDocument, Timeline, TimelineDocument, WindowsDocument
 from models.values import format_time, hour_key
 from services.figures.count_documents import hours_of, is_of_last_recount, recounts_of, timeline_document
-from services.figures.tool_counts import KEPT, CountsWrite, MentionCount, ToolCounts
-from services.figures.windows import Windows, edges_of
+from services.figures.counting import Count
+from services.figures.tool_counts import CountsWrite, MentionCount, ToolCounts, sums_of
+from services.figures.windows import Windows, between_of, edges_of
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from tests import documents
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 EDGES = edges_of(NOW)
-OLDEST = hour_key(NOW - KEPT)
+OLDEST = "2026012100"
 TOOL: Document = {"status": "ACTIVE", "created_at": format_time(NOW - timedelta(days=40))}
 ONE = [1, 0, 0, 0]
 
@@ -81,6 +82,7 @@ def test_a_recount_writes_the_timeline_the_changed_days_and_deletes_the_dirty_ho
         "Upsert COUNTS:20260221",
         "Delete DIRTY:2026022119",
         "Delete DIRTY:2026022120",
+        "Upsert SUMS",
     ]
     assert write.windows["recounts"] == 1
     assert write.batch()[1][0] == Replace(write.windows, "windows 1")
@@ -88,7 +90,7 @@ def test_a_recount_writes_the_timeline_the_changed_days_and_deletes_the_dirty_ho
 
 def test_a_new_hour_alone_writes_the_windows_only() -> None:
     counts = ToolCounts("vscode", [], windows_of(NOW - HOUR), OLDEST)
-    counts.timeline = a_timeline()
+    counts.sums = sums_document({})
     assert write_of(counts).operations == []
 
 
@@ -98,23 +100,12 @@ def test_the_counts_of_a_tool_that_is_gone_are_not_stored() -> None:
 
 
 def test_the_timeline_forgets_days_that_are_older_than_any_count() -> None:
-    ages = (timedelta(days=31), timedelta(days=32), timedelta(days=33))
+    ages = (timedelta(days=30), timedelta(days=31), timedelta(days=32))
     counts = ToolCounts("vscode", [dirty(NOW)], windows_of(NOW), OLDEST)
     counts.timeline = a_timeline(*(hour_key(NOW - age) for age in ages))
     timeline = write_of(counts).operations[0]
     assert isinstance(timeline, Upsert)
-    assert sorted(timeline.document["hours"]) == ["20260120", "20260121"]
-
-
-def test_a_rebuild_keeps_the_first_hours_of_the_oldest_day_which_it_does_not_count() -> None:
-    """The day may not be frozen yet: then nothing else has them."""
-    first, counted_now, too_old = "2026012019", "2026012020", "2026011923"
-    for stored, kept in (({}, [first]), ({"hours": 7}, [])):
-        counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True)
-        counts.timeline = cast("TimelineDocument", {**a_timeline(first, counted_now, too_old), **stored})
-        timeline = write_of(counts).operations[0]
-        assert isinstance(timeline, Upsert)
-        assert list(by_hour(timeline.document["hours"])) == kept
+    assert sorted(timeline.document["hours"]) == ["20260121", "20260122"]
 
 
 def test_a_rebuild_writes_the_days_that_are_wrong() -> None:
@@ -126,10 +117,38 @@ def test_a_rebuild_writes_the_days_that_are_wrong() -> None:
         counts.put(each.document["id"], dict(each.document))
     counts.count = counted(right, a_mention(NOW - 48 * HOUR))
     write = write_of(counts)
-    assert named(write.operations) == ["Upsert TIMELINE", "Upsert COUNTS:20260219", "Upsert COUNTS:20260220"]
+    assert named(write.operations[:3]) == ["Upsert TIMELINE", "Upsert COUNTS:20260219", "Upsert COUNTS:20260220"]
     emptied = write.operations[2]
     assert isinstance(emptied, Upsert)
     assert emptied.document["hours"] == "{}"
+
+
+def sums_document(between: dict[str, Count]) -> SumsDocument:
+    return cast("SumsDocument", documents.day_sums().to_document() | sums_of(EDGES, between))
+
+
+def test_the_sums_of_the_days_that_no_window_begins_in_are_those_of_the_days() -> None:
+    """They are carried on when one of these days changes, and made anew for other edges."""
+    ages = (1, 30, 24 * 3, 24 * 5, 24 * 10, 24 * 31)
+    stored = counted(*(a_mention(NOW - age * HOUR, event_id=f"story {age % 2}") for age in ages)).days()
+    recounted = NOW - 24 * 3 * HOUR
+    new = counted(a_mention(recounted, event_id="new", analyzer_version="2"))
+    right = {**stored, **new.days()}
+    for sums in (sums_document(between_of(EDGES, stored)), None):
+        counts = ToolCounts("vscode", [dirty(recounted)], windows_of(NOW), OLDEST, count=new, sums=sums)
+        for name in [*EDGES.days, "20260218"] if sums else stored:
+            if name in stored:
+                own = {"day": name, "whole": stored[name].whole.to_document(), "hours": stored[name].text}
+                counts.put(f"COUNTS:{name}", own)
+        windows = counts.windows(EDGES)
+        assert windows.whole == Windows.summed(EDGES, right, NOW, 1).whole
+        assert counts.new_sums == between_of(EDGES, right)
+
+
+def test_sums_of_very_many_stories_are_not_kept() -> None:
+    few, many = (Count(stories={str(story): [1, 0] for story in range(number)}) for number in (20_000, 20_001))
+    assert sums_of(EDGES, {"20260122": few})["edges"] == EDGES.days == ["20260122", "20260214", "20260220", "20260221"]
+    assert sums_of(EDGES, {"20260122": many}) == {"edges": [], "between": {}}
 
 
 @pytest.mark.parametrize(
@@ -190,10 +209,6 @@ def test_an_hour_that_was_marked_again_stays_dirty_and_the_rest_is_written() -> 
     assert write.after(ChangedMeanwhile("the second dirty hour", 2)) == "unfinished"
     assert named(write.operations) == ["Delete DIRTY:0", "Delete DIRTY:2"]
     assert _of(1).after(ChangedMeanwhile("the last dirty hour of a later batch", 1)) == "written"
-
-
-def test_counts_are_kept_for_the_longest_window_the_hour_it_begins_in_and_a_day_to_spare() -> None:
-    assert timedelta(days=32) == KEPT
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,18 @@ build a new detector. names.py decides which tool owns a name; merging two tools
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
-from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.errors import Conflict, NotFound
 from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
 from models.tool_merge import AFTER_PREFIX, PREFIX, ToolMerge, merge_id
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG
-from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
-from services.tools.names import Kind, NameClaims, name_taken, owns
+from services.tools.form import ToolFields, changed_tool, detects_alike
+from services.tools.names import NameClaims, owns
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MOST_MERGES = 20
@@ -105,28 +104,17 @@ class Catalog:
         return page if own is None else replace(page, items=[ToolMerge.from_document(own), *page.items])
 
     async def add(self, new: ToolFields) -> Tool:
-        """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names.
-
-        The claim of the primary name decides the id. So if two callers add the same tool, or one adds it again after a
-        crash, the tool is created once.
-        """
-        name, own_id = new["primary_name"], self._new_id()
-
-        async def once() -> Tool:
-            claim = await self.names.find_or_create(name, "PRIMARY", own_id)
-            holder = await self.names.tool(claim.tool_id)
-            if owns(holder, name):
-                raise name_taken(name, claim.tool_id)
-            if holder is not None:
-                # That tool no longer lists the name: a change of it has not released the claim.
-                await self.names.claim(name, "PRIMARY", own_id)
-                claim = await self.names.find_or_create(name, "PRIMARY", own_id)
-            now = self._clock()
-            return await self._create(Tool(created_at=now, updated_at=now, tool_id=claim.tool_id, **new))
-
-        tool = await until_unchanged(once, f"name {name}")
+        """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names."""
+        now = self._clock()
+        tool = Tool(created_at=now, updated_at=now, tool_id=self._new_id(), **new)
+        try:
+            await self._claim(tool.names, tool)
+        except Conflict:
+            await self._release(tool.names, tool.tool_id)
+            raise
+        stored = await self._store.create(CATALOG.name, tool.to_document())
         await self.announce()
-        return tool
+        return Tool.from_document(stored)
 
     async def change(self, text: str, change: ToolFields) -> tuple[Tool, bool]:
         """The tool after `change`, which `tool_change` checked, and whether other articles name it now.
@@ -143,9 +131,7 @@ class Catalog:
         before, after = await self._replace(tool_id, changed)
         if after is before:
             return before, False
-        await self._renew_claims(after, _names_only_in(after, before))
-        for name in _names_only_in(before, after):
-            await self.names.release(name, tool_id)
+        await self._release(_names_only_in(before, after), tool_id)
         alike = detects_alike(before, after)
         if not alike:
             await self.announce()
@@ -192,52 +178,19 @@ class Catalog:
             after = change(before)
             if after is before:
                 return before, before
-            for name in _names_only_in(after, before):
-                await self.names.claim(name, _kind_of(name, after), tool_id)
+            await self._claim(_names_only_in(after, before), after)
             stored = await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
             return before, Tool.from_document(stored)
 
         return await until_unchanged(once, f"tool {tool_id}")
 
-    async def _create(self, tool: Tool) -> Tool:
-        """Creates the tool, whose primary name is claimed. Raises ChangedMeanwhile if another caller with that claim
-        created it first."""
-        claimed = [tool.primary_name]
-        try:
-            for alias in tool.aliases:
-                await self.names.claim(alias, "ALIAS", tool.tool_id)
-                claimed.append(alias)
-        except Conflict:
-            await self._release(claimed, tool.tool_id)
-            raise
-        try:
-            stored = await self._store.create(CATALOG.name, tool.to_document())
-        except Conflict as error:
-            await self._release(tool.aliases, tool.tool_id)
-            raise ChangedMeanwhile(str(error)) from error
-        try:
-            for name in tool.names:
-                await self.names.claim(name, _kind_of(name, tool), tool.tool_id)
-        except Conflict:
-            # Creating the tool took so long that another tool took over a claim as abandoned.
-            await self._store.delete(CATALOG.name, tool.tool_id, Tool.ID, stored["_etag"])
-            await self._release(tool.names, tool.tool_id)
-            raise
-        return Tool.from_document(stored)
+    async def _claim(self, names: Iterable[str], tool: Tool) -> None:
+        for name in names:
+            await self.names.claim(name, "PRIMARY" if name == tool.primary_name else "ALIAS", tool.tool_id)
 
     async def _release(self, names: Iterable[str], tool_id: str) -> None:
         for name in names:
             await self.names.release(name, tool_id)
-
-    async def _renew_claims(self, tool: Tool, names: Sequence[str]) -> None:
-        """Renews the claims of names that the tool has just listed. A concurrent release, which read the tool before,
-        then fails. If the release came first, the name is claimed again, or else removed from the tool."""
-        for name in names:
-            try:
-                await self.names.claim(name, _kind_of(name, tool), tool.tool_id)
-            except Conflict:
-                await self._replace(tool.tool_id, partial(without_name, name=name, now=self._clock()))
-                raise
 
 
 def _by_name(statuses: tuple[str, ...]) -> Query:
@@ -247,7 +200,3 @@ def _by_name(statuses: tuple[str, ...]) -> Query:
 def _names_only_in(one: Tool, other: Tool) -> list[str]:
     """The names of `one` that `other` lists in no spelling."""
     return [name for name in one.names if not owns(other, name)]
-
-
-def _kind_of(name: str, tool: Tool) -> Kind:
-    return "PRIMARY" if name == tool.primary_name else "ALIAS"

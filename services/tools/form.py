@@ -155,14 +155,6 @@ def changed_tool(tool: Tool, change: ToolFields, now: datetime) -> Tool:
     return tool.changed(now, **{**change, "name_rules": rules})
 
 
-def without_name(tool: Tool, name: str, now: datetime) -> Tool:
-    """The tool without a name that it lost to another tool. A lost primary name is replaced by the id."""
-    lost = normalize_name(name)
-    aliases = tuple(each for each in tool.aliases if normalize_name(each) != lost)
-    primary = tool.primary_name if tool.primary_name_normalized != lost else tool.tool_id
-    return changed_tool(tool, {"aliases": aliases, "primary_name": primary}, now)
-
-
 def detects_alike(before: Tool, after: Tool) -> bool:
     """Whether both versions of the tool are found in the same articles."""
     return all(getattr(before, name) == getattr(after, name) for name in DETECTED_BY)

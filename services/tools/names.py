@@ -1,14 +1,13 @@
 """Which tool owns a name. A tool owns a name when the name's claim is for the tool and the tool lists the name.
 
-A name is claimed (its document is created) before a tool lists it. A claim for a tool that does not list the name is
-about to be used, or was left by a crash: after ABANDONED_AFTER another tool may take it over, so that no name is
-blocked for ever. Taking it over rewrites the first tool before: a change of that tool that is still under way then
-fails at its ETag, and is decided again.
+A name is claimed (its document is created or renewed) before a tool lists it. Another tool may take over a claim for a
+tool that does not list the name, but not within IN_USE_FOR, since its tool may be about to be written. So no name is
+blocked for ever.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from models.errors import ChangedMeanwhile, Conflict
@@ -18,7 +17,8 @@ from services.ports import Clock, Store
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG
 
-ABANDONED_AFTER = timedelta(minutes=1)
+IN_USE_FOR = timedelta(minutes=1)
+"""How long a claim is protected though no tool lists the name."""
 
 Kind = Literal["PRIMARY", "ALIAS"]
 
@@ -29,6 +29,8 @@ def owns(tool: Tool | None, name: str) -> bool:
 
 
 class NameClaims:
+    """The claims of names, one document for each."""
+
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
@@ -41,72 +43,40 @@ class NameClaims:
         document = await self._store.read(CATALOG.name, tool_id, Tool.ID)
         return Tool.from_document(document) if document else None
 
-    async def find_or_create(self, name: str, kind: Kind, tool_id: str) -> ToolName:
-        """The stored claim, or else a new one for this tool."""
-        now = self._clock()
-        wanted = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
-        while True:
-            found = await self.find(name)
-            if found is not None:
-                return found
-            try:
-                return ToolName.from_document(await self._store.create(CATALOG.name, wanted.to_document()))
-            except Conflict:
-                continue
-
-    async def claim(self, name: str, kind: Kind, tool_id: str) -> None:
-        """Claims the name for the tool, or raises Conflict. A claim that the tool has already is renewed: see
-        `release`."""
+    async def claim(self, name: str, kind: Kind, tool_id: str, *, instead_of: str | None = None) -> None:
+        """Claims the name for the tool, also if the tool `instead_of` owns it. Raises Conflict if another tool does, or
+        is about to."""
 
         async def once() -> None:
-            claim = await self.find_or_create(name, kind, tool_id)
-            if claim.tool_id != tool_id:
-                holder = await self.tool(claim.tool_id)
-                if owns(holder, name):
-                    raise name_taken(name, claim.tool_id)
-                self._require_abandoned(claim)
-                if holder is not None:
-                    await self._replace(holder, holder.changed(self._clock()))
-            await self._move(claim, kind, tool_id)
-
-        await until_unchanged(once, f"name {name}")
-
-    def _require_abandoned(self, claim: ToolName) -> None:
-        """Raises Conflict while the writer of an unused claim may still use it."""
-        if not is_over(claim.updated_at + ABANDONED_AFTER, self._clock(), ABANDONED_AFTER):
-            raise Conflict(f"name: {claim.name_raw!r} is being given to tool {claim.tool_id} just now: try again soon")
-
-    async def move(self, name: str, kind: Kind, source: str, target: str) -> None:
-        """Gives the claim to the tool `target` if it is for the tool `source`."""
-
-        async def once() -> None:
-            claim = await self.find(name)
-            if claim is not None and claim.tool_id == source:
-                await self._move(claim, kind, target)
+            found, now = await self.find(name), self._clock()
+            if found is None:
+                new = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
+                try:
+                    await self._store.create(CATALOG.name, new.to_document())
+                except Conflict as error:
+                    raise ChangedMeanwhile(str(error)) from error
+                return
+            if found.tool_id not in (tool_id, instead_of):
+                await self._require_free(name, found, now)
+            await self._replace(found, found.changed(now, tool_id=tool_id, name_kind=kind))
 
         await until_unchanged(once, f"name {name}")
 
     async def release(self, name: str, tool_id: str) -> None:
-        """Frees the name, unless its claim is for another tool or the tool lists it again.
-
-        A tool that lists a name renews the claim afterwards. So if the tool lists the name after it was read here, the
-        claim's ETag has changed, and the deletion fails.
-        """
+        """Lets other tools take the name over at once, if its claim is for this tool."""
         claim = await self.find(name)
-        if claim is None or claim.tool_id != tool_id or owns(await self.tool(tool_id), name):
-            return
-        try:
-            await self._store.delete(CATALOG.name, claim.partition, ToolName.ID, claim.stored_etag)
-        except ChangedMeanwhile:
-            return
+        if claim is not None and claim.tool_id == tool_id:
+            try:
+                await self._replace(claim, claim.changed(self._clock() - IN_USE_FOR))
+            except ChangedMeanwhile:
+                return
 
-    async def _move(self, claim: ToolName, kind: Kind, tool_id: str) -> None:
-        await self._replace(claim, claim.changed(self._clock(), tool_id=tool_id, name_kind=kind))
+    async def _require_free(self, name: str, claim: ToolName, now: datetime) -> None:
+        if owns(await self.tool(claim.tool_id), name):
+            raise Conflict(f"name: {name!r} belongs to the tool {claim.tool_id} already")
+        if not is_over(claim.updated_at + IN_USE_FOR, now, IN_USE_FOR):
+            raise Conflict(f"name: {name!r} is being given to tool {claim.tool_id} just now: try again soon")
 
-    async def _replace(self, before: Tool | ToolName, after: Tool | ToolName) -> None:
+    async def _replace(self, before: ToolName, after: ToolName) -> None:
         """Raises ChangedMeanwhile if another writer was first."""
         await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
-
-
-def name_taken(name: str, tool_id: str) -> Conflict:
-    return Conflict(f"name: {name!r} belongs to the tool {tool_id} already")

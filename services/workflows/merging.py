@@ -109,7 +109,7 @@ class Merging:
         elif (known := await self.catalog.find(source_id)) is None or known.tool_id != target.tool_id:
             raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
         for name in source.names:
-            await self.catalog.names.move(name, "ALIAS", source_id, target.tool_id)
+            await self.catalog.names.claim(name, "ALIAS", target.tool_id, instead_of=source_id)
         await self.catalog.announce()
 
     async def _write_tools(self, run: JobRun, source: Tool, target: Tool) -> None:

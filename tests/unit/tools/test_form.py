@@ -6,8 +6,8 @@ import pytest
 
 from models.errors import InvalidInput
 from models.tool import NameRule
-from services.tools.form import changed_tool, detects_alike, new_tool, tool_change, without_name
-from tests.documents import NOW, TOOL_ID, tool
+from services.tools.form import changed_tool, detects_alike, new_tool, tool_change
+from tests.documents import NOW, tool
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,6 @@ def test_a_change_that_changes_nothing_gives_the_same_tool() -> None:
 def test_detection_depends_on_these_fields(change: dict[str, Any]) -> None:
     assert not detects_alike(tool(), tool().changed(NOW, **change))
     assert detects_alike(tool(), tool().changed(NOW, scored_by="x", discovery_date="2026-01-01"))
-
-
-def test_a_tool_that_loses_a_name_keeps_the_others() -> None:
-    assert without_name(tool(), "vs  CODE", NOW).names == ("Visual  Studio Code", "C#")
-    renamed = without_name(tool(), "visual studio code", NOW)
-    assert renamed.names == (TOOL_ID, "VS Code", "C#")
 
 
 def test_spaces_within_a_name_become_one() -> None:

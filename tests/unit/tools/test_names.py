@@ -1,4 +1,4 @@
-"""Which tool owns a name: normalized names, and claims that are found, renewed, moved, taken over and released."""
+"""Which tool owns a name: normalized names, and claims that are renewed, taken over and released."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from models.errors import Conflict
 from models.tool import name_key, normalize_name
 from services.store.sqlite import SqliteStore
-from services.tools.names import ABANDONED_AFTER, NameClaims, owns
+from services.tools.names import IN_USE_FOR, NameClaims, owns
 from tests.builders import Watch
 from tests.documents import OTHER_TOOL_ID, TOOL_ID, tool
 
@@ -50,30 +50,22 @@ def test_a_tool_owns_the_names_that_it_lists_in_any_spelling() -> None:
     assert not owns(None, "C#")
 
 
-async def test_the_first_claim_of_a_name_counts(names: NameClaims) -> None:
-    first = await names.find_or_create("C#", "ALIAS", TOOL_ID)
-    second = await names.find_or_create("c#", "PRIMARY", OTHER_TOOL_ID)
-    assert (second.tool_id, second.name_kind, second.stored_etag) == (TOOL_ID, "ALIAS", first.stored_etag)
-
-
-async def test_a_claim_that_a_tool_has_is_renewed(names: NameClaims, watch: Watch) -> None:
-    first = await names.find_or_create("C#", "ALIAS", TOOL_ID)
-    watch.advance(hours=1)
-    await names.claim("C#", "PRIMARY", TOOL_ID)
-    renewed = await names.find("c#")
-    assert renewed is not None
-    assert (renewed.tool_id, renewed.name_kind, renewed.updated_at) == (TOOL_ID, "PRIMARY", watch.now)
-    assert renewed.stored_etag != first.stored_etag
+async def claimed_by(names: NameClaims, name: str) -> str | None:
+    claim = await names.find(name)
+    return None if claim is None else claim.tool_id
 
 
 async def test_a_name_that_a_tool_lists_is_never_taken_over(
     names: NameClaims, store: SqliteStore, watch: Watch
 ) -> None:
     await store.create("catalog", tool().to_document())
-    await names.find_or_create("C#", "ALIAS", TOOL_ID)
+    await names.claim("C#", "ALIAS", TOOL_ID)
+    await names.release("C#", TOOL_ID)
     watch.advance(days=1)
     with pytest.raises(Conflict, match=TOOL_ID):
         await names.claim("C#", "ALIAS", OTHER_TOOL_ID)
+    await names.claim("C#", "ALIAS", OTHER_TOOL_ID, instead_of=TOOL_ID)
+    assert await claimed_by(names, "c#") == OTHER_TOOL_ID
 
 
 @pytest.mark.parametrize("has_tool", [False, True])
@@ -82,60 +74,30 @@ async def test_a_claim_whose_tool_does_not_list_the_name_is_taken_over_after_a_m
 ) -> None:
     if has_tool:
         await store.create("catalog", tool().to_document())
-    await names.find_or_create("Free", "ALIAS", TOOL_ID)
+    await names.claim("Free", "ALIAS", TOOL_ID)
+    watch.advance(hours=1)
+    await names.claim("free", "PRIMARY", TOOL_ID)  # renews the claim
     watch.advance(seconds=59)
     with pytest.raises(Conflict, match="just now"):
         await names.claim("Free", "ALIAS", OTHER_TOOL_ID)
     watch.advance(seconds=1)
-    before = await names.tool(TOOL_ID)
     await names.claim("Free", "ALIAS", OTHER_TOOL_ID)
-    claim, after = await names.find("free"), await names.tool(TOOL_ID)
-    assert claim is not None
-    assert claim.tool_id == OTHER_TOOL_ID
-    if before is not None and after is not None:
-        assert before.stored_etag != after.stored_etag, "a change of the tool that is under way fails"
-    assert timedelta(minutes=1) == ABANDONED_AFTER
+    assert await claimed_by(names, "Free") == OTHER_TOOL_ID
+    assert timedelta(minutes=1) == IN_USE_FOR
 
 
-async def test_a_name_moves_from_its_tool_only(names: NameClaims) -> None:
-    await names.find_or_create("C#", "PRIMARY", TOOL_ID)
-    await names.move("C#", "ALIAS", OTHER_TOOL_ID, "another")
-    await names.move("Unknown", "ALIAS", TOOL_ID, OTHER_TOOL_ID)
-    assert await names.find("Unknown") is None
-    await names.move("c#", "ALIAS", TOOL_ID, OTHER_TOOL_ID)
-    moved = await names.find("C#")
-    assert moved is not None
-    assert (moved.tool_id, moved.name_kind, moved.name_raw) == (OTHER_TOOL_ID, "ALIAS", "C#")
-
-
-async def test_a_name_is_released_unless_it_is_of_another_tool_or_still_listed(
-    names: NameClaims, store: SqliteStore
-) -> None:
-    await store.create("catalog", tool().to_document())
-    for name in ("C#", "Free", "Other"):
-        await names.find_or_create(name, "ALIAS", OTHER_TOOL_ID if name == "Other" else TOOL_ID)
-    for name in ("C#", "Free", "Other", "Unknown"):
+async def test_a_name_that_is_released_is_taken_over_at_once(names: NameClaims) -> None:
+    for name in ("Free", "Other"):
+        await names.claim(name, "ALIAS", OTHER_TOOL_ID if name == "Other" else TOOL_ID)
         await names.release(name, TOOL_ID)
-    assert await names.find("Free") is None
-    assert None not in (await names.find("C#"), await names.find("Other"))
+    await names.release("Unknown", TOOL_ID)
+    await names.claim("Free", "ALIAS", OTHER_TOOL_ID)
+    with pytest.raises(Conflict, match="just now"):
+        await names.claim("Other", "ALIAS", TOOL_ID)
+    assert await claimed_by(names, "Unknown") is None
 
 
-async def test_a_name_that_was_claimed_again_meanwhile_is_not_released(names: NameClaims, store: SqliteStore) -> None:
-    await names.find_or_create("Free", "ALIAS", TOOL_ID)
-
-    class Renewing:
-        def __getattr__(self, name: str) -> object:
-            return getattr(store, name)
-
-        async def delete(self, container: str, partition: str, id: str, etag: str) -> bool:
-            await names.claim("Free", "ALIAS", TOOL_ID)
-            return await store.delete(container, partition, id, etag)
-
-    await NameClaims(Renewing(), Watch()).release("Free", TOOL_ID)  # type: ignore[arg-type]
-    assert await names.find("Free") is not None
-
-
-async def test_a_claim_of_a_clock_that_was_ahead_is_abandoned(names: NameClaims, watch: Watch) -> None:
+async def test_a_claim_of_a_clock_that_was_ahead_is_taken_over(names: NameClaims, watch: Watch) -> None:
     watch.advance(days=1)
     await names.claim("Quorvia", "PRIMARY", TOOL_ID)
     watch.advance(days=-1)

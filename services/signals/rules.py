@@ -1,4 +1,4 @@
-"""The rules: what a story suggests for a tool. Pure.
+"""The rules: what a story suggests for a tool, and which signals follow. Pure.
 
 Every rule looks at publication times only, so the same articles suggest the same, in whatever order they arrived and
 however often they are looked at. What a rule found does not change when later articles are published, but for the
@@ -8,17 +8,17 @@ evidence of the day after.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 from statistics import fmean
 from typing import Literal
 
-from models.signal import MOST_NAMED, NOBODY, Kind, Side
+from models.signal import MOST_NAMED, NOBODY, Kind, Side, Signal, signal_id
 from models.story import Topic
+from models.tally import Tally
 from models.values import format_time
-from services.signals.facts import Report, ToolStory, side_of
 
 FEWEST_PUBLISHERS = 2
 """A story suggests something for a tool once so many publishers mention the tool in it."""
@@ -35,6 +35,9 @@ FEWEST_SCORED = 3
 FEWEST_IN_WEEK = 5
 CLEAR = 0.2
 """An average sentiment below this distance from 0 is on no side."""
+TOLD_WITHIN = timedelta(hours=24)
+"""A signal is made within this time of what it tells: a first import, or a new tool, makes none of old stories. A
+signal that was made follows its story however old it gets, unless the story gets another id."""
 FIRST_IN_DAYS = 30
 """A story is compared with those of so many days, as long as articles are kept."""
 
@@ -44,6 +47,43 @@ _TOPICS: dict[Topic, str] = {
     "PRICING": "prices",
     "ACQUISITION": "an acquisition",
 }
+
+NO_MENTIONS = Tally()
+_TOLD = (
+    *("kind", "timestamp", "reason", "before", "after", "compared_with"),
+    *("topic", "days", "publishers", "articles"),
+)
+"""The fields that a signal has of its finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An article of the story that mentions the tool. `polarity` is null if the mention could not be scored."""
+
+    source_id: str
+    published_at: datetime
+    publisher: str
+    polarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStory:
+    """A story as far as it mentions one tool.
+
+    `began_at` and `articles` are the first article and the number of articles of the whole story. `week` counts the
+    tool's mentions of the seven days before the first report. `days_known` is for how many days before the story
+    articles have mentioned the tool. `earlier_topics`: another story of these days was about the tool and this topic.
+    """
+
+    tool_id: str
+    event_id: str
+    reports: tuple[Report, ...]
+    articles: int
+    began_at: datetime
+    topics: tuple[Topic, ...] = ()
+    week: Tally = NO_MENTIONS
+    days_known: int = 0
+    earlier_topics: frozenset[Topic] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +109,38 @@ class Finding:
         return tuple(dict.fromkeys(each.publisher for each in self.reports))[:MOST_NAMED]
 
 
+def decide(stories: Iterable[ToolStory], known: Collection[Signal], now: datetime) -> list[Signal]:
+    """The signals of a story to write: made, updated, withdrawn or made anew. `stories` is the story as far as it
+    mentions each tool, `known` are its signals."""
+    before = {(each.tool_id, each.id): each for each in known}
+    written: list[Signal] = []
+    found: set[tuple[str, str]] = set()
+    for story in stories:
+        for finding in findings(story):
+            key = story.tool_id, signal_id(finding.kind, finding.topic, story.event_id)
+            found.add(key)
+            fields = {name: getattr(finding, name) for name in _TOLD} | {"story_published_at": story.began_at}
+            if key in before:
+                after = before[key].changed(now, **fields, withdrawn_at=None)
+                if after.changed(before[key].updated_at) != before[key]:
+                    written.append(after)
+            elif now - finding.timestamp <= TOLD_WITHIN:
+                made = {**fields, "created_at": now, "updated_at": now}
+                written.append(Signal(tool_id=story.tool_id, event_id=story.event_id, **made))
+    gone = [each for key, each in before.items() if key not in found and each.withdrawn_at is None]
+    return [*written, *(each.changed(now, withdrawn_at=now) for each in gone)]
+
+
 def findings(story: ToolStory) -> list[Finding]:
     """All that the rules find in the story."""
     rules: tuple[Callable[[ToolStory], Sequence[Finding]], ...] = (_new, _growing, _reversed, _first_of_its_kind)
     return [found for rule in rules for found in rule(story)]
+
+
+def side_of(reports: Sequence[Report]) -> Side:
+    polarities = [each.polarity for each in reports if each.polarity is not None]
+    average = round(sum(polarities) / len(polarities), 4) if polarities else None
+    return Side(articles=len(reports), publishers=len({each.publisher for each in reports}), average_sentiment=average)
 
 
 def noticed_at(reports: Sequence[Report]) -> datetime | None:

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Unavailable
 from models.mention import SentimentScore
 from models.signal import Signal, due_id
 from models.story import StoryMember, Topic, day_of
+from models.tally import Tally
 from models.timeline import Timeline
-from models.values import Day, format_time
+from models.values import Day, Hour, format_time, hour_key, hour_start
+from services.figures.breadth import publisher_of
 from services.mentions.signals_due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Create, Document, Query, Replace, Store, Where, listed_documents, query_all, readable
-from services.signals.deciding import Key, decide, key_of, too_old
-from services.signals.facts import Report, ToolStory, days_known, reports_by_tool, topics_of_members, week_before
-from services.signals.rules import FIRST_IN_DAYS, is_about
+from services.signals.rules import FIRST_IN_DAYS, Report, ToolStory, decide, is_about
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
 from services.stories.counting import count_story
-from services.stories.documents import day_of_time
+from services.stories.documents import day_of_time, topics_of_story
 from services.stories.listing import members_of
 from services.tools.catalog import Catalog
 from services.work.handling import Worked, reason_of
@@ -38,17 +38,8 @@ SETTLED = timedelta(days=24)
 """The signals of a story that began so long ago stay as they are: its articles expire soon, after 30 days, which
 withdraws nothing, and so do the counts of the week before it, after 32 days."""
 FIRST_IN = timedelta(days=FIRST_IN_DAYS)
-LOOKED_UP = 3
-"""By so many of its articles, an earlier signal of an old finding is looked up."""
+WEEK = timedelta(days=7)
 _PAGE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A story as far as it mentions each tool, and its known signals."""
-
-    stories: Sequence[ToolStory]
-    known: Sequence[Signal]
 
 
 class SignalWriter:
@@ -107,10 +98,9 @@ class SignalWriter:
         return await until_unchanged(once, f"story {event_id}")
 
     async def _changes(self, event_id: str, documents: Sequence[Document], now: datetime) -> list[Signal]:
-        read = await self._read(event_id, documents)
-        inherited = await self._inherited(read, now)
-        changes = decide(read.stories, read.known, inherited, now)
-        others = await self._others_of_topics(read.stories, changes)
+        stories, known = await self._read(event_id, documents)
+        changes = decide(stories, known, now)
+        others = await self._others_of_topics(stories)
         await mark_signals_due(self._store, sorted(others - {event_id}), now)
         return changes
 
@@ -120,7 +110,8 @@ class SignalWriter:
         outcomes = await self._store.batch_many(SIGNALS.name, batches) if batches else []
         return all(isinstance(each, list) for each in outcomes)
 
-    async def _read(self, event_id: str, documents: Sequence[Document]) -> _Read:
+    async def _read(self, event_id: str, documents: Sequence[Document]) -> tuple[list[ToolStory], list[Signal]]:
+        """The story as far as it mentions each tool, and its known signals."""
         members = [StoryMember.from_document(each) for each in documents]
         of_story = Query((Where("event_id", "eq", event_id),), order="by_story", limit=_PAGE)
         found = await query_all(self._store, SIGNALS.name, of_story)
@@ -131,12 +122,15 @@ class SignalWriter:
             read = await self._store.read_many(MENTIONS.name, keys[start : start + _PAGE])
             mentions += [(SentimentScore.from_document(each), each) for each in read if each is not None]
         reports = reports_by_tool(members, mentions)
-        return _Read(await self._stories(event_id, members, reports) if reports else [], known)
+        return await self._stories(event_id, members, reports) if reports else [], known
 
     async def _stories(
         self, event_id: str, members: Sequence[StoryMember], reports: Mapping[str, tuple[Report, ...]]
     ) -> list[ToolStory]:
-        began_at, topics = min(each.published_at for each in members), topics_of_members(members)
+        began_at, topics = (
+            min(each.published_at for each in members),
+            topics_of_story([each.topics for each in members]),
+        )
         documents = await self._store.read_many(CATALOG.name, [(tool_id, Timeline.ID) for tool_id in reports])
         discovered: dict[str, Day | None] = {}
         if topics:
@@ -161,46 +155,25 @@ class SignalWriter:
     async def _with_earlier_topics(self, story: ToolStory) -> ToolStory:
         if not story.days_known or not is_about(story):
             return story
-        pages = [await self._store.query(STORIES.name, _of_topic(story, each, before=True)) for each in story.topics]
+        pages = [await self._store.query(STORIES.name, _earlier(story, each)) for each in story.topics]
         earlier = frozenset(topic for topic, page in zip(story.topics, pages, strict=True) if page.items)
         return replace(story, earlier_topics=earlier)
 
-    async def _inherited(self, read: _Read, now: datetime) -> set[Key]:
-        """The old findings that had a signal: of a tool that was merged into theirs, or of a story that had some of
-        their articles."""
-        old = too_old(read.stories, read.known, now)
-        others = sorted({each.tool_id for each in read.known} - {each.tool_id for each in read.stories})
-        tools = (await self._catalog.known(others)).items if old and others else []
-        merged = {tool.tool_id: tool.merged_into for tool in tools if tool.merged_into is not None}
-        found = {(merged[each.tool_id], each.id) for each in read.known if each.tool_id in merged}
-        for story, finding in old:
-            key = key_of(story, finding)
-            for source_id in () if key in found else finding.articles[:LOOKED_UP]:
-                where = (Where("kind", "eq", finding.kind), Where("articles", "contains", source_id))
-                query = Query(where, partition=story.tool_id, order="by_time", limit=1)
-                if (await self._store.query(SIGNALS.name, query)).items:
-                    found.add(key)
-                    break
-        return found
-
-    async def _others_of_topics(self, stories: Sequence[ToolStory], changes: Sequence[Signal]) -> set[str]:
-        """Later stories that this one makes the second of their kind, and those that are the first without it."""
+    async def _others_of_topics(self, stories: Sequence[ToolStory]) -> set[str]:
+        """Later stories that this one makes the second of their kind."""
         found: set[str] = set()
         for story in stories:
+            since, until = story.began_at, story.began_at + FIRST_IN
             for topic in story.topics:
                 where = (
                     Where("kind", "eq", "FIRST_OF_ITS_KIND"),
                     Where("topic", "eq", topic),
                     Where("withdrawn_at", "missing"),
-                    *_after(story.began_at),
+                    Where("story_published_at", "gt", format_time(since)),
+                    Where("story_published_at", "le", format_time(until)),
                 )
                 query = Query(where, partition=story.tool_id, limit=_PAGE)
                 found |= {each["event_id"] for each in await query_all(self._store, SIGNALS.name, query)}
-        for each in changes:
-            if each.topic is not None and each.withdrawn_at is not None:
-                gone = ToolStory(each.tool_id, each.event_id, (), 0, each.story_published_at)
-                page = await self._store.query(STORIES.name, _of_topic(gone, each.topic, before=False))
-                found |= {next_one["event_id"] for next_one in page.items}
         return found
 
 
@@ -209,23 +182,47 @@ def _operation(signal: Signal) -> Create | Replace:
     return Create(document) if signal.stored_etag is None else Replace(document, signal.stored_etag)
 
 
-def _of_topic(story: ToolStory, topic: Topic, *, before: bool) -> Query:
-    """A story about the tool and the topic, of FIRST_IN before this one or after it."""
-    times = (
-        (
-            Where("published_at", "lt", format_time(story.began_at)),
-            Where("published_at", "ge", format_time(story.began_at - FIRST_IN)),
-        )
-        if before
-        else _after(story.began_at, "published_at")
+def _earlier(story: ToolStory, topic: Topic) -> Query:
+    """A story about the tool and the topic, of FIRST_IN before this one."""
+    where = (
+        Where("tool_ids", "contains", story.tool_id),
+        Where("topics", "contains", topic),
+        Where("published_at", "lt", format_time(story.began_at)),
+        Where("published_at", "ge", format_time(story.began_at - FIRST_IN)),
     )
-    about = (Where("tool_ids", "contains", story.tool_id), Where("topics", "contains", topic))
-    return Query((*about, *times), order="by_time", limit=1)
-
-
-def _after(moment: datetime, field: str = "story_published_at") -> tuple[Where, Where]:
-    return Where(field, "gt", format_time(moment)), Where(field, "le", format_time(moment + FIRST_IN))
+    return Query(where, order="by_time", limit=1)
 
 
 def _is_settled(event_id: str, now: datetime) -> bool:
     return day_of(event_id) < day_of_time(now - SETTLED)
+
+
+def reports_by_tool(
+    members: Sequence[StoryMember], mentions: Iterable[tuple[SentimentScore, Document]]
+) -> dict[str, tuple[Report, ...]]:
+    """The reports of each tool, from the members of a story and their mentions. Removed mentions do not count."""
+    published = {each.source_id: each.published_at for each in members}
+    found: dict[str, list[Report]] = {}
+    for mention, document in mentions:
+        if mention.counts and mention.source_id in published:
+            report = Report(mention.source_id, published[mention.source_id], publisher_of(document), mention.polarity)
+            found.setdefault(mention.tool_id, []).append(report)
+    return {
+        tool_id: tuple(sorted(reports, key=lambda each: (each.published_at, each.source_id)))
+        for tool_id, reports in found.items()
+    }
+
+
+def week_before(hours: Mapping[Hour, Tally], moment: datetime) -> Tally:
+    """The tool's mentions of the seven days before the hour of the moment."""
+    until = hour_start(hour_key(moment))
+    since, total = hour_key(until - WEEK), Tally()
+    for hour, tally in hours.items():
+        if since <= hour < hour_key(until):
+            total = total.plus(tally)
+    return total
+
+
+def days_known(discovered: Day | None, moment: datetime) -> int:
+    """For how many days before the moment articles have mentioned the tool."""
+    return 0 if discovered is None else max(0, (moment.astimezone(UTC).date() - date.fromisoformat(discovered)).days)

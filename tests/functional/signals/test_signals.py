@@ -129,13 +129,6 @@ async def test_the_first_outage_of_a_tool_is_told_and_an_earlier_one_takes_its_p
     await world.decide()
     firsts = {each.event_id: each.withdrawn_at for each in await world.all_signals(tool) if each.topic}
     assert firsts == {first.event_id: world.watch(), await world.event_of(earlier[0]): None}
-    for each in earlier:
-        await world.worker.delete(each)
-    await world.decide()
-    world.watch.advance(minutes=1)
-    await world.sweep()
-    await world.decide()
-    assert (await world.signals(tool))["FIRST_OF_ITS_KIND"].event_id == first.event_id
     await world.all_is_decided()
 
 
@@ -189,38 +182,6 @@ async def test_a_corrected_mention_is_found_without_any_message(world: World) ->
     await world.group()
     await world.decide()
     assert await world.signals(tool) == {}
-    await world.all_is_decided()
-
-
-async def test_the_signals_of_a_merged_tool_go_on_at_the_other(world: World) -> None:
-    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
-    await outage(world)
-    await world.grouped()
-    world.watch.advance(days=2)
-    await world.run(await world.worker.changes.merge(old.tool_id, new.tool_id))
-    await world.grouped()
-    world.watch.advance(minutes=1)
-    await world.sweep()
-    await world.decide()
-    assert await world.signals(old) == {}
-    assert (await world.signals(new))["NEW"].after.articles == 3
-    await world.all_is_decided()
-
-
-async def test_the_signals_of_an_old_story_go_on_when_it_gets_another_id(world: World) -> None:
-    """Its first article is deleted, or an earlier one is found."""
-    tool = await world.tool("Hexwharf")
-    articles = await outage(world)
-    await world.grouped()
-    world.watch.advance(days=2)
-    await world.worker.delete(articles[0])
-    await world.decide()
-    assert (await world.signals(tool))["NEW"].event_id == await world.event_of(articles[1])
-    earlier = await world.told(2 * 24 * 60 + 95, "delta", "bad")
-    await world.grouped()
-    (held,) = [each for each in await world.all_signals(tool) if each.withdrawn_at is None]
-    assert (held.event_id, held.after.articles) == (await world.event_of(earlier), 3)
-    assert await world.event_of(articles[1]) == held.event_id
     await world.all_is_decided()
 
 

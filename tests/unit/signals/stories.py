@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.story import event_id
-from services.signals.facts import Report, ToolStory
+from services.signals.rules import Report, ToolStory
 from tests.documents import ARTICLE_ID, NOW, TOOL_ID
 
 EVENT = event_id(ARTICLE_ID, NOW)

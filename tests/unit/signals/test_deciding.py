@@ -1,13 +1,12 @@
-"""Which signals are made, updated, withdrawn and made anew."""
+"""Which signals are made, updated, and withdrawn."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 from models.signal import Signal
-from services.signals.deciding import TOLD_WITHIN, Key, decide, key_of, too_old
-from services.signals.facts import ToolStory
-from tests.documents import NOW, OTHER_TOOL_ID, TOOL_ID
+from services.signals.rules import TOLD_WITHIN, ToolStory, decide
+from tests.documents import NOW, TOOL_ID
 from tests.unit.signals.stories import EVENT, told
 
 STORY = told((0, "a", 0.5), (20, "b", 0.1))
@@ -18,13 +17,8 @@ def stored(signals: list[Signal]) -> list[Signal]:
     return [Signal.from_document({**each.to_document(), "_etag": "1"}) for each in signals]
 
 
-def decided(
-    *stories: ToolStory,
-    known: list[Signal] | None = None,
-    now: datetime = LATER,
-    inherited: frozenset[Key] = frozenset(),
-) -> list[Signal]:
-    return decide(stories, known or [], inherited, now)
+def decided(*stories: ToolStory, known: list[Signal] | None = None, now: datetime = LATER) -> list[Signal]:
+    return decide(stories, known or [], now)
 
 
 def test_a_finding_becomes_a_signal_whose_id_follows_from_kind_and_story() -> None:
@@ -63,19 +57,3 @@ def test_no_signal_is_made_of_what_is_a_day_old() -> None:
     assert timedelta(hours=24) == TOLD_WITHIN
     assert len(decided(STORY, now=noticed + TOLD_WITHIN)) == 1
     assert decided(STORY, now=noticed + TOLD_WITHIN + timedelta(seconds=1)) == []
-
-
-def test_an_old_finding_goes_on_if_it_had_a_signal_elsewhere() -> None:
-    late = NOW + timedelta(days=5)
-    ((story, finding),) = too_old([STORY], [], late)
-    key = key_of(story, finding)
-    assert key == (TOOL_ID, f"NEW:{EVENT}")
-    (made,) = decided(STORY, now=late, inherited=frozenset({key}))
-    assert (made.tool_id, made.kind, made.withdrawn_at) == (TOOL_ID, "NEW", None)
-    assert decided(STORY, now=late, inherited=frozenset({(OTHER_TOOL_ID, key[1])})) == []
-
-
-def test_what_is_known_or_young_is_not_looked_up() -> None:
-    late = NOW + timedelta(days=5)
-    assert too_old([STORY], [], LATER) == []
-    assert too_old([STORY], stored(decided(STORY)), late) == []

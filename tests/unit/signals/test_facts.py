@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from models.signal import Side
 from models.tally import Tally
-from services.signals.facts import days_known, reports_by_tool, side_of, topics_of_members, week_before
+from services.signals.rules import side_of
+from services.signals.writing import days_known, reports_by_tool, week_before
 from tests.documents import NOW, OTHER_TOOL_ID, TOOL_ID, mention, story_member
 from tests.unit.signals.stories import report
 
@@ -53,7 +54,3 @@ def test_a_tool_is_known_since_the_day_of_its_first_article() -> None:
     assert [days_known(each, NOW) for each in (None, "2026-02-22", "2026-02-21", "2026-02-20", "2026-01-01")] == [
         *(0, 0, 0, 1, 51)
     ]
-
-
-def test_the_topics_of_members_are_those_of_half_of_them() -> None:
-    assert topics_of_members([story_member(topics=("OUTAGE",)), story_member()]) == ("OUTAGE",)

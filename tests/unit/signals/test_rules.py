@@ -9,7 +9,6 @@ import pytest
 
 from models.signal import NOBODY, Side
 from models.tally import Tally
-from services.signals.facts import ToolStory
 from services.signals.rules import (
     CLEAR,
     FEWEST_ADDED,
@@ -22,6 +21,7 @@ from services.signals.rules import (
     GROWTH,
     NEW_FOR,
     Finding,
+    ToolStory,
     findings,
     is_about,
 )

@@ -33,9 +33,6 @@ CHECKED_EVERY = 24
 ERRORS_OF_MOVED = 3
 """After so many errors in a row, a feed that has moved is tried at its own URL, too."""
 
-MOST_MOVES = 3
-"""A feed may have moved several times; each move is a request."""
-
 _DUPLICATE = "duplicate"
 
 PATIENCE_SECONDS = 60.0
@@ -89,7 +86,6 @@ class FeedPoller:
         self._parsing = ParsingBudget()
         self._bodies = BodyBudget()
         self._registered = registered
-        self._checking_moves = asyncio.Lock()
         self._patience_seconds = patience_seconds
 
     @asynccontextmanager
@@ -118,8 +114,6 @@ class FeedPoller:
             if links:
                 await budgets.aclose()
                 polled = await self._poll_feed_of_page(feed, polled, replace(request, url=links[0].url), budgets)
-        if (named := named_by_document(feed, polled)) is not None:
-            polled = await self._with_checked_move(feed, polled, named, credential)
         moved = moved_to(feed, polled)
         if moved and (duplicate := await self._duplicate(feed, moved, "it has moved to a feed that")):
             return duplicate
@@ -212,48 +206,6 @@ class FeedPoller:
         await budgets.aclose()
         return None
 
-    async def _with_checked_move(
-        self, feed: Feed, polled: PollResult, named: str, credential: Credential | None
-    ) -> PollResult:
-        """The result without the move that the feed document names, unless there is a feed at the new URL; if that
-        feed has moved on, the result with its last URL.
-
-        The URL of another registered feed must have an entry of this feed, too: its feed is disabled as a duplicate.
-        One check at a time, without the budgets: this feed has its share of them, and must not wait for another.
-        """
-        assert polled.document is not None
-        async with self._checking_moves:
-            target = await self._end_of_moves(feed, polled, named, credential)
-        if target is not None:
-            return replace(polled, document=replace(polled.document, moved_to=target))
-        warnings = {**polled.document.warnings, "move_refused": 1}
-        return replace(polled, document=replace(polled.document, moved_to=None, warnings=warnings))
-
-    async def _end_of_moves(
-        self, feed: Feed, polled: PollResult, named: str, credential: Credential | None
-    ) -> str | None:
-        """The URL at which moves from `named` on end, at a feed; None if they end elsewhere, lead back, or are too
-        many."""
-        assert polled.document is not None
-        seen = {feed.feed_url if polled.at_own_url else feed.fetch_url, polled.result.url}
-        target = named
-        for _ in range(MOST_MOVES):
-            request = FetchRequest(target, credential=credential_for(feed, target, credential))
-            there = await self._parsed(await self._fetcher.fetch(request))
-            if there.document is None:
-                return None
-            other = await self._registered(target)
-            if other not in (None, feed.feed_id):
-                return target if have_entry_in_common(polled.document, there.document) else None
-            further = checked_url(there.document.moved_to or "")
-            if isinstance(further, str) or str(further) in (target, there.result.url):
-                return target
-            seen.add(target)
-            target = str(further)
-            if target in seen:
-                return None
-        return None
-
     async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
         """The failure of a feed whose `url` is that of another registered feed; None for any other URL."""
         name = await self._registered(url)
@@ -297,19 +249,6 @@ def tries_own_url(feed: Feed) -> bool:
     return feed.redirect_url is not None and (feed.consecutive_errors >= ERRORS_OF_MOVED or feed.body_hash is None)
 
 
-def named_by_document(feed: Feed, polled: PollResult) -> str | None:
-    """The URL that the feed document names as its new one, if the feed is not fetched there already."""
-    named = checked_url((polled.document.moved_to if polled.document else None) or "")
-    known = (feed.fetch_url, polled.result.url, polled.found_at)
-    return str(named) if not isinstance(named, str) and str(named) not in known else None
-
-
-def have_entry_in_common(one: ParsedDocument, other: ParsedDocument) -> bool:
-    """Whether an entry of one document has the id, URL or headline of an entry of the other."""
-    marks = {mark for item in one.items for mark in (item.article_id, item.url, item.headline)} - {None}
-    return any(not marks.isdisjoint((item.article_id, item.url, item.headline)) for item in other.items)
-
-
 def is_checked(feed: Feed) -> bool:
     """Whether this fetch of the feed is the one that checks its validators and its redirect."""
     return feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
@@ -323,7 +262,7 @@ def moved_to(feed: Feed, polled: PollResult) -> str | None:
     """
     if polled.found_at is not None:
         return None
-    named = (polled.document.moved_to if polled.document else None) or polled.result.moved_to
+    named = polled.result.moved_to
     if named is None:
         return feed.redirect_url if polled.ok and is_checked(feed) else None
     url = checked_url(named)  # spelled as the registry stores it

@@ -193,7 +193,7 @@ def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str
     # A 304 without freshness headers keeps the max-age of the last 200.
     if result.status is not FetchStatus.NOT_MODIFIED or result.max_age is not None:
         changes["max_age_seconds"] = None if result.max_age is None else max(0, int(result.max_age))
-    moved = checked_url(polled.found_at or (document.moved_to if document else None) or _redirected(result) or "")
+    moved = checked_url(polled.found_at or _redirected(result) or "")
     if not isinstance(moved, str):
         is_other = str(moved) != feed.feed_url
         changes["redirect_url"] = str(moved) if is_other else None
@@ -203,12 +203,6 @@ def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str
             changes["moved_at"] = now
     elif polled.at_own_url:
         changes |= {"redirect_url": None, "moved_at": None}
-    if (
-        document is not None
-        and document.moved_to
-        and changes.get("redirect_url", feed.redirect_url) != feed.redirect_url
-    ):
-        changes |= UNCONDITIONAL  # the next response comes from another server
     if document is not None:
         freshness = document.freshness
         changes |= {

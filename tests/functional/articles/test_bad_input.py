@@ -121,12 +121,6 @@ READ: dict[str, tuple[bytes, list[str], dict[str, int], dict[str, int]]] = {
     "a title of emoji only": (document(entry("\U0001f680\U0001f525")), ["\U0001f680\U0001f525"], NEVER, {}),
     "a javascript link": (document(entry(link="javascript:alert(1)")), [], {}, {"link_refused": 1}),
     "a relative link": (document(entry(link="/a/b")), [STORY], NEVER, {}),
-    "moved to an impossible address": (
-        document("<itunes:new-feed-url>http://[fe80::1%25lo]/</itunes:new-feed-url>", entry()),
-        [STORY],
-        {"malformed": 1, **NEVER},
-        {},
-    ),
     "no title": (document(entry(title="")), [], {}, {"no_title": 1}),
     "duplicate guids": (
         document(*(EACH.format(number, "<guid isPermaLink='false'>same</guid>") for number in range(3))),

@@ -34,11 +34,6 @@ def test_an_rss_feed_names_itself_and_when_to_fetch_it_again() -> None:
     assert second.published == datetime(2026, 2, 21, 20, tzinfo=UTC)
 
 
-def test_a_feed_that_moves_names_its_new_address() -> None:
-    assert read("rss20_media.xml").moved_to == "https://new.example/feed.xml"
-    assert read("rss20_media.xml").title == "Example News"
-
-
 def test_an_aggregator_names_the_publisher() -> None:
     assert [item.publisher for item in read("rss20_aggregator.xml").items] == ["Reuters"]
 
@@ -292,20 +287,6 @@ def channel(inner: str) -> bytes:
 )
 def test_a_channel_says_when_to_fetch_it_again(inner: str, freshness: Freshness) -> None:
     assert parse(channel(inner), BASE).freshness == freshness
-
-
-@pytest.mark.parametrize(
-    ("url", "moved_to"),
-    [
-        (" https://new.example/f?a=1&amp;b=2 ", "https://new.example/f?a=1&b=2"),
-        ("http://new.example/", "http://new.example/"),
-        ("/relative", None),
-        ("https://" + "x" * 2_000, "https://" + "x" * 2_000),
-        ("https://" + "x" * 2_001, None),
-    ],
-)
-def test_a_podcast_names_its_new_address(url: str, moved_to: str | None) -> None:
-    assert parse(channel(f"<itunes:new-feed-url>{url}</itunes:new-feed-url>"), BASE).moved_to == moved_to
 
 
 def test_hints_after_the_first_entry_or_far_down_do_not_count() -> None:

@@ -1,7 +1,4 @@
-"""A host whose requests fail, for all workers, or that answers with something else than its feeds; an outage, when most
-hosts do.
-
-Hosts that do not fail have no state."""
+"""A host whose requests fail, for all workers; an outage, when most hosts do. Hosts that do not fail have no state."""
 
 from __future__ import annotations
 
@@ -35,27 +32,6 @@ class HostState(StoredDocument):
     @property
     def id(self) -> str:
         return host_id(self.host)
-
-
-class WrongAnswer(StoredDocument):
-    """A host that answers, but not with a feed that it had before: with an error, or a page. `created_at` is the first
-    time since a feed of the host was read, `updated_at` the last one.
-
-    One such host is its feeds' own matter. If most hosts begin at once, a proxy or a page to log in to answers for
-    them.
-    """
-
-    CONTAINER: ClassVar[str] = "catalog"
-    PARTITION: ClassVar[str] = HostState.PARTITION
-
-    entity_type: Literal["WrongAnswer"] = "WrongAnswer"
-    ttl_timestamp: UnixSeconds | None = lives(days=1)
-    host: Text
-    reason: Text
-
-    @property
-    def id(self) -> str:
-        return f"wrong:{host_id(self.host)}"
 
 
 def host_id(host: str) -> str:

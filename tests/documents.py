@@ -22,7 +22,7 @@ from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.grouping_correction import GroupingCorrection
 from models.history import DailyClose, FrozenDay, FrozenHours, HistoryDay, HistoryProgress
-from models.host import HostState, WrongAnswer
+from models.host import HostState
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.observation import Observation
@@ -542,10 +542,6 @@ def host_state(**changes: Any) -> HostState:
     return _of(HostState, fields, changes)
 
 
-def wrong_answer(**changes: Any) -> WrongAnswer:
-    return _of(WrongAnswer, {"host": "news.example:443", "reason": "html"}, changes)
-
-
 def migration(**changes: Any) -> MigrationRecord:
     return _of(MigrationRecord, {"number": 1, "name": "start", "started_at": NOW}, changes)
 
@@ -594,6 +590,5 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     heartbeat,
     audit,
     host_state,
-    wrong_answer,
     migration,
 )

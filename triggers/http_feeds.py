@@ -144,7 +144,7 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
 @endpoint(feeds_http, "GET", "presets", tag="Feeds", answers=[ok(a_list("Presets", Preset))])
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the presets, which turn a tool into a feed."""
-    return list_response([dataclasses.asdict(each) for each in services.feeds.presets.every], None)
+    return list_response([each.shown() for each in services.feeds.presets.every], None)
 
 
 # The host tries functions in the order of their names: this one before get_feed, whose route matches too.

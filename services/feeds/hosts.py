@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.host import HostState, Outage, WrongAnswer, host_id
+from models.host import HostState, Outage, host_id
 from models.values import unix_seconds
 from services import telemetry
 from services.fetch.addresses import checked_url, host_key
@@ -27,9 +27,6 @@ COOL_DOWN = timedelta(minutes=1)
 LONGEST_COOL_DOWN = timedelta(minutes=30)
 KEPT = timedelta(days=1)
 """A host without requests for so long is forgotten."""
-
-WRONG_AGAIN = timedelta(minutes=1)
-"""Wrong answers of a host are stored at most so often."""
 
 KNOWN_FOR = timedelta(seconds=30)
 """For how long a worker relies on its list of failing hosts when it looks for those that have succeeded."""
@@ -50,30 +47,16 @@ class Cooling:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """What is stored of hosts: those that fail, those that answer with something else, and the last outage."""
+    """What is stored of hosts: those that fail, and the last outage."""
 
     failing: Sequence[HostState] = ()
     outage: Outage | None = None
-    wrong: Sequence[WrongAnswer] = ()
 
 
 def host_of(url: str) -> str:
     """The key of a URL's host; empty for a text that is not a URL."""
     checked = checked_url(url)
     return "" if isinstance(checked, str) else host_key(checked)
-
-
-def after_wrong_answer(
-    host: str, known: WrongAnswer | None, reason: str, succeeded: datetime, now: datetime
-) -> WrongAnswer | None:
-    """What is stored of a host that gave a wrong answer to a feed that it answered last at `succeeded`; None if that
-    changes little."""
-    if known is None or known.created_at <= succeeded:
-        until = unix_seconds(now + KEPT)
-        return WrongAnswer(created_at=now, updated_at=now, ttl_timestamp=until, host=host, reason=reason)
-    if now - known.updated_at < WRONG_AGAIN:
-        return None
-    return known.changed(now, reason=reason, ttl_timestamp=unix_seconds(now + KEPT))
 
 
 def is_cooling(state: HostState, now: datetime) -> bool:
@@ -115,7 +98,6 @@ class HostStates:
         self._reports = reports
         self._known: frozenset[str] = frozenset()
         self._known_at: datetime | None = None
-        self._wrong: dict[str, tuple[str, datetime]] = {}
         self.in_outage = False
 
     def cooling(self, hosts: Hosts, now: datetime) -> Cooling:
@@ -132,11 +114,9 @@ class HostStates:
         documents = await query_all(self._store, CATALOG.name, query, most_pages=_MOST_PAGES)
         outage = next((each for each in documents if each["id"] == Outage.ID), None)
         failing = [each for each in documents if each["entity_type"] == "HostState"]
-        wrong = [each for each in documents if each["entity_type"] == "WrongAnswer"]
         found = Hosts(
             listed_documents(failing, HostState.from_document, "host").items,
             readable(outage, Outage.from_document),
-            listed_documents(wrong, WrongAnswer.from_document, "host").items,
         )
         self.note_outage(found.outage)
         return found
@@ -145,15 +125,9 @@ class HostStates:
         """What this worker relies on when it stores failures, until it lists the hosts again."""
         self.in_outage = outage is not None and outage.lasts
 
-    def answered_wrong(self, host: str, reason: str, succeeded: datetime) -> None:
-        """Remembers, for `note`, a wrong answer to a feed that was last read at `succeeded`."""
-        self._wrong[host] = (reason, succeeded)
-
     async def note(self, now: datetime) -> None:
         """Stores what this worker's requests have shown since the last call. Writes only for hosts that fail, and for
         the first success of a host that failed. Reports are lost with an error; the next ones follow soon."""
-        wrong, self._wrong = self._wrong, {}
-        await asyncio.gather(*(self._note_wrong(host, *each, now) for host, each in wrong.items()))
         reports = self._reports()
         if not reports:
             return
@@ -161,15 +135,6 @@ class HostStates:
             self._known, self._known_at = frozenset(each.host for each in (await self.listed()).failing), now
         concerned = {host: each for host, each in reports.items() if each.failures or host in self._known}
         await asyncio.gather(*(self._note(host, report, now) for host, report in concerned.items()))
-
-    async def _note_wrong(self, host: str, reason: str, succeeded: datetime, now: datetime) -> None:
-        """Of two workers the later one counts: both saw the same."""
-        key = WrongAnswer(created_at=now, updated_at=now, host=host, reason=reason).id
-        stored = await self._store.read(CATALOG.name, WrongAnswer.PARTITION, key)
-        known = readable(stored, WrongAnswer.from_document)
-        after = after_wrong_answer(host, known, reason, succeeded, now)
-        if after is not None:
-            await self._store.upsert(CATALOG.name, after.to_document())
 
     async def _note(self, host: str, report: HostReport, now: datetime) -> None:
         if not report.failures:

@@ -3,11 +3,10 @@
 
 The rule is over distinct hosts and what is stored, so that all workers see the same. An outage begins when at least
 HOSTS_AT_LEAST hosts that began to fail within AT_ONCE still do; when of all hosts that were tried since the first of
-them at least SHARE fail; and when they are at least TRIED of all hosts that were tried within AT_ONCE. Two kinds of
-failures count: those to connect (lookups, connections, TLS, timeouts); and errors and pages instead of feeds that were
-read before, as a proxy gives them, or a page to log in to. Hosts that are dead for long are no evidence, since they did
-not begin to fail at once; nor are hosts that answer wrong and of which any feed was read since. The outage lasts until
-less than SHARE of the hosts that were tried in the last minutes fail; while none is tried, it lasts.
+them at least SHARE fail; and when they are at least TRIED of all hosts that were tried within AT_ONCE. Failures to
+connect count: lookups, connections, TLS, timeouts. Hosts that are dead for long are no evidence, since they did not
+begin to fail at once. The outage lasts until less than SHARE of the hosts that were tried in the last minutes fail;
+while none is tried, it lasts.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.feed import Feed
-from models.host import HostState, Outage, WrongAnswer
+from models.host import HostState, Outage
 from models.values import format_time, parse_time, unix_seconds
 from services.feeds.hosts import Hosts, HostStates, host_of
 from services.fetch.outcome import FetchStatus
@@ -55,54 +53,26 @@ KEPT = timedelta(days=1)
 UNREACHED = frozenset(
     str(each) for each in (FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.TLS)
 )
-"""The failures that may be the fault of this installation."""
-WRONG = frozenset(
-    str(each)
-    for each in (
-        FetchStatus.SERVER_ERROR,
-        FetchStatus.CLIENT_ERROR,
-        FetchStatus.UNAUTHORIZED,
-        FetchStatus.BLOCKED,
-        FetchStatus.NOT_FOUND,
-        FetchStatus.GONE,
-        FetchStatus.BAD_RESPONSE,
-        FetchStatus.REDIRECT_LOOP,
-    )
-) | {"html", "not_a_feed", "not_json", "empty"}
-"""The failures that are somebody else's answer, if most hosts give them at once."""
-OURS_PERHAPS = UNREACHED | WRONG
-
+"""The kinds of failures that may be the fault of this installation."""
 _PAGE = 200
 _MOST_PAGES = 5
 
-Evidence = HostState | WrongAnswer
 _ASKED_TO_WAIT = frozenset({"429", "503"})
 
 
-def failing_lately(hosts: Iterable[Evidence], now: datetime) -> list[Evidence]:
-    """The hosts that failed in the last minutes, each once, those that began to fail first before others."""
+def failing_lately(hosts: Iterable[HostState], now: datetime) -> list[HostState]:
+    """The hosts that failed in the last minutes, those that began to fail first before others."""
     found = [each for each in hosts if each.reason not in _ASKED_TO_WAIT and now - each.updated_at <= RECENT]
-    unreached = {each.host for each in found if isinstance(each, HostState)}
-    once = (each for each in found if isinstance(each, HostState) or each.host not in unreached)
-    return sorted(once, key=lambda each: each.created_at)
+    return sorted(found, key=lambda each: each.created_at)
 
 
-def not_answering(failing: Sequence[Evidence], answered: Mapping[str, datetime]) -> list[Evidence]:
-    """Without those that gave wrong answers and of which a feed was read since the first of these."""
-    return [
-        each
-        for each in failing
-        if isinstance(each, HostState) or (at := answered.get(each.host)) is None or at < each.created_at
-    ]
-
-
-def may_begin(failing: Sequence[Evidence], now: datetime) -> list[Evidence]:
+def may_begin(failing: Sequence[HostState], now: datetime) -> list[HostState]:
     """Those of the failing hosts that began to fail at once; none if they are too few."""
     begun = [each for each in failing if now - each.created_at <= AT_ONCE]
     return begun if len(begun) >= HOSTS_AT_LEAST else []
 
 
-def begun_outage(begun: Sequence[Evidence], answered: Mapping[str, datetime], now: datetime) -> Outage | None:
+def begun_outage(begun: Sequence[HostState], answered: Mapping[str, datetime], now: datetime) -> Outage | None:
     """The outage that began with the earliest of these hosts for which the rule holds. `answered` is when hosts last
     answered, as far as that is within AT_ONCE."""
     for number, first in enumerate(begun):
@@ -117,7 +87,7 @@ def begun_outage(begun: Sequence[Evidence], answered: Mapping[str, datetime], no
 
 
 def continued_outage(
-    outage: Outage, failing: Sequence[Evidence], answered: Mapping[str, datetime], now: datetime
+    outage: Outage, failing: Sequence[HostState], answered: Mapping[str, datetime], now: datetime
 ) -> Outage:
     """The outage by what was tried in the last minutes: unchanged if nothing was."""
     answering = _answering(failing, answered, now - RECENT)
@@ -130,7 +100,7 @@ def continued_outage(
     return outage.changed(max(now, outage.updated_at), **changes)
 
 
-def _answering(failing: Sequence[Evidence], answered: Mapping[str, datetime], since: datetime) -> int:
+def _answering(failing: Sequence[HostState], answered: Mapping[str, datetime], since: datetime) -> int:
     names = {each.host for each in failing}
     return sum(at >= since and host not in names for host, at in answered.items())
 
@@ -139,7 +109,7 @@ def _is_most(failing: int, answering: int) -> bool:
     return failing >= SHARE * (failing + answering)
 
 
-def _evidence(failing: Sequence[Evidence], answering: int) -> dict[str, Any]:
+def _evidence(failing: Sequence[HostState], answering: int) -> dict[str, Any]:
     reasons = Counter(each.reason.partition(":")[0] for each in failing)
     return {"failing": len(failing), "answering": answering, "reasons": dict(reasons)}
 
@@ -158,16 +128,10 @@ class Outages:
         self._hosts = hosts
         self._known: Outage | None = None
 
-    async def noticed(self, feed: Feed, failure: Failure, now: datetime) -> Outage | None:
-        """The outage after this failure: its host is stored at once, and the others are looked at. An answer that shows
-        nothing of a feed is evidence only if the feed was read before: many wrong URLs may be added at once."""
-        if failure.kind not in OURS_PERHAPS:
+    async def noticed(self, failure: Failure, now: datetime) -> Outage | None:
+        """The outage after this failure: its host is stored at once, and the others are looked at."""
+        if failure.kind not in UNREACHED:
             return None
-        if failure.kind in WRONG:
-            if failure.status_code is None:
-                return None  # no request was sent: a credential is missing
-            if feed.last_successful_fetch is not None:
-                self._hosts.answered_wrong(host_of(feed.fetch_url), failure.kind, feed.last_successful_fetch)
         known = self._known
         if known is not None and known.lasts and timedelta(0) <= now - known.updated_at < COUNTED_EVERY:
             return known
@@ -183,14 +147,14 @@ class Outages:
 
     async def judged(self, hosts: Hosts, now: datetime) -> Outage | None:
         """The outage that lasts now, by what is stored of hosts; None without one. Stores what has changed."""
-        outage, failing = hosts.outage, failing_lately((*hosts.failing, *hosts.wrong), now)
+        outage, failing = hosts.outage, failing_lately(hosts.failing, now)
         after = outage
         if outage is not None and outage.lasts:
             answered = await self._answered(now - RECENT, len(failing))
-            after = continued_outage(outage, not_answering(failing, answered), answered, now)
+            after = continued_outage(outage, failing, answered, now)
         elif begun := may_begin(failing, now):
             answered = await self._answered(now - AT_ONCE, len(begun))
-            after = begun_outage(not_answering(begun, answered), answered, now) or outage
+            after = begun_outage(begun, answered, now) or outage
         if after is not None and after is not outage and is_news(outage, after):
             await self._store_outage(outage, after)
         self._known = after

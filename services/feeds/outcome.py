@@ -14,7 +14,7 @@ from models.feed import MOST_ERRORS, UNCONDITIONAL, Feed
 from models.raw_item import ParsedDocument
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.leases import RELEASED
-from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
+from services.feeds.outages import BEFORE, RETRY, UNREACHED
 from services.feeds.probing import ENABLED, after_failed_probe, disabled_by_app
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
 from services.feeds.silence import gaps_after
@@ -299,7 +299,7 @@ def _after_outage(
     if feed.probe_at is not None:
         changes["probe_at"] = retry
     kind = (feed.last_error_fingerprint or "").partition(":")[0]
-    if kind in OURS_PERHAPS and feed.failing_since is not None and feed.failing_since >= since - BEFORE:
+    if kind in UNREACHED and feed.failing_since is not None and feed.failing_since >= since - BEFORE:
         changes |= {"consecutive_errors": 0, "failing_since": None, "blocked_since": None}
         changes |= {"last_error": None, "last_error_fingerprint": None}
     return judged(feed.changed(now, **changes), feed)

@@ -7,58 +7,82 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Annotated, Any, Self
 from urllib.parse import quote
 
+from pydantic import Field, model_validator
+
 from models.errors import InvalidInput, WrongSettings
+from models.request import Request
+from models.resources.lists import Preset, PresetValue
 from services.feeds.form import LONGEST_NAME, PRESET_FIELDS, feed_address
 from services.parse.yaml_lists import read_entries
 
 FILE = Path(__file__).resolve().parents[2] / "config" / "presets.yaml"
-_FIELDS = ("id", "about", "url", "source_name", "values")
-_VALUE_FIELDS = ("about", "pattern", "example")
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_VALUE_NAME = re.compile(r"[a-z][a-z_]{0,39}")
 _FIXED_HOST = re.compile(r"https://[a-z0-9.-]+/.*")
 
-
-@dataclass(frozen=True, slots=True)
-class PresetValue:
-    """`pattern` matches the values that are allowed, `example` is one of them."""
-
-    name: str
-    about: str
-    pattern: str
-    example: str
+_Words = Annotated[str, Field(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """`url` and `source_name` have the name of each value in braces."""
+class _ValueEntry(Request):
+    """A value of a preset, as the file has it."""
 
-    preset: str
-    about: str
-    url: str
-    source_name: str
-    values: tuple[PresetValue, ...]
+    about: _Words
+    pattern: _Words
+    example: _Words
 
-    def fields(self, values: Any) -> dict[str, Any]:
-        """The URL and the name of the feed with these values. Raises InvalidInput that names the value."""
-        names = [each.name for each in self.values]
-        if not isinstance(values, Mapping):
-            raise InvalidInput("values", f"must be an object with {', '.join(names)}")
-        for name in values:
-            if name not in names:
-                raise InvalidInput(f"values.{name}", f"no such value; {self.preset} has {', '.join(names)}")
-        given = {each.name: _checked_value(each, values.get(each.name)) for each in self.values}
-        encoded = {name: quote(value, safe="") for name, value in given.items()}
-        return {
-            "url": self.url.format_map(encoded),
-            "source_name": self.source_name.format_map(given)[:LONGEST_NAME],
-        }
+
+class _PresetEntry(Request):
+    """A preset, as the file has it."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    about: _Words
+    url: _Words
+    source_name: _Words
+    values: Annotated[dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,39}$")], _ValueEntry], Field(min_length=1)]
+
+    def preset(self) -> Preset:
+        values = tuple(PresetValue(name=name, **each.given()) for name, each in self.values.items())
+        return Preset(preset=self.id, about=self.about, url=self.url, source_name=self.source_name, values=values)
+
+    @model_validator(mode="after")
+    def _makes_a_feed(self) -> Self:
+        named = {name for _, name, form, conversion in Formatter().parse(self.url) if name and not (form or conversion)}
+        if not _FIXED_HOST.fullmatch(self.url) or named != self.values.keys():
+            raise ValueError("url: must be https:// with a fixed host, and each value once in braces")
+        try:
+            made = fields_of(self.preset(), {name: each.example for name, each in self.values.items()})
+            feed_address(made["url"])
+        except (KeyError, re.error, ValueError) as error:
+            raise ValueError(f"values: their examples make no feed ({error})") from None
+        return self
+
+
+def fields_of(preset: Preset, values: Any) -> dict[str, Any]:
+    """The URL and the name of the feed with these values. Raises InvalidInput that names the value."""
+    names = [each.name for each in preset.values]
+    if not isinstance(values, Mapping):
+        raise InvalidInput("values", f"must be an object with {', '.join(names)}")
+    for name in values:
+        if name not in names:
+            raise InvalidInput(f"values.{name}", f"no such value; {preset.preset} has {', '.join(names)}")
+    given = {each.name: _checked_value(each, values.get(each.name)) for each in preset.values}
+    encoded = {name: quote(value, safe="") for name, value in given.items()}
+    return {
+        "url": preset.url.format_map(encoded),
+        "source_name": preset.source_name.format_map(given)[:LONGEST_NAME],
+    }
+
+
+def _checked_value(value: PresetValue, given: Any) -> str:
+    text = given.strip() if isinstance(given, str) else ""
+    if not re.fullmatch(value.pattern, text):
+        raise InvalidInput(
+            f"values.{value.name}", f"must be {value.about}, such as {value.example}; its form is {value.pattern}"
+        )
+    return text
 
 
 class Presets:
@@ -81,16 +105,7 @@ class Presets:
             raise InvalidInput("preset", f"must be one of {', '.join(self._by_name)}")
         posted = {field: value for field, value in fields.items() if field not in PRESET_FIELDS and value is not None}
         values = fields.get("values")
-        return {**preset.fields({} if values is None else values), **posted}
-
-
-def _checked_value(value: PresetValue, given: Any) -> str:
-    text = given.strip() if isinstance(given, str) else ""
-    if not re.fullmatch(value.pattern, text):
-        raise InvalidInput(
-            f"values.{value.name}", f"must be {value.about}, such as {value.example}; its form is {value.pattern}"
-        )
-    return text
+        return {**fields_of(preset, {} if values is None else values), **posted}
 
 
 def load(file: Path = FILE) -> Presets:
@@ -107,72 +122,13 @@ def load(file: Path = FILE) -> Presets:
 
 def parse(document: bytes) -> list[Preset]:
     """Raises InvalidInput that names the line, the field and what is allowed."""
-    found: list[Preset] = []
-    for entry in read_entries(document, "presets", ", ".join(_FIELDS)):
+    found: dict[str, Preset] = {}
+    for entry in read_entries(document, "presets", ", ".join(_PresetEntry.model_fields)):
         where = f"presets, line {entry.line}"
-        preset = _preset(entry.fields, where)
-        if any(each.preset == preset.preset for each in found):
+        try:
+            preset = _PresetEntry.checked(entry.fields).preset()
+        except InvalidInput as error:
+            raise InvalidInput(f"{where}: {error.field}", error.allowed) from None
+        if found.setdefault(preset.preset, preset) is not preset:
             raise InvalidInput(f"{where}: id", f"{preset.preset} is there already")
-        found.append(preset)
-    return found
-
-
-def _preset(fields: Mapping[str, Any], where: str) -> Preset:
-    _refuse_others(fields, _FIELDS, where)
-    values = fields.get("values")
-    if not isinstance(values, dict) or not values:
-        raise InvalidInput(f"{where}: values", "must have at least one value by its name")
-    preset = Preset(
-        _text(fields, "id", where, _ID),
-        _text(fields, "about", where),
-        _text(fields, "url", where, _FIXED_HOST),
-        _text(fields, "source_name", where),
-        tuple(_value(str(name), each, f"{where}: values.{name}") for name, each in values.items()),
-    )
-    names = {each.name for each in preset.values}
-    if _names_in(preset.url, f"{where}: url") != names:
-        raise InvalidInput(f"{where}: url", f"must have each value once in braces: {', '.join(sorted(names))}")
-    if not _names_in(preset.source_name, f"{where}: source_name") <= names:
-        raise InvalidInput(f"{where}: source_name", f"may have only these in braces: {', '.join(sorted(names))}")
-    try:
-        feed_address(preset.fields({each.name: each.example for each in preset.values})["url"])
-    except InvalidInput as error:
-        raise InvalidInput(f"{where}: {error.field}", error.allowed) from None
-    except ValueError as error:
-        raise InvalidInput(f"{where}: url", str(error)) from None
-    return preset
-
-
-def _value(name: str, fields: Any, where: str) -> PresetValue:
-    if not _VALUE_NAME.fullmatch(name) or not isinstance(fields, dict):
-        raise InvalidInput(where, f"must be a name of small letters and _, with {', '.join(_VALUE_FIELDS)}")
-    _refuse_others(fields, _VALUE_FIELDS, where)
-    value = PresetValue(name, *(_text(fields, each, where) for each in _VALUE_FIELDS))
-    try:
-        re.compile(value.pattern)
-    except re.error as error:
-        raise InvalidInput(f"{where}: pattern", f"must be a regular expression ({error})") from None
-    return value
-
-
-def _refuse_others(fields: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for field in fields:
-        if field not in known:
-            raise InvalidInput(f"{where}: {field}", f"no such field; there are {', '.join(known)}")
-
-
-def _text(fields: Mapping[str, Any], field: str, where: str, form: re.Pattern[str] | None = None) -> str:
-    text = fields.get(field)
-    if not isinstance(text, str) or not text.strip() or not (form is None or form.fullmatch(text)):
-        raise InvalidInput(f"{where}: {field}", "must be text" if form is None else f"must be text like {form.pattern}")
-    return text
-
-
-def _names_in(template: str, where: str) -> set[str]:
-    try:
-        parts = list(Formatter().parse(template))
-    except ValueError as error:
-        raise InvalidInput(where, f"must be text with names in braces ({error})") from None
-    if any(form or conversion for _, name, form, conversion in parts):
-        raise InvalidInput(where, "must have names alone in braces")
-    return {name for _, name, _, _ in parts if name is not None}
+    return list(found.values())

@@ -18,11 +18,9 @@ from services.feeds.hosts import (
     KNOWN_FOR,
     LONGEST_COOL_DOWN,
     OPENS_AFTER,
-    WRONG_AGAIN,
     Cooling,
     HostStates,
     after_report,
-    after_wrong_answer,
     host_of,
     is_cooling,
 )
@@ -58,21 +56,6 @@ def test_the_limits() -> None:
 )
 def test_the_key_of_a_host_has_its_port(url: str, host: str) -> None:
     assert host_of(url) == host
-
-
-def test_wrong_answers_go_on_since_the_first_one_after_a_feed_was_read() -> None:
-    assert timedelta(minutes=1) == WRONG_AGAIN
-    begun = after_wrong_answer(HOST, None, "html", NOON - timedelta(hours=1), NOON)
-    assert begun is not None
-    assert (begun.host, begun.reason, begun.created_at) == (HOST, "html", NOON)
-    assert after_wrong_answer(HOST, begun, "html", NOON - timedelta(hours=1), NOON + timedelta(seconds=59)) is None
-    later = NOON + timedelta(minutes=2)
-    longer = after_wrong_answer(HOST, begun, "server_error", NOON - timedelta(hours=1), later)
-    assert longer is not None
-    assert (longer.created_at, longer.updated_at, longer.reason) == (NOON, later, "server_error")
-    anew = after_wrong_answer(HOST, begun, "html", NOON + timedelta(minutes=1), later)
-    assert anew is not None
-    assert anew.created_at == later
 
 
 def test_a_success_leaves_no_state() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from models.host import HostState, Outage, WrongAnswer
+from models.host import HostState, Outage
 from services.feeds.outages import (
     AT_ONCE,
     BEFORE,
@@ -18,14 +18,11 @@ from services.feeds.outages import (
     SHARE,
     TRIED,
     UNREACHED,
-    WRONG,
-    Evidence,
     begun_outage,
     continued_outage,
     failing_lately,
     is_news,
     may_begin,
-    not_answering,
 )
 from services.feeds.outcome import Failure, after_failure
 from services.feeds.schedule import Policy
@@ -42,11 +39,6 @@ def failing(number: int, begun: float = 1.0, lately: float = 0.0, reason: str = 
         failures=2,
         reason=reason,
     )
-
-
-def wrong(number: int, begun: float = 1.0, lately: float = 0.0) -> WrongAnswer:
-    created, updated = NOW - begun * MINUTE, NOW - lately * MINUTE
-    return WrongAnswer(created_at=created, updated_at=updated, host=f"{number}.example:443", reason="html")
 
 
 def several(count: int, begun: float = 1.0, first: int = 0) -> list[HostState]:
@@ -69,30 +61,6 @@ def test_the_constants() -> None:
     )  # fmt: skip
     assert timedelta(days=1) == KEPT
     assert {"timeout", "dns", "connection", "tls"} == UNREACHED
-
-
-def test_an_error_or_a_page_instead_of_a_feed_may_be_somebody_elses_answer() -> None:
-    assert {"server_error", "unauthorized", "not_found", "html", "not_a_feed", "empty", "redirect_loop"} <= WRONG
-    assert {"rate_limited", "too_large", "duplicate", "postponed", "breaker_open", "internal_error"}.isdisjoint(WRONG)
-
-
-def test_wrong_answers_begin_an_outage_as_failures_to_connect_do() -> None:
-    hosts: list[Evidence] = [wrong(1, 3), wrong(2, 2), failing(3, 1)]
-    begun = may_begin(failing_lately(hosts, NOW), NOW)
-    found = begun_outage(begun, {}, NOW)
-    assert found is not None
-    assert (found.since, found.failing, found.reasons) == (NOW - 3 * MINUTE, 3, {"html": 2, "dns": 1})
-
-
-def test_a_host_is_counted_once() -> None:
-    hosts: list[Evidence] = [wrong(1, 3), failing(1, 2), wrong(2, 1)]
-    assert failing_lately(hosts, NOW) == [hosts[1], hosts[2]]
-
-
-def test_a_host_of_which_a_feed_was_read_since_gives_no_wrong_answers() -> None:
-    hosts: list[Evidence] = [wrong(1, 3), wrong(2, 3), failing(3, 3)]
-    read = {"1.example:443": NOW - 2 * MINUTE, "2.example:443": NOW - 4 * MINUTE, "3.example:443": NOW}
-    assert not_answering(hosts, read) == hosts[1:]
 
 
 def test_hosts_that_ask_to_wait_or_failed_long_ago_are_no_evidence() -> None:

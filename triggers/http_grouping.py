@@ -40,8 +40,8 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
     too.
     """
     body = sent(req, ArticleSplit)
-    source, by = body.source, signed(body)
-    return _made(req, await services.workflows.split_changes.split(req.route_params["article_id"], source, by))
+    changes, by = services.workflows.grouping_changes, signed(body)
+    return _made(req, await changes.split_article(req.route_params["article_id"], body.source, by))
 
 
 @endpoint(
@@ -148,10 +148,7 @@ async def undo_grouping_correction(services: Container, req: func.HttpRequest) -
     What would be without it comes back. Undoing again changes nothing.
     """
     by = signed(sent(req, SignedBody))
-    made = await services.stories.corrections.get(req.route_params["correction_id"])
-    workflows = services.workflows
-    changes = workflows.split_changes if made.kind == "SPLIT_ARTICLE" else workflows.grouping_changes
-    undone = await changes.undo(made.correction_id, by)
+    undone = await services.workflows.grouping_changes.undo(req.route_params["correction_id"], by)
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 
 

@@ -28,7 +28,6 @@ from services.workflows.merging import Merging
 from services.workflows.preview import ToolPreviews
 from services.workflows.priorities import Priorities
 from services.workflows.quarantine_preview import QuarantinePreviews
-from services.workflows.splitting import ArticleSplitChanges, Splitting
 
 
 class WorkflowPart:
@@ -41,6 +40,9 @@ class WorkflowPart:
     def driver(self) -> Workflows:
         of, mentions, stories = self._of, self._of.mentions, self._of.stories
         writer, generations = mentions.writer, of.figures.generations
+        correcting_grouping = CorrectingGrouping(
+            *(of.store, stories.corrections, stories.splits, writer, of.announcer, generations)
+        )
         return Workflows(
             of.runs,
             {
@@ -52,10 +54,7 @@ class WorkflowPart:
                 REANALYZE: Reanalysis(of.store, of.tools, writer, of.figures.recount, generations, of.clock),
                 **self._of_catalog(),
                 CORRECT: Correcting(mentions.corrections, writer, generations, of.clock),
-                CORRECT_GROUPING: CorrectingGrouping(stories.corrections),
-                SPLIT_ARTICLE: Splitting(
-                    *(of.store, stories.corrections, stories.splits, writer, of.announcer, generations),
-                ),
+                **dict.fromkeys((CORRECT_GROUPING, SPLIT_ARTICLE), correcting_grouping),
             },
             of.clock,
         )
@@ -66,9 +65,7 @@ class WorkflowPart:
         generations = of.figures.generations
         return {
             BACKFILL: Backfill(of.store, of.tools, writer, self._of.mentions.watchlist, generations),
-            MERGE: Merging(
-                *(of.store, of.tools, writer, of.announcer, corrections, of.figures.recount, generations, of.clock)
-            ),
+            MERGE: Merging(*(of.store, of.tools, writer, corrections, of.figures.recount, generations, of.clock)),
         }
 
     @cached_property
@@ -100,14 +97,6 @@ class WorkflowPart:
     def grouping_changes(self) -> GroupingChanges:
         of, stories = self._of, self._of.stories
         return GroupingChanges(
-            *(of.articles, stories.corrections, self.driver),
-            *(of.figures.generations, stories.grouping.announcer),
-        )
-
-    @cached_property
-    def split_changes(self) -> ArticleSplitChanges:
-        of, stories = self._of, self._of.stories
-        return ArticleSplitChanges(
             *(of.articles, stories.corrections, stories.splits, self.driver),
             *(of.figures.generations, stories.grouping.announcer),
         )

@@ -310,16 +310,6 @@ class RunEngine:
         runs = listed_documents(documents, read_run, "run_id").items
         return [run for run in runs if was_written_within(span, run, now)]
 
-    async def open_of(self, workflow: str, subject: str) -> list[JobRun]:
-        """The runs of this workflow and subject that are not over, the oldest first."""
-        where = (
-            Where("subject", "eq", subject),
-            Where("workflow_name", "eq", workflow),
-            Where("status", "in", ("QUEUED", "RUNNING")),
-        )
-        documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject", limit=_PAGE))
-        return listed_documents(documents, read_run, "run_id").items
-
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))
 

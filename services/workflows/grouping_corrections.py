@@ -1,7 +1,8 @@
-"""Corrections of stories by people: split a story, join or keep apart two, and undoing it.
+"""Corrections of articles and stories by people: split an article; split, join and keep apart stories; and undoing it.
 
-Each is a run of one page. The caller waits for it; if the worker dies, the run's message finishes it. The document of
-the correction is all, and the grouping obeys it.
+Each is a run of one page. The caller waits for it; if the worker dies, the run's message finishes it. The grouping
+obeys the document of the correction. The articles of a split are brought to what it says here, with their mentions and
+figures.
 """
 
 from __future__ import annotations
@@ -10,16 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.article import Article
 from models.errors import Conflict, InvalidInput, NotFound
 from models.grouping_correction import GroupingCorrection, Kind, grouping_correction_id
 from models.run import JobRun
 from models.values import format_time
 from services.articles.reading import Articles
+from services.articles.splitting import ArticleSplits
 from services.figures.entries import Generations
 from services.mentions.correction_form import Signed
+from services.mentions.refresh_due import REFRESH_STAGE
+from services.mentions.writing import MentionWriter
+from services.ports import Store, listed_documents
+from services.store.containers import ARTICLES
 from services.stories.pins import GroupingCorrections
 from services.stories.stage import GroupingAnnouncer
-from services.work.driver import CORRECT_GROUPING, PageResult, RunImpossible, Workflows
+from services.work.announcing import Announcer
+from services.work.driver import CORRECT_GROUPING, SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +35,23 @@ class CorrectingGrouping:
     """The workflow: `parameters.correction` is what is said, or `parameters.undo` names the correction that is undone,
     who undoes it and why."""
 
+    store: Store
     corrections: GroupingCorrections
+    splits: ArticleSplits
+    writer: MentionWriter
+    announcer: Announcer
+    generations: Generations
 
     async def page(self, run: JobRun) -> PageResult:
         try:
             after = await self._recorded(run)
+            if after.kind == "SPLIT_ARTICLE":
+                await self._split(after)
         except NotFound as error:
             raise RunImpossible(str(error)) from error
-        return PageResult(None, await self.corrections.name_in_articles(after))
+        concerned = await self.corrections.name_in_articles(after)
+        tools = await self._analysed(after) if after.kind == "SPLIT_ARTICLE" else ()
+        return PageResult(None, concerned, changed_tools=tools)
 
     async def _recorded(self, run: JobRun) -> GroupingCorrection:
         undo: Any = run.parameters.get("undo")
@@ -55,6 +72,25 @@ class CorrectingGrouping:
         )
         return await self.corrections.make(made)
 
+    async def _split(self, correction: GroupingCorrection) -> None:
+        (article,), (to,) = correction.articles, correction.others
+        if correction.is_active:
+            await self.splits.split(article, to, correction.source or "")
+        else:
+            await self.splits.take_back(article, to)
+
+    async def _analysed(self, correction: GroupingCorrection) -> tuple[str, ...]:
+        """Analyses both articles, so that mentions and figures are right when the caller returns. Returns the tools."""
+        source_ids = (*correction.articles, *correction.others)
+        written = await self.writer.write(source_ids, invalidate=self.generations.raise_all)
+        written.require_all()
+        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        articles = listed_documents(found, Article.from_document, "source_id").items
+        tools = sorted({each for one in articles for each in (*one.tool_ids_ever_detected, *one.detected_tool_ids)})
+        await self.generations.raise_all(tools)
+        await self.announcer.announce(REFRESH_STAGE, tools)
+        return tuple(tools)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupingChanges:
@@ -62,9 +98,23 @@ class GroupingChanges:
 
     articles: Articles
     corrections: GroupingCorrections
+    splits: ArticleSplits
     workflows: Workflows
     generations: Generations
     grouping: GroupingAnnouncer
+
+    async def split_article(self, article_id: str, source: str, signed: Signed) -> GroupingCorrection:
+        """The source becomes an article of its own, with all sources that have its link. Asking again changes nothing.
+        Raises NotFound, and Conflict if its link does not tell it from the others."""
+        article = await self.articles.get(article_id)
+        asked = ("SPLIT_ARTICLE", (article.source_id,), source)
+        for each in await self.corrections.of_article(article):
+            if each.is_active and (each.kind, each.articles, each.source) == asked:
+                return each
+        to = await self.splits.target(article.source_id, source)
+        was_first = article.sources[0] == source
+        more = {"source": source, "was_first": was_first}
+        return await self._made("SPLIT_ARTICLE", [article.source_id], [to], [], signed, **more)
 
     async def split_story(self, event_id: str, article_ids: Sequence[str], signed: Signed) -> GroupingCorrection:
         """These articles leave the story together."""
@@ -87,20 +137,36 @@ class GroupingChanges:
         return await self._made(kind, one, other, [event_id, other_id], signed)
 
     async def undo(self, correction_id: str, signed: Signed) -> GroupingCorrection:
-        """Undoing again changes nothing. Raises NotFound."""
+        """Undoing again changes nothing. Raises NotFound, and Conflict if an article of a split was deleted."""
         correction = await self.corrections.get(correction_id)
         if not correction.is_active:
             return correction
+        is_split = correction.kind == "SPLIT_ARTICLE"
+        for each in (*correction.articles, *correction.others) if is_split else ():
+            try:
+                await self.articles.get(each)
+            except NotFound:
+                raise Conflict(
+                    f"correction: the article {each} was deleted or has expired, so the source cannot return"
+                ) from None
         undo = {"correction_id": correction_id, "author": signed.author, "reason": signed.reason}
-        run = await self.workflows.accept(CORRECT_GROUPING, correction.articles[0], undo=undo)
+        workflow = SPLIT_ARTICLE if is_split else CORRECT_GROUPING
+        run = await self.workflows.accept(workflow, correction.articles[0], undo=undo)
         return await self._carried_out(run, correction_id)
 
     async def _made(
-        self, kind: Kind, articles: Sequence[str], others: Sequence[str], event_ids: Sequence[str], signed: Signed
+        self,
+        kind: Kind,
+        articles: Sequence[str],
+        others: Sequence[str],
+        event_ids: Sequence[str],
+        signed: Signed,
+        **more: Any,
     ) -> GroupingCorrection:
-        said = {"kind": kind, "articles": list(articles), "others": list(others), "event_ids": list(event_ids)}
+        said = {"kind": kind, "articles": list(articles), "others": list(others), "event_ids": list(event_ids), **more}
         correction = {**said, "author": signed.author, "reason": signed.reason}
-        run = await self.workflows.accept(CORRECT_GROUPING, articles[0], correction=correction)
+        workflow = SPLIT_ARTICLE if kind == "SPLIT_ARTICLE" else CORRECT_GROUPING
+        run = await self.workflows.accept(workflow, articles[0], correction=correction)
         return await self._carried_out(run, grouping_correction_id(run.run_id, run.started_at))
 
     async def _carried_out(self, run: JobRun, correction_id: str) -> GroupingCorrection:

@@ -4,8 +4,8 @@ First the source records its target, so that no other merge starts if this one i
 source's names, in one batch with the record of the merge, and only then the source becomes MERGED. Both tools are
 written by ETag: of two merges that would replace two tools by each other, one fails. A MERGED tool gets no more
 corrections: those that it has move to the target. Then the mentions move, page by page. An article that mentions the
-source is analysed again, so that it mentions the target; the mention of an expired article is copied and then removed.
-If the target is merged meanwhile, the tool that it was merged into becomes the target.
+source is analysed again, so that it mentions the target; the mention of an expired article is in no window any more,
+and expires too. If the target is merged meanwhile, the tool that it was merged into becomes the target.
 """
 
 from __future__ import annotations
@@ -16,27 +16,20 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from models.article import Article
 from models.correction import Correction
-from models.errors import ChangedMeanwhile, Conflict, NotFound
-from models.mention import SentimentScore
+from models.errors import Conflict, NotFound
 from models.run import JobRun
 from models.tool import Tool, normalize_name
 from models.tool_merge import ToolMerge
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.correction_documents import Corrections
-from services.mentions.dirty_hours import mark_dirty
-from services.mentions.gathering import UNREADABLE_MENTION
-from services.mentions.refresh_due import REFRESH_STAGE
-from services.mentions.understanding import removed
-from services.mentions.writing import MentionWriter, operation_of
-from services.ports import Clock, Operation, Query, Replace, Store, Upsert, listed_documents
+from services.mentions.writing import MentionWriter
+from services.ports import Clock, Operation, Query, Replace, Store, Upsert
 from services.store.change import change, until_unchanged
-from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.store.containers import CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.names import owns
-from services.work.announcing import Announcer
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 PAGE = 200
@@ -68,7 +61,6 @@ class Merging:
     store: Store
     catalog: Catalog
     writer: MentionWriter
-    announcer: Announcer
     corrections: Corrections
     recount: Recount
     generations: Generations
@@ -83,14 +75,16 @@ class Merging:
         if target is None or target.status != "ACTIVE":
             # No article would mention the target. Once it is watched again, the last 30 days are searched for it.
             raise RunImpossible(f"tool: the target of the merge of {source_id} is not watched any more")
+        tools = frozenset({source_id, target.tool_id})
         if run.checkpoint.get("corrections") and (corrections := await self.corrections.of_merged(source_id)):
-            return await self._move_corrections(corrections, source_id, target)
+            return await self._move_corrections(corrections, tools, target)
         mentions = await self.store.query(MENTIONS.name, Query(partition=source_id, limit=PAGE, after=page_after(run)))
-        failed = await self._move_mentions([each["source_id"] for each in mentions.items], source_id, target)
+        articles = [each["source_id"] for each in mentions.items]
+        failed = (await self.writer.write(articles, only=tools, invalidate=self.generations.raise_all)).failed
         counts: Counted = {"mentions": len(mentions.items)}
         if mentions.next is not None:
             return PageResult({"mentions": True, "after": mentions.next}, len(mentions.items), counts, failed)
-        for tool_id in (source_id, target.tool_id):
+        for tool_id in sorted(tools):
             await self.recount.recount_tool(tool_id, self.clock())
             await self.generations.raise_(tool_id)
         return PageResult(None, len(mentions.items), counts, failed, (source_id, target.tool_id))
@@ -138,56 +132,16 @@ class Merging:
 
         await change(self.store, CATALOG.name, source_id, Tool.ID, released)
 
-    async def _move_corrections(self, corrections: Sequence[Correction], source_id: str, target: Tool) -> PageResult:
+    async def _move_corrections(
+        self, corrections: Sequence[Correction], tools: frozenset[str], target: Tool
+    ) -> PageResult:
         """Moves some corrections to the target, and applies them: an article whose mention of the source was removed by
         a verdict is among no mentions that the later pages move. Only then the source's are deleted."""
         await self.corrections.carry(corrections, target.tool_id)
         articles = [each.source_id for each in corrections if each.source_id is not None]
-        only = frozenset({source_id, target.tool_id})
-        failed = (await self.writer.write(articles, only=only, invalidate=self.generations.raise_all)).failed
+        failed = (await self.writer.write(articles, only=tools, invalidate=self.generations.raise_all)).failed
         await self.corrections.drop(corrections)
         return PageResult({"corrections": True}, 0, {"corrections": len(corrections)}, failed)
-
-    async def _move_mentions(self, source_ids: Sequence[str], source_id: str, target: Tool) -> dict[str, str]:
-        """Moves the mentions by these articles. Returns the articles whose mentions stayed, with the reasons."""
-        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        stored = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        expired = [each for each, article in zip(source_ids, found, strict=True) if article is None]
-        failed: dict[str, str] = {}
-        if expired:
-            await until_unchanged(partial(self._copy_mentions, expired, source_id, target, failed), "a mention")
-        tools = frozenset({source_id, target.tool_id})
-        return failed | (await self.writer.write(stored, only=tools, invalidate=self.generations.raise_all)).failed
-
-    async def _copy_mentions(self, ids: Sequence[str], source_id: str, target: Tool, failed: dict[str, str]) -> None:
-        """Copies mentions to the target and then removes them from the source. Raises ChangedMeanwhile if another
-        writer changed one."""
-        of_source = await self._mentions(source_id, ids, failed)
-        of_target = await self._mentions(target.tool_id, ids, failed)
-        of_source = {key: mention for key, mention in of_source.items() if key not in failed}
-        now = self.clock()
-        copies = [moved(each, of_target.get(key), target, now) for key, each in of_source.items() if each.counts]
-        await self._write([each for each in copies if each is not of_target.get(each.source_id)])
-        published = [each.published_at for each in (*copies, *of_target.values())]
-        await mark_dirty(self.store, target.tool_id, published, now)
-        tombstones = [removed(each, now) for each in of_source.values()]
-        await self._write([each for each in tombstones if each is not of_source[each.source_id]])
-        await mark_dirty(self.store, source_id, [each.published_at for each in of_source.values()], now)
-        await self.generations.raise_all([source_id, target.tool_id])
-        await self.announcer.announce(REFRESH_STAGE, [source_id, target.tool_id])
-
-    async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
-        """The tool's mentions by article. Those that cannot be read are added to `failed`."""
-        found = await self.store.read_many(MENTIONS.name, [(tool_id, each) for each in ids])
-        mentions = listed_documents(found, SentimentScore.from_document, "id")
-        failed |= dict.fromkeys(mentions.unreadable, UNREADABLE_MENTION)
-        return {each.source_id: each for each in mentions.items}
-
-    async def _write(self, mentions: Sequence[SentimentScore]) -> None:
-        batches = [(each.tool_id, [operation_of(each)]) for each in mentions]
-        for outcome in await self.store.batch_many(MENTIONS.name, batches):
-            if not isinstance(outcome, list):
-                raise ChangedMeanwhile("mention: was written meanwhile")
 
 
 def record(run: JobRun, source: Tool, target: Tool, now: datetime) -> ToolMerge:
@@ -227,24 +181,3 @@ def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
 def _may_get_names(target: Tool, source: Tool) -> bool:
     """A target that an interrupted try gave the names keeps them, also if it is no longer watched."""
     return target.status == "ACTIVE" or all(owns(target, name) for name in source.names)
-
-
-def moved(mention: SentimentScore, known: SentimentScore | None, target: Tool, now: datetime) -> SentimentScore:
-    """The source's mention as a mention of the target. If the target has a mention by the same article that counts
-    (`known`), that mention stays, with the matches of both."""
-    if known is not None and known.counts:
-        matches = tuple(dict.fromkeys((*known.matches, *mention.matches)))
-        return known if matches == known.matches else known.changed(now, matches=matches)
-    role = mention.role
-    if target.discovery_reference == mention.source_id:
-        role = "DISCOVERY"
-    elif role == "DISCOVERY":
-        role = "TIMELINE_SOURCE"
-    fields = {
-        **mention.__dict__,
-        "tool_id": target.tool_id,
-        "role": role,
-        "removed_at": None,
-        "updated_at": now,
-    }
-    return SentimentScore(**fields) if known is None else known.changed(now, **fields)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from models.article import Article, ArticleDocument
 from models.errors import ChangedMeanwhile, UnreadableDocument
@@ -50,71 +52,52 @@ class Priorities:
         is_same = (run.checkpoint or {}).get("priority") == priority
         query = Query(_observed_by(feed_id), limit=PAGE, after=page_after(run) if is_same else None)
         page = await self.store.query(ARTICLES.name, query)
-        keys = list(dict.fromkeys((each["source_id"], Article.ID) for each in page.items))
-        found = [each for each in await self.store.read_many(ARTICLES.name, keys) if each is not None]
-        articles, failed = await self._rewritten(found, feed_id, priority)
+        articles: dict[str, ArticleDocument] = {}
+        failed: dict[str, str] = {}
+        for source_id in dict.fromkeys(each["source_id"] for each in page.items):
+            try:
+                article = await until_unchanged(partial(self._rewritten, source_id, feed_id, priority), source_id)
+            except (UnreadableDocument, KeyError) as error:
+                failed[source_id] = fingerprint(type(error).__name__)
+                continue
+            if article is not None:
+                articles[source_id] = article
         # An earlier try may have rewritten articles and died before their analysis: these are found here too.
-        outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
+        outdated = [name for name, each in articles.items() if has_outdated_figures(each)]
         report = await self.writer.write(outdated, invalidate=self.generations.raise_all)
-        counts: Counted = {"articles": len(found), "analyzed": len(report.done)}
+        found = len(articles) + len(failed)
+        counts: Counted = {"articles": found, "analyzed": len(report.done)}
         is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
         following = {"priority": priority, "after": page.next}
-        return PageResult(None if is_last else following, len(found), counts, {**report.failed, **failed})
+        return PageResult(None if is_last else following, found, counts, {**report.failed, **failed})
 
     async def _priority_of(self, feed_id: str) -> int | None:
         """None if the feed is gone."""
         feed = await self.store.read(FEEDS.name, feed_id, Feed.ID)
         return None if feed is None else Feed.from_document(feed).source_priority
 
-    async def _rewritten(
-        self, articles: Sequence[ArticleDocument], feed_id: str, priority: int
-    ) -> tuple[list[ArticleDocument], dict[str, str]]:
-        """The articles as stored with this priority; and by id, the reason for each that could not be rewritten."""
+    async def _rewritten(self, source_id: str, feed_id: str, priority: int) -> ArticleDocument | None:
+        """The article as stored with this priority; None if it is gone. Raises ChangedMeanwhile if another worker wrote
+        it, and for an article with further sources after each write: a source may have been added since its
+        observations were read."""
         now = format_time(self.clock())
-        done: list[ArticleDocument] = []
-        failed: dict[str, str] = {}
-        waiting = {each["source_id"]: each for each in articles}
-
-        async def once() -> None:
-            nonlocal waiting
-            changed: dict[str, tuple[ArticleDocument, list[Operation]]] = {}
-            for source_id, article in waiting.items():
-                observations = await self._observations(article)
-                try:
-                    after = with_present_priority(article, feed_id, priority, now, observations)
-                except (UnreadableDocument, KeyError) as error:
-                    failed[source_id] = fingerprint(type(error).__name__)
-                    continue
-                operations: list[Operation] = []
-                if after is not article:
-                    after = await self._with_text(article, after)
-                    operations.append(Replace(after, article["_etag"]))
-                if not is_listed(article, feed_id) and not article.get("deleted_at"):
-                    operations += _priority_of_latest(observations, feed_id, priority, now)
-                if operations:
-                    changed[source_id] = after, operations
-                else:
-                    done.append(article)
-            batches = [(name, operations) for name, (_, operations) in changed.items()]
-            outcomes = dict(zip(changed, await self.store.batch_many(ARTICLES.name, batches), strict=True))
-            raced = [name for name, outcome in outcomes.items() if not isinstance(outcome, list)]
-            # An article with further sources is read again, even if it was written: a source may have been added since
-            # the observations were read.
-            again = [name for name, (after, _) in changed.items() if name in raced or after.get("has_further_sources")]
-            done.extend(after for name, (after, _) in changed.items() if name not in again)
-            keys = [(name, Article.ID) for name in again]
-            found = await self.store.read_many(ARTICLES.name, keys)
-            waiting = {each["source_id"]: each for each in found if each is not None}
-            if raced:
-                raise ChangedMeanwhile(f"{len(raced)} articles were written meanwhile")
-
-        while waiting:
-            await until_unchanged(once, f"{len(waiting)} articles")
-        return done, failed
-
-    async def _observations(self, article: ArticleDocument) -> list[ObservationDocument]:
-        """All observations of an article with further sources: its canonical reading may be one of theirs."""
-        return await observations_of(self.store, article["source_id"]) if article.get("has_further_sources") else []
+        article: Any = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        if article is None:
+            return None
+        has_further = article.get("has_further_sources")
+        observations = await observations_of(self.store, source_id) if has_further else []
+        after = with_present_priority(article, feed_id, priority, now, observations)
+        operations: list[Operation] = []
+        if after is not article:
+            after = await self._with_text(article, after)
+            operations.append(Replace(after, article["_etag"]))
+        if not is_listed(article, feed_id) and not article.get("deleted_at"):
+            operations += _priority_of_latest(observations, feed_id, priority, now)
+        if operations:
+            await self.store.batch(ARTICLES.name, source_id, operations)
+            if has_further:
+                raise ChangedMeanwhile(f"article {source_id} may have got another source")
+        return after
 
     async def _with_text(self, article: ArticleDocument, after: ArticleDocument) -> ArticleDocument:
         """`after` with the text of its canonical reading, if its source is another than before."""

@@ -63,7 +63,6 @@ from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
-from services.workflows.splitting import ArticleSplitChanges, Splitting
 from tests.builders import MemoryQueues, forgetful
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
@@ -122,7 +121,6 @@ class Worker:
     corrections: Corrections
     correcting: CorrectionChanges
     grouping: GroupingChanges
-    splitting: ArticleSplitChanges
     grouper: Grouping
 
     async def delete(self, source_id: str) -> None:
@@ -171,6 +169,7 @@ class World:
             *(store, GroupWriter(store, announcer, self.watch), grouping_announcer, self.watch),
             lambda: f"worker-{next(self._ids)}",
         )
+        correcting_grouping = CorrectingGrouping(store, grouping_corrections, splits, writer, announcer, generations)
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
@@ -178,10 +177,9 @@ class World:
                 BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
-                MERGE: Merging(store, catalog, writer, announcer, corrections, recount, generations, self.watch),
+                MERGE: Merging(store, catalog, writer, corrections, recount, generations, self.watch),
                 CORRECT: Correcting(corrections, writer, generations, self.watch),
-                CORRECT_GROUPING: CorrectingGrouping(grouping_corrections),
-                SPLIT_ARTICLE: Splitting(store, grouping_corrections, splits, writer, announcer, generations),
+                **dict.fromkeys((CORRECT_GROUPING, SPLIT_ARTICLE), correcting_grouping),
             },
             self.watch,
         )
@@ -196,8 +194,7 @@ class World:
         return Worker(
             *(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations),
             *(corrections, correcting),
-            GroupingChanges(articles, grouping_corrections, workflows, generations, grouping.announcer),
-            ArticleSplitChanges(articles, grouping_corrections, splits, workflows, generations, grouping.announcer),
+            GroupingChanges(articles, grouping_corrections, splits, workflows, generations, grouping.announcer),
             grouping,
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from models.run import JobRun
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement
-from services.store.containers import ARTICLES
 from services.work.driver import BACKFILL, MERGE, REANALYZE
 from services.workflows.backfill import PAGE
 from tests.functional.figures.world import Process
@@ -51,18 +50,4 @@ async def test_each_page_of_a_workflow_invalidates_the_figures_that_it_changes(w
     assert await served(other) == (0, 0)
     await page(world, MERGE, run)
     assert sum(await served(other)) == PAGE
-    await elsewhere.close()
-
-
-async def test_the_last_expired_articles_of_a_merge_invalidate_too(world: World) -> None:
-    elsewhere = Process(world.store, world.watch)
-    tool, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
-    articles = [await world.article(number, "Hexwharf is good") for number in range(1, PAGE + 2)]
-    await world.delivered(articles)
-    for expired in articles:
-        await world.store.delete(ARTICLES.name, expired, "article")
-    run = await page(world, MERGE, await world.worker.changes.merge(tool.tool_id, other.tool_id))
-    assert (await elsewhere.cache.reader.read(other.tool_id, "DAY_30")).aggregate.entry.total_mentions == 0
-    await page(world, MERGE, run)
-    assert (await elsewhere.cache.reader.read(other.tool_id, "DAY_30")).aggregate.entry.total_mentions == PAGE
     await elsewhere.close()

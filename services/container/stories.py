@@ -10,9 +10,8 @@ from services.mentions.signals_due import SIGNALS_STAGE
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
 from services.stories.handler import Grouping
-from services.stories.ledger import Ledger
 from services.stories.pins import GroupingCorrections
-from services.stories.reading import Stories
+from services.stories.reading import Ledger, Stories
 from services.stories.writing import GroupWriter
 from services.work.handling import Handler
 

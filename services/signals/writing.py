@@ -28,7 +28,7 @@ from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
 from services.stories.counting import count_story
 from services.stories.documents import day_of_time, topics_of_story
-from services.stories.listing import members_of
+from services.stories.pins import members_of
 from services.tools.catalog import Catalog
 from services.work.handling import Worked, reason_of
 

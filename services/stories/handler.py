@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from functools import partial
 
 from models.article import Article
-from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.errors import Unavailable
 from models.story import LEASE, GroupingLease
 from models.values import is_over
 from services.mentions.signals_due import SIGNALS_STAGE
 from services.ports import Clock, Document, Store
+from services.store.change import DELETE, Decided, change
 from services.store.containers import ARTICLES, CATALOG
 from services.stories.stage import GroupingAnnouncer, GroupMessage
 from services.stories.writing import GroupWriter
@@ -43,8 +44,8 @@ class Grouping:
     async def handle(self, message: GroupMessage, delivery: int = 1, invocation_id: str | None = None) -> Handled:
         """Groups what is due until nothing is left or the deadline is near. Raises Unavailable if the store or the
         queues did not answer."""
-        lease, total = Lease(self.store, self.clock, self.new_id), Handled()
-        if not await lease.acquire():
+        lease, total = Lease(self.store, self.clock, self.new_id()), Handled()
+        if not await lease.hold():
             await self.announcer.again(message, BUSY_SECONDS)
             return Handled(left=list(message.article_ids))
         handler = Handler(
@@ -75,13 +76,11 @@ class Grouping:
         await self.announcer.announce_corrected()
 
     async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
-        if not await lease.renew():
+        if not await lease.hold():
             raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)
         stage = self.announcer.stage
-        found, now = (
-            await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids]),
-            self.clock(),
-        )
+        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        now = self.clock()
         due = [each for each in found if each is not None and (alone or stage.is_due(each, now))]
         kill = [] if alone else [each["source_id"] for each in due if stage.has_killed(each)]
         wanted = [each for each in due if each["source_id"] not in kill]
@@ -94,50 +93,30 @@ class Grouping:
 
 
 class Lease:
-    """The right of one worker to group articles: a document in `catalog`, which ends if the worker dies. A worker that
-    lost it meanwhile learns so from `renew`, before its next portion."""
+    """The right of one worker to group articles: a document in `catalog`, which ends if the worker dies."""
 
-    def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: Store, clock: Clock, holder: str) -> None:
         self._store = store
         self._clock = clock
-        self._holder = new_id()
-        self._etag: str | None = None
+        self._holder = holder
 
-    async def acquire(self) -> bool:
-        """False if another worker has it."""
+    async def hold(self) -> bool:
+        """Takes the lease, or renews it. False if another worker has it."""
         now = self._clock()
-        stored = await self._store.read(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID)
-        if stored is not None and not _has_ended(stored, now):
-            return False
-        try:
-            if stored is None:
-                written = await self._store.create(CATALOG.name, self._document(now))
-            else:
-                written = await self._store.replace(CATALOG.name, self._document(now), stored["_etag"])
-        except (Conflict, ChangedMeanwhile):
-            return False
-        self._etag = written["_etag"]
-        return True
 
-    async def renew(self) -> bool:
-        """False if another worker has had it since."""
-        if self._etag is None:
-            return False
-        try:
-            written = await self._store.replace(CATALOG.name, self._document(self._clock()), self._etag)
-        except ChangedMeanwhile:
-            return False
-        self._etag = written["_etag"]
-        return True
+        def decide(stored: Document | None) -> Decided:
+            if stored is not None and stored["holder"] != self._holder and not _has_ended(stored, now):
+                return None
+            return GroupingLease(created_at=now, updated_at=now, holder=self._holder).to_document()
+
+        after = await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
+        return after is not None and after["holder"] == self._holder
 
     async def release(self) -> None:
-        if self._etag is not None:
-            with contextlib.suppress(ChangedMeanwhile):
-                await self._store.delete(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, self._etag)
-            self._etag = None
+        def decide(stored: Document | None) -> Decided:
+            return DELETE if stored is not None and stored["holder"] == self._holder else None
 
-    def _document(self, now: datetime) -> Document:
-        return GroupingLease(created_at=now, updated_at=now, holder=self._holder).to_document()
+        await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
 
 
 def _has_ended(stored: Document, now: datetime) -> bool:

@@ -21,12 +21,12 @@ from models.grouping_correction import MOST_ARTICLES, GroupingCorrection, Kind, 
 from models.request import ArticleId, FeedId, SignedBody, each_once
 from models.story import STORY_ID, StoryMember, day_of
 from models.values import format_time
-from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents
+from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import Decided, change, change_many
 from services.store.containers import ARTICLES, STORIES
-from services.stories.listing import members_of
 
 STATES = ("active", "undone")
+_PAGE = 500
 
 _ALL = (Where("entity_type", "eq", "GroupingCorrection"),)
 _STORY: Mapping[Kind, str] = {
@@ -160,6 +160,12 @@ class GroupingCorrections:
         if len(members) > MOST_ARTICLES:
             raise InvalidInput(field, f"a story of at most {MOST_ARTICLES} articles, not of {len(members)}")
         return members
+
+
+async def members_of(store: Store, event_id: str) -> list[Document]:
+    """The stored members of a story."""
+    where = (Where("event_id", "eq", event_id), Where("entity_type", "eq", "StoryMember"))
+    return await query_all(store, STORIES.name, Query(where, order="by_story", limit=_PAGE))
 
 
 def constraints_of(source_id: str, corrections: Iterable[GroupingCorrection]) -> Constraints:

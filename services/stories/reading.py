@@ -1,7 +1,9 @@
-"""Reads stories: lists by filter, and one story with its articles, its publishers, and what it says of each tool.
+"""Reads stories: lists by filter, one story with its articles, its publishers, and what it says of each tool; and the
+merge ledger: why sources are one article, why an article repeats another one, and why it is in its story.
 
 One story is derived from its members, whichever documents a worker has written so far. So a story of one article is
-served too, though it has no document.
+served too, though it has no document. A story is open while an article may still join it: until SILENCE after its last
+article. Nothing is written when a story closes.
 """
 
 from __future__ import annotations
@@ -9,24 +11,39 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
 
-from models.article import Article
-from models.errors import NotFound
+from models.article import Article, SourceAttribution
+from models.errors import InvalidInput, NotFound
+from models.grouping_correction import GroupingCorrection
 from models.mention import SentimentScore
 from models.resources.base import View
+from models.resources.corrections import GroupingCorrectionResource
 from models.resources.stories import StoryMemberResource, StoryPublisher, StoryResource, StoryTool
-from models.story import Story, StoryMember, day_of, first_article
+from models.story import SILENCE, Story, StoryMember, day_of, first_article
 from models.tally import Tally
-from models.values import parse_time
+from models.values import format_time, parse_time
+from services.articles.listing import article_filter
+from services.articles.merge import JOINED_BY_FIELDS
+from services.articles.sources import sources_of
+from services.mentions.understanding import published_at
 from services.parse.publisher_id import shown_name
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, readable
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.documents import publisher_of_member, story_of
-from services.stories.listing import closes_at, members_of, state_of
+from services.stories.pins import GroupingCorrections, members_of
 from services.tools.catalog import Catalog
 
+State = Literal["open", "closed"]
+STATES: tuple[State, ...] = get_args(State)
+FEWEST_ARTICLES = 2
+"""A story of fewer has no document, so no list has it."""
+MOST_ARTICLES = 1_000_000
+
+AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
+"""The filters that articles have too, with the same form."""
+_FIELDS = {"detected_tool_ids": "tool_ids", "publisher_id": "publisher_ids"}
 MOST_SHOWN = 500
 """The articles that a story is shown with, and by which its tools' sentiment is counted."""
 _READ_AT_ONCE = 500
@@ -149,3 +166,108 @@ def said_of_tool(tool_id: str, name: str | None, tally: Tally) -> StoryTool:
     return StoryTool.shaped(
         {"tool_id": tool_id, "tool": name, "articles": articles, **figures, "average_sentiment": average}
     )
+
+
+def state_of(story: Story, now: datetime) -> State:
+    return "open" if parse_time(now) <= closes_at(story) else "closed"
+
+
+def closes_at(story: Story) -> datetime:
+    """Until when the story is open, unless another article joins it."""
+    return story.timestamp + SILENCE
+
+
+def story_filter(given: Mapping[str, str], state: State | None, fewest: int, now: datetime) -> tuple[Where, ...]:
+    """The conditions of the given filters AS_ARTICLES, a tool by its id; of the state; and of the number of articles.
+    Raises InvalidInput with the field and the allowed values."""
+    found = article_filter(given)
+    if found.search.phrases:
+        raise InvalidInput("text", "words without quotation marks: stories are found by single words of headlines")
+    where = [_of_story(each) for each in found.where]
+    if fewest > FEWEST_ARTICLES:
+        where.append(Where("article_count", "ge", fewest))
+    if state is not None:
+        where.append(Where("timestamp", "ge" if state == "open" else "lt", format_time(now - SILENCE)))
+    return tuple(where)
+
+
+def _of_story(where: Where) -> Where:
+    field = _FIELDS.get(where.field, where.field)
+    return Where(field, "contains" if field == "publisher_ids" else where.op, where.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    store: Store
+    corrections: GroupingCorrections
+
+    async def of_article(self, article: Article) -> dict[str, Any]:
+        """The entries of one article, with at most as many sources as are served of an article."""
+        day = published_at(article).astimezone(UTC).date().isoformat()
+        stored = await self.store.read(STORIES.name, day, article.source_id)
+        return await self._entries(article, readable(stored, StoryMember.from_document))
+
+    async def of_story(self, event_id: str, limit: int, after: str | None) -> Listed[dict[str, Any]]:
+        """The entries of a page of the articles in a story, in the order of their publication."""
+        where = (Where("event_id", "eq", event_id), Where("entity_type", "eq", "StoryMember"))
+        query = Query(where, order="by_story", limit=limit, after=after)
+        page = listed(await self.store.query(STORIES.name, query), StoryMember.from_document, "source_id")
+        keys = [(each.source_id, Article.ID) for each in page.items]
+        found = await self.store.read_many(ARTICLES.name, keys) if keys else []
+        entries = []
+        for member, document in zip(page.items, found, strict=True):
+            article = readable(document, Article.from_document)
+            if article is not None and article.deleted_at is None:
+                entries.append(await self._entries(article, member))
+        return Listed(entries, page.next, page.unreadable)
+
+    async def _entries(self, article: Article, member: StoryMember | None) -> dict[str, Any]:
+        whole = await sources_of(self.store, article)
+        near = story = None
+        if member is not None and member.near_duplicate_reason is not None:
+            near = {"near_duplicate_of": member.near_duplicate_of, **member.near_duplicate_reason.model_dump()}
+        if member is not None and member.event_id is not None:
+            reason = member.story_reason.model_dump() if member.story_reason is not None else None
+            story = {"event_id": member.event_id, "reason": reason}
+        return {
+            "source_id": article.source_id,
+            "headline": article.canonical.headline,
+            "sources": reasons_of_sources(whole),
+            "near_duplicate": near,
+            "story": story,
+            "corrections": [_named(each) for each in await self.corrections.of_article(article)],
+        }
+
+
+def _named(correction: GroupingCorrection) -> dict[str, Any]:
+    """The correction without the person, whom only management may see."""
+    shown = GroupingCorrectionResource.of(correction).shown()
+    return {name: shown[name] for name in ("correction_id", "kind", "state", "made_at", "undone_at")}
+
+
+def reasons_of_sources(article: Article) -> list[dict[str, Any]]:
+    """Why each source is in the article, in the order in which they joined it. Pure."""
+    return [_entry(key, article.source_attribution[key]) for key in _by_time(article)]
+
+
+def _by_time(article: Article) -> Sequence[str]:
+    attribution = article.source_attribution
+    return sorted(article.sources, key=lambda key: (attribution[key].crawl_timestamp, article.sources.index(key)))
+
+
+def _entry(source: str, own: SourceAttribution) -> dict[str, Any]:
+    published = own.published_at
+    values = {
+        "article_id": own.article_id,
+        "url": own.url,
+        "headline": own.original_headline,
+        "day": None if published is None else format_time(published)[:10],
+    }
+    rule = own.joined_by
+    return {
+        "source": source,
+        "rule": rule,
+        "fields": {} if rule is None else {name: values[name] for name in JOINED_BY_FIELDS[rule]},
+        "joined_at": format_time(own.crawl_timestamp),
+        "run_id": own.added_by_run,
+    }

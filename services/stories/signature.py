@@ -1,24 +1,36 @@
 """What is kept of an article to compare it with others, and the keys under which similar articles are found. Pure.
 
 A signature has no text: the words of the headline, the most telling terms of the lead, and 16 bits of each word of it.
+The lead are the first words of the text that are the article's own: texts often begin with the headline, an agency's
+line, a menu, or a notice about cookies, subscriptions or scripts, and two articles that share only those are not alike.
 """
 
 from __future__ import annotations
 
 import base64
+import math
+import re
 import struct
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, islice, pairwise
 from typing import Any
 
-from services.parse.words import hashed, hashed_bytes
+from services.parse.words import hashed, hashed_bytes, words_of
 from services.stories.headline import headline_of, is_usual, stem
-from services.stories.lead import lead_of
-from services.stories.subject import Subject
-from services.stories.terms import FUNCTION_WORDS, terms_of, weight
+from services.stories.terms import (
+    COUNTING,
+    DIGESTS,
+    DOWN,
+    FUNCTION_WORDS,
+    MARKET_WORDS,
+    NOTICES,
+    UP,
+    terms_of,
+    weight,
+)
 
 SHINGLE = 3
 """Words in a shingle."""
@@ -36,6 +48,82 @@ _KEY_SPANS = ((0, 16), (10, 50))
 """The parts of a lead of which each gives a key: one for leads that are cut soon, one for leads that begin with
 something else."""
 _MOST_INFORMATIVE = 6
+MOST_LEAD_WORDS = 100
+"""The words of a lead that are compared."""
+FEWEST_WORDS = 6
+"""A shorter lead says too little."""
+READ = 900
+"""Characters at the start of a text that are read to find the lead; further ones if the lead does not begin there."""
+READ_FURTHER = 3_000
+
+_WINDOW = 12
+"""Words that are looked at together to tell prose from a menu."""
+_MOST_CAPITALS = 7
+"""In a window of prose. In a menu, nearly every word begins with a capital."""
+
+_AGENCY = re.compile(r"\s*[A-Z\u00c0-\u00de][^\n(]{1,40}\((?:[A-Z][\w./ ]{1,20})\)\s*[-\u2013\u2014]+\s*")
+"""Such as "LONDON, May 28 (Reuters) - "."""
+_SHARING = re.compile(
+    r"\b(?:share|tweet|pin|send)(?: (?:this|it))?(?: (?:article|story|post|page))? (?:on|via|to|by|with) "
+    r"(?:facebook|twitter|x|linkedin|reddit|whatsapp|pinterest|telegram|bluesky|threads|flipboard|e-?mail)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s*(?=\S)|\s{2,}|\s[|\u2022\u00b7\u00bb\u203a]\s")
+_CASED_WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
+_IN_NOTICES = frozenset(stem(max(words_of(notice), key=len)) for notice in NOTICES)
+"""A word of each notice: most texts have none of them."""
+MARKET_SHARE = 0.6
+"""Of what a headline says: that share is about markets in a report of markets."""
+
+_DIGEST = re.compile(r"\b(?:" + "|".join(DIGESTS) + r")\b")
+_MARKET, _UP, _DOWN = (frozenset(terms_of(words)) for words in (MARKET_WORDS, UP, DOWN))
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_UNITS = frozenset({"%", "percent", "pct", "pc", "million", "billion", "trillion", "mln", "bln", "bn", "m", "b", "tn"})
+
+
+class Subject:
+    """`headline`: what each term of the headline says. `terms`: these, and what each topic says. `names`: the terms of
+    the headline that are likely names."""
+
+    def __init__(self, words: Sequence[str], names: Sequence[str], topics: Sequence[str]) -> None:
+        self._words = words
+        self.headline = {term: says for term in terms_of(words) if (says := weight(term)) > 0}
+        self.headline_says = sum(self.headline.values())
+        self.terms = self.headline | {term: weight(term) for term in topics}
+        self.size = math.sqrt(sum(says * says for says in self.terms.values()))
+        self.names = frozenset(terms_of(names))
+        self.numbers = [term for term in self.headline if term[0].isdigit()]
+
+    @cached_property
+    def is_digest(self) -> bool:
+        """Whether the article is about several events, as its headline says."""
+        return _DIGEST.search(" ".join(self._words)) is not None
+
+    @cached_property
+    def is_market_report(self) -> bool:
+        market = sum(says for term, says in self.headline.items() if term in _MARKET)
+        return market >= MARKET_SHARE * self.headline_says
+
+    @cached_property
+    def directions(self) -> tuple[bool, bool]:
+        """Whether the headline says that something rose, and that something fell."""
+        return not _UP.isdisjoint(self.headline), not _DOWN.isdisjoint(self.headline)
+
+    @cached_property
+    def numbered(self) -> dict[str, set[str]]:
+        """The numbers of the headline that name an issue of a series, by the word before them; versions besides under
+        no word. Numbers that count or measure are left out."""
+        found: dict[str, set[str]] = {}
+        words = self._words
+        for at, (before, word) in enumerate(pairwise(("", *words))):
+            plain = word.removeprefix("v")
+            if not plain[:1].isdigit() or (at + 1 < len(words) and words[at + 1] in _UNITS) or before in COUNTING:
+                continue
+            if _VERSION.fullmatch(plain):
+                found.setdefault("", set()).add(plain)
+            if before and plain.replace(".", "").isdigit():
+                found.setdefault(before, set()).add(plain)
+        return found
 
 
 @dataclass(frozen=True)
@@ -179,3 +267,52 @@ def _story_keys(headline: Iterable[str], topics: Iterable[str]) -> list[str]:
     bonus = dict.fromkeys(topics, 0.0) | dict.fromkeys(headline, HEADLINE_BONUS)
     telling = [(-weight(term) - more, hashed(term)) for term, more in bonus.items() if weight(term) >= TELLING]
     return [f"t{each:08x}" for _, each in sorted(telling)[:MOST_STORY_KEYS]]
+
+
+def lead_of(text: str, headline: Sequence[str]) -> list[str]:
+    """The words of the lead, without a repetition of the headline's words before it. Empty if the text has none."""
+    text = _without_agency(text)
+    words = words_of(text[:READ])
+    if not _IN_NOTICES.isdisjoint(map(stem, words)) or _is_menu(text[:READ]):
+        words = words_of(_without_menu(_without_notices(_without_menu(text[:READ_FURTHER])))[:READ])
+    if len(headline) > 2 and words[: len(headline)] == list(headline):
+        words = words[len(headline) :]
+    return words[:MOST_LEAD_WORDS] if len(words) >= FEWEST_WORDS else []
+
+
+def _without_agency(text: str) -> str:
+    line = _AGENCY.match(text)
+    return text if line is None else text[line.end() :]
+
+
+def _without_notices(text: str) -> str:
+    """Without the sentences that ask for consent, a subscription, a login or scripts."""
+    if not _is_notice(text):
+        return text
+    sentences = _SENTENCE_END.split(_SHARING.sub("", text))
+    return ". ".join(each for each in sentences if not _is_notice(each))
+
+
+def _is_notice(text: str) -> bool:
+    return any(map(text.lower().__contains__, NOTICES))
+
+
+def _is_menu(text: str) -> bool:
+    return sum(each[0][0].isupper() for each in islice(_CASED_WORD.finditer(text), _WINDOW)) > _MOST_CAPITALS
+
+
+def _without_menu(text: str) -> str:
+    """From where prose begins. Menus, titles and names before it have a capital at nearly every word."""
+    if not _is_menu(text):
+        return text
+    found = list(_CASED_WORD.finditer(text))
+    capital = [each[0][0].isupper() for each in found]
+    for at in range(1, len(found) - _WINDOW + 1):
+        begins = capital[at] and not capital[at + 1]
+        if begins and sum(capital[at : at + _WINDOW]) <= _MOST_CAPITALS and _has_function_word(found, at):
+            return text[found[at].start() :]
+    return ""
+
+
+def _has_function_word(found: Sequence[re.Match[str]], at: int) -> bool:
+    return any(each[0] in FUNCTION_WORDS for each in found[at : at + _WINDOW])

@@ -47,8 +47,7 @@ from services.stories.candidates import Candidates, read_members
 from services.stories.counting import count_story
 from services.stories.documents import day_of_time, member_of, readable_member, signed
 from services.stories.grouping import Known, copies_before, decide_all
-from services.stories.listing import members_of
-from services.stories.pins import read_constraints
+from services.stories.pins import members_of, read_constraints
 from services.stories.signature import Signature
 from services.work.announcing import Announcer
 from services.work.handling import reason_of
@@ -136,21 +135,15 @@ class GroupWriter:
         return outcome
 
     async def forget(self, source_id: str) -> set[str]:
-        """Removes every word of a deleted article from what the grouping has stored. To be called after its tombstone
-        was written, which is due: the next grouping does what follows, also for a member that is written meanwhile.
-        Returns the stories that changed."""
+        """Removes every word of a deleted article from what the grouping has stored, and counts its stories. Returns
+        them. The next grouping does what follows for other articles, and removes what a worker that is at it just now
+        may write."""
         document = await self._store.read(ARTICLES.name, source_id, Article.ID)
-        if document is None:
-            return set()
-        batch = _Batch(self._clock())
-        await self._read(batch, [document], Outcome())
-        await self._make_dependents_due(batch, Candidates())
-        events = {event for name in batch.articles for event in batch.events_of(name)}
-        await mark_signals_due(self._store, sorted(events), batch.now)
-        await self._write_members(batch)
+        events = set[str]() if document is None else (await self.group([document])).events
         for event in sorted(events):
             members = listed_documents(await members_of(self._store, event), StoryMember.from_document, "source_id")
-            await count_story(self._store, event, members.items, batch.now)
+            await count_story(self._store, event, members.items, self._clock())
+        await self._make_due([source_id], self._clock())
         return events
 
     async def _read(self, batch: _Batch, documents: Sequence[Document], outcome: Outcome) -> list[Known]:

@@ -43,7 +43,7 @@ class World(MentionsWorld):
 
     def lease(self) -> Lease:
         """The lease of another worker."""
-        return Lease(self.store, self.watch, lambda: f"another-{next(self._ids)}")
+        return Lease(self.store, self.watch, f"another-{next(self._ids)}")
 
     def writer(self, store: Store | None = None) -> GroupWriter:
         store = store or self.store

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from urllib.parse import unquote
 
 from models.article import Article
-from models.errors import NotFound, UnreadableDocument
+from models.errors import NotFound
 from models.locator import LocatorAlias, locator_key
 from models.observation import Observation
 from models.values import format_time
@@ -23,24 +23,20 @@ from services.articles.sources import (
     observations_of,
     sources_of,
 )
-from services.articles.tombstones import bare_tombstone, observation_tombstone, tombstone
+from services.articles.tombstones import observation_tombstone, tombstone
 from services.feeds.form import is_feed_id
-from services.logs import log_unreadable
 from services.ports import (
     Clock,
     Document,
     Listed,
     Operation,
-    Query,
     Replace,
     Store,
     Upsert,
-    Where,
     listed_documents,
-    query_all,
 )
 from services.store.change import until_unchanged
-from services.store.containers import ARTICLES, LOCATORS, MENTIONS
+from services.store.containers import ARTICLES, LOCATORS
 
 Layer = Literal["canonical", "raw"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -78,15 +74,15 @@ class Articles:
         return dataclasses.replace(found, items=ordered)
 
     async def source_id_of(self, article_id: str) -> str:
-        """The `source_id` of any stored article, also of a tombstone or a document that cannot be read."""
+        """The `source_id` of any stored article, also of a tombstone. Raises UnreadableDocument."""
         document = await self._find(article_id)
         if document is None:
             raise _no_article(article_id)
-        return str(document["source_id"])
+        return Article.from_document(document).source_id
 
     async def delete(self, article_id: str) -> None:
-        """Replaces the article and its observations by tombstones without text, also those that cannot be read.
-        Deleting again changes nothing. The next analysis deletes the mentions: services/workflows/changes.py does both.
+        """Replaces the article and its observations by tombstones without text. Deleting again changes nothing. The
+        next analysis deletes the mentions: services/workflows/changes.py does both. Raises UnreadableDocument.
 
         A further source may write its observation without reading the article again: so observations are read until
         none is left.
@@ -99,27 +95,15 @@ class Articles:
             source_id, time = document["source_id"], format_time(self._clock())
             observations = await observations_of(self._store, source_id)
             operations: list[Operation] = [Upsert(observation_tombstone(each, time)) for each in observations]
-            article = await self._tombstone(document)
-            if article is not None:
-                operations.insert(0, Replace(article.to_document(), document["_etag"]))
+            article = Article.from_document(document)
+            if article.deleted_at is None:
+                operations.insert(0, Replace(tombstone(article, self._clock()).to_document(), document["_etag"]))
             for start in range(0, len(operations), _BATCH):
                 await self._store.batch(ARTICLES.name, source_id, operations[start : start + _BATCH])
             return not operations
 
         while not await until_unchanged(once, f"article {article_id}"):
             pass
-
-    async def _tombstone(self, document: Document) -> Article | None:
-        """The tombstone that replaces the article; None if the article is one already."""
-        try:
-            article = Article.from_document(document)
-        except UnreadableDocument as error:
-            log_unreadable(error)
-            source_id = document["source_id"]
-            query = Query((Where("id", "eq", source_id),), limit=_PAGE)
-            mentions = await query_all(self._store, MENTIONS.name, query)
-            return bare_tombstone(source_id, [each["tool_id"] for each in mentions], self._clock())
-        return tombstone(article, self._clock()) if article.deleted_at is None else None
 
     async def _find(self, article_id: str) -> Document | None:
         """The article with this id or old id. In an old id, a slash arrives percent-encoded, since routes are matched

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from models.article import Article, CanonicalReading, SourceAttribution
+from models.article import Article
 from models.observation import ObservationDocument
 from models.values import unix_seconds
 from services.ports import Document
@@ -44,38 +43,6 @@ def tombstone(article: Article, now: datetime) -> Article:
         grouping_due_since=article.grouping_due_since or (None if article.event_id is None else now),
         metadata=None,
         ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
-    )
-
-
-def bare_tombstone(source_id: str, mentioned_in: Iterable[str], now: datetime) -> Article:
-    """The tombstone of an article that cannot be read: its id, and the tools whose mentions of it are to be deleted. An
-    article must have a source, so its source is named `deleted`."""
-    nowhere = "https://deleted.invalid/"
-    own = SourceAttribution(article_id=source_id, url=nowhere, crawl_timestamp=now, original_headline=REDACTED)
-    reading = CanonicalReading(
-        source="deleted",
-        observation_id="deleted",
-        headline=REDACTED,
-        url=nowhere,
-        published_at=now,
-        scraped_at=now,
-        revision="deleted",
-    )
-    return Article(
-        created_at=now,
-        updated_at=now,
-        ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
-        dedup_key=source_id.removeprefix("dedup:"),
-        timestamp=now,
-        headline=REDACTED,
-        normalized_headline="deleted",
-        sources=("deleted",),
-        source_attribution={"deleted": own},
-        has_further_sources=True,
-        canonical=reading,
-        tool_ids_ever_detected=tuple(sorted(set(mentioned_in))),
-        grouping_due_since=now,
-        deleted_at=now,
     )
 
 

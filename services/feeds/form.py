@@ -20,7 +20,7 @@ from models.request import FeedId, Request, one_line
 from models.resources.feeds import FeedResource
 from models.values import Flag, is_web_url
 from services.feeds.leases import RELEASED
-from services.feeds.probing import ENABLED
+from services.feeds.probing import ENABLED, NO_ERRORS
 from services.feeds.verdicts import judged
 from services.fetch import addresses
 from services.fetch.outcome import CREDENTIAL_NAME
@@ -216,11 +216,7 @@ _NEW_URL: Mapping[str, Any] = {
 """The fields that depend on the URL, with their values for a new URL."""
 
 _NEW_START: Mapping[str, Any] = {
-    "consecutive_errors": 0,
-    "failing_since": None,
-    "blocked_since": None,
-    "last_error": None,
-    "last_error_fingerprint": None,
+    **NO_ERRORS,
     "retry_after_until": None,
     # A worker that has the lease now fetches the old URL.
     **RELEASED,

@@ -15,7 +15,7 @@ from models.raw_item import ParsedDocument
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.leases import RELEASED
 from services.feeds.outages import BEFORE, RETRY, UNREACHED
-from services.feeds.probing import ENABLED, after_failed_probe, disabled_by_app
+from services.feeds.probing import ENABLED, NO_ERRORS, after_failed_probe, disabled_by_app
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
 from services.feeds.silence import gaps_after
 from services.feeds.verdicts import is_block, judged
@@ -129,16 +129,13 @@ def after_success(
         "last_status_code": result.status_code,
         "last_duration_ms": result.duration_ms,
         "average_duration_ms": _average_duration(feed, result.duration_ms),
-        "consecutive_errors": 0,
-        "failing_since": None,
-        "blocked_since": None,
-        "last_error": None,
-        "last_error_fingerprint": None,
+        **NO_ERRORS,
         "retry_after_until": None,
         "etag": result.etag,
         "last_modified": result.last_modified,
         "body_hash": result.body_hash,
         "validators_trusted": feed.validators_trusted and not polled.lied,
+        "quarantine_id": quarantine_id or feed.quarantine_id,
         **_document_changes(feed, polled, now),
     }
     if feed.disabled_by == "app":
@@ -153,8 +150,6 @@ def after_success(
         "first_fetched_at": feed.first_fetched_at or now,
         "articles_per_day": usual_after(feed, new_articles, now),
     }
-    if quarantine_id is not None:
-        changes["quarantine_id"] = quarantine_id
     if languages:
         changes["languages"] = with_languages(feed.languages, languages)
     if polled.unconditional:
@@ -235,16 +230,24 @@ def after_failure(
     `in_part`: only some of several requests failed, and the others brought entries. Then the body hash is cleared: the
     next document may again be the one it was taken of. `quarantine_id` names the part of them that was quarantined.
     """
+    changes: dict[str, Any] = {
+        **_saved(feed, new_articles, now, fetches=feed.fetch_count),
+        "fetch_hours": after_fetch(feed, now, succeeded=False),
+        "body_hash": None if in_part else feed.body_hash,
+        "quarantine_id": quarantine_id or feed.quarantine_id,
+    }
     if outage_since is not None:
-        return _after_outage(
-            feed, new_articles, outage_since, now, jitter, in_part=in_part, quarantine_id=quarantine_id
-        )
+        changes |= _in_outage(feed, outage_since, now + RETRY * (1 + jitter))
+    else:
+        changes |= _failed(feed, failure, now, policy, jitter)
+    return judged(feed.changed(now, **changes), feed)
+
+
+def _failed(feed: Feed, failure: Failure, now: datetime, policy: Policy, jitter: float) -> dict[str, Any]:
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
-        **_saved(feed, new_articles, now, fetches=feed.fetch_count),
         "consecutive_errors": errors,
-        "fetch_hours": after_fetch(feed, now, succeeded=False),
         "last_status_code": failure.status_code,
         "last_duration_ms": failure.duration_ms,
         "last_error": failure.error,
@@ -252,10 +255,6 @@ def after_failure(
         "retry_after_until": None,
         "next_fetch_time": next_fetch(rhythm_of(feed), now, policy, hints),
     }
-    if in_part:
-        changes["body_hash"] = None
-    if quarantine_id is not None:
-        changes["quarantine_id"] = quarantine_id
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait
@@ -271,38 +270,18 @@ def after_failure(
         changes |= disabled_by_app(failure.kind, reason, now, jitter)
     if feed.disabled_by == "app" and feed.disabled_cause is not None:
         changes |= after_failed_probe(feed.disabled_cause, failure.kind, feed.probes, now, jitter)
-    return judged(feed.changed(now, **changes), feed)
+    return changes
 
 
-def _after_outage(
-    feed: Feed,
-    new_articles: int,
-    since: datetime,
-    now: datetime,
-    jitter: float,
-    *,
-    in_part: bool,
-    quarantine_id: str | None,
-) -> Feed:
-    """The feed as it was before the outage, to be tried again soon. Errors that began with the outage, before it was
-    noticed, are forgiven."""
-    retry = now + RETRY * (1 + jitter)
-    changes: dict[str, Any] = {
-        **_saved(feed, new_articles, now, fetches=feed.fetch_count),
-        "fetch_hours": after_fetch(feed, now, succeeded=False),
-        "next_fetch_time": retry,
-    }
-    if in_part:
-        changes["body_hash"] = None
-    if quarantine_id is not None:
-        changes["quarantine_id"] = quarantine_id
+def _in_outage(feed: Feed, since: datetime, retry: datetime) -> dict[str, Any]:
+    """The feed is tried again soon. Errors that began with the outage, before it was noticed, are forgiven."""
+    changes: dict[str, Any] = {"next_fetch_time": retry}
     if feed.probe_at is not None:
         changes["probe_at"] = retry
     kind = (feed.last_error_fingerprint or "").partition(":")[0]
     if kind in UNREACHED and feed.failing_since is not None and feed.failing_since >= since - BEFORE:
-        changes |= {"consecutive_errors": 0, "failing_since": None, "blocked_since": None}
-        changes |= {"last_error": None, "last_error_fingerprint": None}
-    return judged(feed.changed(now, **changes), feed)
+        changes |= NO_ERRORS
+    return changes
 
 
 def after_release(feed: Feed, new_articles: int, now: datetime, quarantine_id: str) -> Feed:

@@ -42,6 +42,15 @@ ENABLED: Mapping[str, Any] = {
 }
 
 
+NO_ERRORS: Mapping[str, Any] = {
+    "consecutive_errors": 0,
+    "failing_since": None,
+    "blocked_since": None,
+    "last_error": None,
+    "last_error_fingerprint": None,
+}
+
+
 def disabled_by_app(kind: str, reason: str, now: datetime, jitter: float) -> dict[str, Any]:
     """The changes of a feed that the app disables, after a failure of this kind."""
     cause = CAUSES.get(kind, "errors")

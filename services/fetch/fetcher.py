@@ -170,8 +170,7 @@ class Fetcher:
             waited = reservation.waited_seconds if reservation else 0.0
             try:
                 left = max(self._settings.request_timeout_seconds - hops.spent_seconds, 0.001)
-                read_body = hops.request.read_body
-                response = await self._http.send(url, hops.headers, left, reservation, read_body=read_body)
+                response = await self._http.send(url, hops.headers, left, reservation)
             finally:
                 # Waiting for the reservation is not time of the server.
                 waited = reservation.waited_seconds - waited if reservation else 0.0

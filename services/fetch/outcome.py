@@ -96,8 +96,7 @@ class FetchRequest:
     """`etag` and `last_modified` make the request conditional; `body_hash` is the hash of the last body.
 
     The credential goes to the URL's own origin only. The repr has no URL, whose query may be a secret. `reservation` is
-    the body's share of the memory for bodies. With `read_body` false the result of a 2xx is BAD_RESPONSE: the caller
-    wants to see another status.
+    the body's share of the memory for bodies.
     """
 
     url: str = field(repr=False)
@@ -107,7 +106,6 @@ class FetchRequest:
     credential: Credential | None = field(default=None, repr=False)
     accept: str = FEED_TYPES
     reservation: BodyReservation | None = field(default=None, repr=False, compare=False)
-    read_body: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,6 @@ class HttpClient:
         headers: Mapping[str, str],
         seconds: float,
         reservation: BodyReservation | None = None,
-        *,
-        read_body: bool = True,
     ) -> Response | Failure:
         """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
         does not count."""
@@ -94,7 +92,7 @@ class HttpClient:
                 response = await self._transport.handle_async_request(request)
                 responded = True
                 try:
-                    if not response.is_success or not read_body:
+                    if not response.is_success:
                         return Response(response.status_code, response.headers)
                     return await self._read(response, reservation, deadline)
                 finally:

@@ -95,15 +95,6 @@ async def test_an_article_is_deleted_with_observations_that_cannot_be_read(artic
     assert (await call("export_articles", "layer=raw")).body == b""
 
 
-async def test_an_unreadable_article_can_be_deleted(articles: Container) -> None:
-    for _ in range(2):
-        assert (await call("delete_article", article_id=BAD_ID)).status == 204
-    assert (await call("get_article", article_id=BAD_ID)).status == 404
-    assert set((await call("list_articles")).json) == {"items", "next"}
-    evidence = (await call("list_tool_evidence", "hours=24", tool=TOOL_ID)).json["items"]
-    assert [item["source_id"] for item in evidence] == [GOOD_ID]
-
-
 async def test_evidence_leaves_out_unreadable_mentions(articles: Container) -> None:
     broken = mention(source_id=BAD_ID, published_at=NOW - timedelta(minutes=3), **AGES)
     await put_broken(articles, broken, matches="many")

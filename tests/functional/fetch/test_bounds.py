@@ -222,9 +222,3 @@ async def test_a_bomb_takes_no_more_than_its_reservation_while_it_waits(server: 
         await asyncio.sleep(0.3)
         assert (waiting.done(), second.granted_bytes) == (False, FREE_BYTES)
         waiting.cancel()
-
-
-async def test_a_body_that_is_not_to_be_read_is_left_where_it_is(server: Server, make: Make) -> None:
-    server.answers["/feed"] = response(body=b"x" * 100)
-    result = await make().fetch(FetchRequest(server.url(), read_body=False))
-    assert (result.status, result.body, result.attempts) == (FetchStatus.BAD_RESPONSE, None, 1)

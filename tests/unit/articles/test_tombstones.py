@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from models.article import Article
 from models.observation import Observation
 from services.articles.tombstones import (
     REDACTED,
     TOMBSTONE_KEPT,
-    bare_tombstone,
     observation_tombstone,
     tombstone,
 )
@@ -52,19 +50,6 @@ def test_the_grouping_must_see_that_an_article_of_a_story_was_deleted(
     changes: dict[str, Any], due: datetime | None
 ) -> None:
     assert tombstone(article(**changes), NOW).grouping_due_since == due
-
-
-def test_the_tombstone_of_an_article_that_cannot_be_read_may_have_further_sources() -> None:
-    left = bare_tombstone("dedup:" + "0" * 32, ["b", "a", "b"], NOW)
-    assert Article.from_document(left.to_document()) == left
-    assert (left.tool_ids_ever_detected, left.has_further_sources) == (("a", "b"), True)
-    assert (left.headline, left.normalized_headline, left.deleted_at) == ("[deleted]", "deleted", NOW)
-    assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
-    assert left.sources == ("deleted",)
-    assert left.grouping_due_since == NOW
-    nowhere, reading = "https://deleted.invalid/", left.canonical
-    assert (reading.source, reading.observation_id, reading.revision) == ("deleted",) * 3
-    assert (reading.url, left.source_attribution["deleted"].url) == (nowhere, nowhere)
 
 
 def test_the_tombstone_of_an_observation_has_no_text() -> None:

@@ -68,7 +68,7 @@ def test_requests_and_results_show_no_secret() -> None:
 
 def test_a_request_reads_the_body_of_a_feed_unless_it_says_otherwise() -> None:
     request = FetchRequest("https://x.example/")
-    assert (request.read_body, request.reservation, request.accept) == (True, None, FEED_TYPES)
+    assert (request.reservation, request.accept) == (None, FEED_TYPES)
     assert FEED_TYPES.split(", ")[0] == "application/atom+xml"
     reserved = FetchRequest("https://x.example/", reservation=BodyReservation(BodyBudget()))
     assert reserved == request, "the reservation is no part of what is asked for"

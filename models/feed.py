@@ -116,7 +116,7 @@ class Feed(StoredDocument):
     `daily_limit` is a person's limit instead of the one that follows from these (services/feeds/volume.py).
     `verdict`, `verdict_since` and `verdict_reason` are written with every change of the feed
     (services/feeds/verdicts.py); null before the first fetch. `newest_article_at` and `longest_gaps`
-    (hours; the longest of each day) are when its articles appeared (services/feeds/silence.py).
+    (hours; the longest of each day) are when its articles appeared (services/feeds/volume.py).
     The app fetches a feed that it disabled itself at `probe_at`, if that is set; `probes` is how often that failed.
     `tags` are a person's own, sorted; a slash separates the levels of a tag: `News/World`.
     `full_text` says for which entries the text of the page is acquired (services/documents).

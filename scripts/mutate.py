@@ -1,6 +1,6 @@
 """Mutation tests of the named modules, with mutmut: each small change of a module should fail one of its unit tests.
 
-    python3 scripts/dev.py mutate services/feeds/silence.py [...]
+    python3 scripts/dev.py mutate services/feeds/volume.py [...]
 
 The tests are tests/unit/<package>/test_<module>.py, or all of the package if there is no such file. Works on a copy of
 the tracked files, so the work tree stays as it is. Prints each change that no test noticed, and fails if there is one.

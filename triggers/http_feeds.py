@@ -19,8 +19,7 @@ from services.feeds import lists as feed_lists
 from services.feeds.bulk import MOST_FEEDS, BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.listing import SORTS, Sorting, feed_filter
-from services.feeds.lists import import_opml
-from services.feeds.opml import write_opml
+from services.feeds.lists import import_opml, write_opml
 from services.topology import INGEST_FEEDS
 from services.work.listing import attempt_filter
 from triggers.bindings import endpoint

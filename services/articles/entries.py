@@ -22,12 +22,11 @@ from models.raw_item import ParsedDocument, RawItem
 from services import deadline
 from services.articles.announcing import Announce
 from services.articles.entry_documents import SourceAttempt
-from services.articles.full_texts import Discover, discover_nothing
 from services.articles.identity import Candidate, Entry, InLanguages, ShortHash, Source, entry_of, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.new_ids import NewIds
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
-from services.articles.writing import ArticleWriter, Written, together
+from services.articles.writing import ArticleWriter, Discover, Written, discover_nothing, together
 from services.feeds.leases import Lease
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event

@@ -1,4 +1,4 @@
-"""Polls a source: one conditional fetch, and the parsed document.
+"""Polls a source: one conditional fetch, and the parsed document; the preview of a feed is such a poll.
 
 Every outcome that can be foreseen is a `PollResult`; an exception is a bug. Stores nothing, and decides nothing about
 articles or schedules.
@@ -11,14 +11,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
+from models.resources.feeds import FeedPreview, PreviewedEntry
 from services import deadline
+from services.feeds.form import new_feed
 from services.feeds.news_apis import EnabledApi, combined_document, combined_result, is_refused_alone, without_requests
-from services.feeds.outcome import PollResult
+from services.feeds.outcome import PollResult, failure_of
 from services.fetch.addresses import checked_url, same_origin
 from services.fetch.challenges import blocked, challenge_in_page
 from services.fetch.limits import BodyBudget, ParsingBudget
@@ -26,6 +28,7 @@ from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchS
 from services.parse.collected import Unreadable
 from services.parse.feed import parse
 from services.parse.page_links import discover
+from services.ports import Clock
 
 CHECKED_EVERY = 24
 """One fetch of a feed in so many is unconditional: validators may be wrong, and only the body shows it."""
@@ -288,3 +291,58 @@ def may_be_page(feed: Feed) -> bool:
 
 def _refused(feed: Feed, status: FetchStatus, error: str, fingerprint: str) -> PollResult:
     return PollResult(FetchResult(status, feed.feed_url, error=error, fingerprint=fingerprint))
+
+
+SAMPLES = 5
+LONGEST_HEADLINE = 500
+_UNNAMED = "a feed"
+
+
+class FeedPreviews:
+    """`registered` gives the id of the feed that is registered at a URL."""
+
+    def __init__(self, poller: FeedPoller, registered: Callable[[str], Awaitable[str | None]], clock: Clock) -> None:
+        self._poller = poller
+        self._registered = registered
+        self._clock = clock
+
+    async def of(self, fields: Mapping[str, Any]) -> FeedPreview:
+        """Raises InvalidInput for a URL or credential that cannot be registered. A URL without a feed is a result."""
+        now = self._clock()
+        feed = new_feed({**fields, "source_name": _UNNAMED}, now)
+        async with self._poller.polled(feed, now) as polled:
+            failure = failure_of(polled)
+            found = {} if polled.document is None else found_in(polled.document, now)
+            fetched = polled.result.url
+        return FeedPreview(
+            url=feed.feed_url,
+            fetched_url=fetched,
+            is_feed=failure is None and polled.document is not None,
+            is_page=polled.found_at is not None,
+            feed_id=await self._registered(feed.feed_url) or await self._registered(fetched),
+            error_type=failure.kind if failure else None,
+            error=failure.error if failure else None,
+            status_code=polled.result.status_code,
+            duration_ms=polled.result.duration_ms,
+            **found,
+        )
+
+
+def found_in(document: ParsedDocument, now: datetime) -> dict[str, Any]:
+    """What the preview says of a feed document. Dates in the future say nothing of the past."""
+    dates = [item.published for item in document.items if item.published is not None and item.published <= now]
+    newest = sorted(document.items, key=lambda item: (item.published is not None, item.published or now), reverse=True)
+    return {
+        "format": document.version,
+        "title": document.title or None,
+        "site_url": document.site_url,
+        "entries": len(document.items),
+        "entries_skipped": sum(document.skipped.values()),
+        "parse_warnings": sum(document.warnings.values()),
+        "oldest_entry_at": min(dates, default=None),
+        "newest_entry_at": max(dates, default=None),
+        "samples": tuple(
+            PreviewedEntry(headline=item.headline[:LONGEST_HEADLINE], url=item.url, published_at=item.published)
+            for item in newest[:SAMPLES]
+        ),
+    }

@@ -15,6 +15,7 @@ from models.errors import NotFound
 from models.locator import LocatorAlias, locator_key
 from models.observation import Observation
 from models.values import format_time
+from services.articles.entry_documents import observation_tombstone, tombstone
 from services.articles.identity import locator_identities
 from services.articles.listing import ArticleFilter, articles_page
 from services.articles.sources import (
@@ -23,7 +24,6 @@ from services.articles.sources import (
     observations_of,
     sources_of,
 )
-from services.articles.tombstones import observation_tombstone, tombstone
 from services.feeds.form import is_feed_id
 from services.ports import (
     Clock,

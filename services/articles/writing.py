@@ -8,18 +8,18 @@ merge.py what changes in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article
 from models.errors import ChangedMeanwhile
-from models.feed import Feed
+from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import seen_key
 from models.observation import ObservationDocument
 from services.articles.announcing import Announce
-from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, seen_hash
-from services.articles.full_texts import Discover, asked_for, discover_nothing
+from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, observation_tombstone, seen_hash
 from services.articles.identity import Candidate
 from services.articles.matching import (
     Groups,
@@ -35,11 +35,51 @@ from services.articles.matching import (
 )
 from services.articles.merge import Merged, merge
 from services.articles.sources import attribution_of, is_listed, observation_id, observations_of
-from services.articles.tombstones import observation_tombstone
 from services.parse.urls import link_of
 from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
+
+
+class Asked(NamedTuple):
+    """An article whose full text its feed asks for. `revision` is that of the entry, `expires` the article's
+    `ttl_timestamp`."""
+
+    source_id: str
+    feed_id: str
+    url: str
+    revision: str
+    expires: int | None
+
+
+Discover = Callable[[Sequence[Asked]], Awaitable[None]]
+"""Makes the documents of these articles due. A second call for the same articles changes nothing."""
+
+
+async def discover_nothing(asked: Sequence[Asked]) -> None:
+    """For an app that acquires no full texts."""
+
+
+def asks(choice: FullTextChoice, text: str | None) -> bool:
+    """Whether a feed with this choice asks for the full text of an entry with this text."""
+    return choice == "always" or (choice == "short" and (not text or len(text) < SHORT_TEXT))
+
+
+def asked_for(merged: Iterable[Merged], attempt: SourceAttempt) -> list[Asked]:
+    """The articles of an attempt whose full text is asked for, also those that the attempt has not changed: an earlier
+    one may have died before it asked."""
+    source, found = attempt.source, dict[str, Asked]()
+    for one in merged:
+        article = one.article or one.before
+        if article is None or article.get("deleted_at") or article["canonical"]["source"] != source.key:
+            continue
+        if asks(source.full_text, article.get("text_for_analysis")):
+            reading = article["canonical"]
+            found[article["source_id"]] = Asked(
+                article["source_id"], source.key, reading["url"], reading["revision"], article.get("ttl_timestamp")
+            )
+    return list(found.values())
+
 
 _PAGE = 500
 

@@ -12,8 +12,7 @@ from services.feeds.budget import Budget
 from services.feeds.bulk import BulkActions
 from services.feeds.claims import Claims
 from services.feeds.fetch_hours import FetchDays
-from services.feeds.host_listing import HostListing
-from services.feeds.hosts import HostStates
+from services.feeds.hosts import HostListing, HostStates
 from services.feeds.outages import Outages
 from services.feeds.presets import Presets
 from services.feeds.registry import FeedRegistry

@@ -8,10 +8,9 @@ from functools import cached_property
 
 from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED, EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
-from services.articles.feed_preview import FeedPreviews
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
-from services.articles.poll import FeedPoller
+from services.articles.poll import FeedPoller, FeedPreviews
 from services.container.container import Container
 from services.documents import profiles
 from services.documents.services import DocumentServices

@@ -13,7 +13,7 @@ from functools import partial
 from models.article import ARTICLE_KEPT, Article
 from models.document import DocumentProduct
 from models.errors import InvalidInput, InvalidTransition
-from services.articles.full_texts import Asked
+from services.articles.writing import Asked
 from services.documents import life_cycle
 from services.feeds.hosts import host_of
 from services.ports import Clock, Document, Store, Where, readable

@@ -22,7 +22,7 @@ from models.quarantine import KEPT_AFTER_REVIEW
 from models.run import Attempt
 from models.states import AcquisitionStatus, ReviewStatus
 from models.values import format_time, unix_seconds
-from services.articles.full_texts import Asked
+from services.articles.writing import Asked
 from services.parse.urls import normalize_url
 from services.work import rules
 

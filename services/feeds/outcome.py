@@ -17,9 +17,8 @@ from services.feeds.leases import RELEASED
 from services.feeds.outages import BEFORE, RETRY, UNREACHED
 from services.feeds.probing import ENABLED, NO_ERRORS, after_failed_probe, disabled_by_app
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
-from services.feeds.silence import gaps_after
 from services.feeds.verdicts import is_block, judged
-from services.feeds.volume import usual_after, volume_of
+from services.feeds.volume import gaps_after, usual_after, volume_of
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from models.feed import Feed
 from models.values import format_time
 from models.verdict import Verdict
-from services.feeds.silence import longest_explained
+from services.feeds.volume import longest_explained
 
 FAILING_AFTER = 3
 """So many errors in a row. Fewer pass by themselves more often than not."""

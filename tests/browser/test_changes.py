@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 from playwright.sync_api import Page, Route, expect
 
 from scripts.local_host.storage_rest import ACCOUNT
-from services.feeds.opml import read_opml
+from services.feeds.lists import read_opml
 from tests.browser.demo_app import DemoApp
 from tests.browser.visitor import Browsers
 

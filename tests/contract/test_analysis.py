@@ -11,7 +11,7 @@ import pytest
 from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.articles.tombstones import REDACTED
+from services.articles.entry_documents import REDACTED
 from services.mentions.of_article import tool_articles
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG

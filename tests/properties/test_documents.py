@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.document import DocumentProduct
 from models.errors import InvalidTransition
-from services.articles.full_texts import Asked
+from services.articles.writing import Asked
 from services.documents import life_cycle
 from tests.documents import NOW, file_object
 

@@ -13,7 +13,7 @@ from models.document import DocumentProduct
 from models.quarantine import QuarantineItem
 from models.run import Attempt
 from services.archive.folder import FolderArchive
-from services.articles.full_texts import Asked
+from services.articles.writing import Asked
 from services.documents.discovery import DOCUMENTS_STAGE, source_ids_of
 from services.documents.profiles import Profiles
 from services.documents.services import DocumentServices

@@ -8,8 +8,7 @@ from models.errors import InvalidInput
 from scripts.demo.cast import OUTLETS
 from scripts.demo.formats import front_page, rss
 from scripts.demo.newsroom import Newsroom
-from services.articles.feed_preview import SAMPLES, FeedPreviews, found_in
-from services.articles.poll import FeedPoller
+from services.articles.poll import SAMPLES, FeedPoller, FeedPreviews, found_in
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.parse.feed import parse
 from tests.builders import Watch

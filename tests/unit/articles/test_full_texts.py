@@ -6,9 +6,9 @@ import pytest
 
 from models.feed import FullTextChoice
 from services.articles.entry_documents import SourceAttempt
-from services.articles.full_texts import Asked, asked_for, asks
 from services.articles.identity import Source
 from services.articles.merge import Merged
+from services.articles.writing import Asked, asked_for, asks
 from tests.documents import NOW, article
 
 

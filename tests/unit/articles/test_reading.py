@@ -7,10 +7,10 @@ import pytest
 
 from models.article import Article
 from models.errors import InvalidInput, NotFound
+from services.articles.entry_documents import REDACTED, tombstone
 from services.articles.identity import dedup_key, normalize_headline
 from services.articles.listing import article_filter
 from services.articles.reading import Articles
-from services.articles.tombstones import REDACTED, tombstone
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch

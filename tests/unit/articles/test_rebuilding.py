@@ -11,7 +11,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, candidate_of, entry_of
 from services.articles.matching import Match
 from services.articles.merge import merge
-from services.articles.rebuilding import Moved, Parts, id_with_link, moved, with_link
+from services.articles.splitting import Moved, Parts, id_with_link, moved, with_link
 from services.parse.urls import link_of
 from tests.documents import NOW
 from tests.unit.articles.builders import raw

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models.observation import Observation
-from services.articles.tombstones import (
+from services.articles.entry_documents import (
     REDACTED,
     TOMBSTONE_KEPT,
     observation_tombstone,

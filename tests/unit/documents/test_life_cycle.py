@@ -7,7 +7,7 @@ import pytest
 
 from models.document import DocumentProduct, OpenAttempt
 from models.errors import InvalidTransition
-from services.articles.full_texts import Asked
+from services.articles.writing import Asked
 from services.documents import life_cycle
 from tests.documents import NOW, file_object
 

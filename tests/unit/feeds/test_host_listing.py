@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from models.errors import InvalidInput, NotFound
-from services.feeds.host_listing import HostFilter, HostListing, host_filter, name_of
+from services.feeds.hosts import HostFilter, HostListing, host_filter, name_of
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, feed, host_state

@@ -8,8 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.feed import Feed
-from services.feeds.lists import apply_yaml, import_opml
-from services.feeds.opml import write_opml
+from services.feeds.lists import apply_yaml, import_opml, write_opml
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import credentials_in
 from services.store.sqlite import SqliteStore

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.errors import InvalidInput
 from services.feeds.form import new_feed
-from services.feeds.opml import Outline, read_opml, write_opml
+from services.feeds.lists import Outline, read_opml, write_opml
 from tests.documents import NOW, feed
 
 NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>

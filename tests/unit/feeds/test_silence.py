@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.feeds.silence import (
+from services.feeds.volume import (
     CHANCE,
     DAYS_KEPT,
     FEWEST_DAYS,

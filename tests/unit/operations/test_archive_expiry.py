@@ -11,7 +11,7 @@ from models.errors import Damaged
 from models.values import unix_seconds
 from services.archive.files import delete_files, read_file, store_file
 from services.archive.keys import folder_of
-from services.articles.full_texts import Asked
+from services.articles.writing import Asked
 from services.documents import life_cycle
 from services.operations import archive_expiry
 from services.operations.archive_expiry import KEPT_AT_LEAST, ArchiveExpiry

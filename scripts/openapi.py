@@ -27,21 +27,26 @@ def of_commands() -> dict[str, Any]:
     whole = document()
     endpoints, bodies = {}, {}
     for path, methods in whole["paths"].items():
-        for operation in methods.values():
+        for method, operation in methods.items():
             parameters = operation.get("parameters", [])
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            name = None if body is None else body["$ref"].rpartition("/")[2]
             endpoints[operation["operationId"]] = {
+                "method": method.upper(),
                 "path": path.removeprefix("/api/v1").removeprefix("/"),
                 "about": " ".join(filter(None, (f"{operation['summary']}.", operation.get("description")))),
                 "parts": {each["name"]: each["description"] for each in parameters if each["in"] == "path"},
                 "query": {each["name"]: _said(each, each["schema"]) for each in parameters if each["in"] == "query"},
+                "body": name,
             }
-            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-            if body is not None:
-                name = body["$ref"].rpartition("/")[2]
-                fields = whole["components"]["schemas"][name]["properties"].items()
+            if name is not None:
+                schema = whole["components"]["schemas"][name]
                 bodies[name] = {
-                    field: _said(each, next(iter(each.get("anyOf", [each]))))
-                    for field, each in fields
+                    field: {
+                        **_said(each, next(iter(each.get("anyOf", [each])))),
+                        "required": field in schema.get("required", ()),
+                    }
+                    for field, each in schema["properties"].items()
                     if not each.get("readOnly")
                 }
     return {"endpoints": endpoints, "bodies": bodies}

@@ -63,19 +63,26 @@ class Client:
     # -- requests
 
     def get(self, path: str, **query: Any) -> Any:
-        return self._json(self.send("GET", path, query=query))
+        return self.answer(self.send("GET", path, query=query))
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        return self._json(self.send("POST", path, body=body or {}))
-
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._json(self.send("PATCH", path, body=body))
+        return self.answer(self.send("POST", path, body=body or {}))
 
     def delete(self, path: str) -> None:
         self.send("DELETE", path)
 
     def upload(self, path: str, content: bytes, media_type: str) -> Any:
-        return self._json(self.send("POST", path, content=content, media_type=media_type))
+        return self.answer(self.send("POST", path, content=content, media_type=media_type))
+
+    def exported(self, path: str, **query: Any) -> Iterator[httpx.Response]:
+        """The pages of an export. The last one has no X-Next-Cursor."""
+        cursor = query.pop("cursor", None)
+        while True:
+            page = self.text(path, limit=PAGE, cursor=cursor, **query)
+            yield page
+            cursor = page.headers.get("X-Next-Cursor")
+            if cursor is None:
+                return
 
     def text(self, path: str, **query: Any) -> httpx.Response:
         """A response that is no JSON document."""
@@ -137,7 +144,8 @@ class Client:
             except httpx.HTTPError as error:
                 raise unreachable(self._remote, str(error) or type(error).__name__) from None
 
-    def _json(self, response: httpx.Response) -> Any:
+    def answer(self, response: httpx.Response) -> Any:
+        """The JSON document of a response."""
         if response.status_code == 204:
             return {}
         try:

@@ -176,19 +176,6 @@ class LocalApp:
         )  # fmt: skip
         return httpx.Response(reply.status, headers=reply.headers, content=reply.body)
 
-    def run(self, work: Callable[[Container], Awaitable[Result]]) -> Result:
-        """The result of work with the services. Raises Failure for what they refuse."""
-        from models.errors import ToolpulseError
-
-        async def done() -> Result:
-            assert self.services is not None
-            return await work(self.services)
-
-        try:
-            return self._runner.run(done())
-        except ToolpulseError as error:
-            raise Failure(str(error)) from None
-
     def pause(self, seconds: float) -> None:
         """Works off the queues instead of waiting. Raises Failure if there is nothing to wait for."""
         assert self._app is not None
@@ -259,31 +246,16 @@ def _locked(path: Path) -> DataFolder:
             time.sleep(_LOOKS_AGAIN_SECONDS)
 
 
-def with_services(target: Local, out: Output, work: Callable[[Container], Awaitable[Result]]) -> Result:
-    """The result of work with the app's services: beside the app that runs, with its queues, or with this process's."""
-    found = opened(target, out)
-    if isinstance(found, LocalApp):
-        with found:
-            result = found.run(work)
-            found.finish()
-            return result
-    from scripts.local_host.data import running_host
-    from scripts.local_host.storage_rest import connection_string
-
-    running = running_host(folder_of(target))
-    storage = connection_string(running.own if running is not None else found.site)
-    return asyncio.run(_beside({**checked_settings(target), _STORAGE: storage}, work))
-
-
-def with_store(target: Local, work: Callable[[Container], Awaitable[Result]]) -> Result:
-    """The result of work with a store that is opened as it is, without its migrations."""
+def with_services(target: Local, work: Callable[[Container], Awaitable[Result]], *, migrate: bool = True) -> Result:
+    """The result of work with the app's services, beside an app that runs on the folder or without one. Without
+    `migrate` the store is opened as it is."""
     app.on_path()
     try:
         from models.errors import ToolpulseError
     except ModuleNotFoundError as missing:
         raise _without_packages(missing) from None
     try:
-        return asyncio.run(_beside(checked_settings(target), work, migrate=False))
+        return asyncio.run(_beside(checked_settings(target), work, migrate=migrate))
     except ToolpulseError as error:
         raise Failure(str(error)) from None
 
@@ -307,7 +279,7 @@ def folder_of(target: Local) -> Path:
 
 
 async def _beside(
-    settings: Mapping[str, str], work: Callable[[Container], Awaitable[Result]], *, migrate: bool = True
+    settings: Mapping[str, str], work: Callable[[Container], Awaitable[Result]], *, migrate: bool
 ) -> Result:
     from services import container
 

@@ -4,8 +4,11 @@ endpoints."""
 from __future__ import annotations
 
 import inspect
+import json
+import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -13,28 +16,124 @@ import typer
 from toolpulse import options
 from toolpulse.call import LISTED, Call, most
 from toolpulse.client import part
-from toolpulse.declare import command, endpoint, one_of
+from toolpulse.declare import command, contract, endpoint, one_of
+from toolpulse.failures import FAILED, WRONG_USAGE, Failure
 
 Row = Callable[[Call, dict[str, Any]], dict[str, Any]]
 Show = Callable[[Call, dict[str, Any]], None]
+Before = Callable[[Call, str, dict[str, Any]], dict[str, Any]]
+Resolve = Callable[[Call, str], str]
 
-ARGUMENTS: Mapping[str, tuple[Any, Callable[[Call, str], str]]] = {
-    "tool": (options.Tool, lambda call, text: call.names.tool(text)),
-    "feed_id": (options.Feed, lambda call, text: part(call.names.feed(text))),
-    "article_id": (options.Article, lambda call, text: part(call.names.article(text))),
-    "event_id": (options.Story, lambda call, text: part(call.names.story(text))),
+PARTS: Mapping[str, tuple[Any, Resolve]] = {
+    "tool": (options.Tool, lambda call, text: call.names.tool_id(text)),
+    "feed_id": (options.Feed, lambda call, text: call.names.feed(text)),
+    "article_id": (options.Article, lambda call, text: call.names.article(text)),
+    "event_id": (options.Story, lambda call, text: call.names.story(text)),
+    "run_id": (options.Run, lambda call, text: call.names.run(text)),
 }
-"""How a part of a path is given. Others are given as they are."""
-NAMED: Mapping[str, tuple[Any, Callable[[Call, str], str]]] = {
-    "tool": (options.ByTool, lambda call, text: call.names.tool_id(text)),
-    "source": (options.ByFeed, lambda call, text: call.names.feed(text)),
-    "feed": (options.ByFeed, lambda call, text: call.names.feed(text)),
-    "subject": (options.BySubject, lambda call, text: call.names.subject(text)),
+"""The parts of a path for which people give a name. Others are given as they are."""
+NAMED: Mapping[str, Resolve] = {
+    "tool": PARTS["tool"][1],
+    "into": PARTS["tool"][1],
+    "source": PARTS["feed_id"][1],
+    "feed": PARTS["feed_id"][1],
+    "article": PARTS["article_id"][1],
+    "articles": PARTS["article_id"][1],
+    "story": PARTS["event_id"][1],
+    "subject": lambda call, text: call.names.subject(text),
 }
-"""The query parameters that take an id, for which people give a name."""
-FLAGS: Mapping[str, str] = {"enabled": "--enabled/--disabled", "failing": "--failing/--working"}
-_TYPES: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool}
+"""The parameters and fields that take an id, for which people give a name."""
+FILTERS: Mapping[str, Any] = {
+    "tool": options.ByTool,
+    "source": options.ByFeed,
+    "feed": options.ByFeed,
+    "subject": options.BySubject,
+}
+SPELLED: Mapping[str, str] = {
+    "enabled": "--enabled/--disabled",
+    "failing": "--failing/--working",
+    "source_name": "--name",
+    "feed_id": "--id",
+    "aliases": "--alias",
+    "tickers": "--ticker",
+    "keywords": "--keyword",
+    "excluded": "--exclude",
+    "muted_sources": "--mute",
+    "tags": "--tag",
+    "values": "--value",
+}
+"""The options that have another name than their field."""
+NO_NOTES: Mapping[int, str] = {}
+_TYPES: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "array": list[str]}
 _OWN = ("view", "limit", "cursor", "If-None-Match")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What commands of an endpoint have in common: its path, its query and its body, made of what a person gives."""
+
+    operation: str
+
+    def parts(self) -> list[inspect.Parameter]:
+        found = []
+        for name, about in endpoint(self.operation)["parts"].items():
+            plain = Annotated[str, typer.Argument(metavar=name.upper(), help=about)]
+            found.append(_parameter(name, PARTS[name][0] if name in PARTS else plain))
+        return found
+
+    def filters(self, without: Sequence[str] = ()) -> list[inspect.Parameter]:
+        query = endpoint(self.operation)["query"].items()
+        return [
+            _parameter(name, FILTERS[name], None) if name in FILTERS else _option(name, said, is_needed=False)
+            for name, said in query
+            if name not in (*_OWN, *without)
+        ]
+
+    def fields(self, arguments: Sequence[str], without: Sequence[str]) -> list[inspect.Parameter]:
+        """The fields of the body: those in `arguments` are arguments, in this order, the others are options."""
+        body = contract()["bodies"][endpoint(self.operation)["body"]]
+        first = [_argument(name, body[name]) for name in arguments]
+        rest = {name: said for name, said in body.items() if name not in (*arguments, *without)}
+        return first + [_option(name, said, is_needed=said["required"]) for name, said in rest.items()]
+
+    def path(self, call: Call, given: dict[str, Any]) -> str:
+        """The path, made of the arguments, which are taken out of what is given."""
+        path = str(endpoint(self.operation)["path"])
+        for name in re.findall(r"\{(\w+)\}", path):
+            text = given.pop(name)
+            path = path.replace(f"{{{name}}}", part(PARTS[name][1](call, text) if name in PARTS else text))
+        return path
+
+    def query(self, call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The query parameters. An option that is not given is left out."""
+        query = {_field(name): _named(call, name, value) for name, value in given.items() if value is not None}
+        return {**query, **self.view(call)}
+
+    def body(self, call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that were given."""
+        known = contract()["bodies"][endpoint(self.operation)["body"]]
+        return {
+            name: json_object(name, value) if known[name]["type"] == "object" else _named(call, name, value)
+            for name, value in given.items()
+            if value is not None and value != []
+        }
+
+    def view(self, call: Call) -> dict[str, Any]:
+        return {"view": call.view} if "view" in endpoint(self.operation)["query"] else {}
+
+    def declare(
+        self,
+        group: typer.Typer,
+        name: str,
+        run: Callable[..., int | None],
+        own: Sequence[inspect.Parameter],
+        about: str | None = None,
+    ) -> None:
+        parameters = [inspect.Parameter("call", inspect.Parameter.POSITIONAL_ONLY, annotation=Call), *own]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__doc__ = about or endpoint(self.operation)["about"]
+        command(group, name)(run)
 
 
 def a_list(
@@ -47,106 +146,169 @@ def a_list(
     limit: int = LISTED,
     row: Row | None = None,
     without: Sequence[str] = (),
+    keep: Callable[[dict[str, Any]], bool] | None = None,
+    after: Callable[[Call, list[dict[str, Any]]], None] | None = None,
+    about: str | None = None,
+    **fixed: Any,
 ) -> None:
-    """A command that lists. `row` makes the row of a table of an item."""
+    """A command that lists. `row` makes the row of a table of an item, `keep` chooses items, `after` adds notes to a
+    table, `fixed` are parameters that the command always sends."""
+    made = Made(operation)
+    has_pages = "limit" in endpoint(operation)["query"]
 
     def run(call: Call, **given: Any) -> None:
-        asked = most(given.pop("limit"))
-        found = call.listed(_path(call, operation, given), asked, **_query(call, operation, given))
+        asked = most(given.pop("limit")) if has_pages else None
+        path = made.path(call, given)
+        query = {**fixed, **made.query(call, given)}
+        listed = call.listed(path, asked, **query) if has_pages else call.client.get(path, **query)["items"]
+        found = [each for each in listed if keep is None or keep(each)]
         shown = [row(call, each) for each in found] if row is not None and call.out.is_table else None
         call.out.rows(found, columns, none=none, shown=shown)
+        if after is not None and call.out.is_table:
+            after(call, found)
 
-    limited = _parameter("limit", options.Limit, limit)
-    _declare(group, name, operation, run, [*_arguments(operation), *_options(operation, without), limited])
+    limited = [_parameter("limit", options.Limit, limit)] if has_pages else []
+    made.declare(group, name, run, [*made.parts(), *made.filters((*without, *fixed)), *limited], about)
 
 
-def an_item(group: typer.Typer, name: str, operation: str, show: Show | None = None) -> None:
-    """A command that shows one resource. `show` prints it for people."""
+def an_item(
+    group: typer.Typer, name: str, operation: str, show: Show | None = None, before: Before | None = None
+) -> None:
+    """A command that shows one resource. `show` prints it for people, `before` completes what is asked for."""
+    made = Made(operation)
 
     def run(call: Call, **given: Any) -> None:
-        found = call.client.get(_path(call, operation, given), **_query(call, operation, given))
-        if show is not None and call.out.is_table:
-            show(call, found)
-        else:
-            call.out.item(found)
+        path = made.path(call, given)
+        query = made.query(call, given)
+        _shown(call, call.client.get(path, **(before(call, path, query) if before else query)), show)
 
-    _declare(group, name, operation, run, [*_arguments(operation), *_options(operation)])
+    made.declare(group, name, run, [*made.parts(), *made.filters()])
+
+
+def an_act(
+    group: typer.Typer,
+    name: str,
+    operation: str,
+    *,
+    arguments: Sequence[str] = (),
+    without: Sequence[str] = (),
+    prints: str | None = None,
+    show: Show | None = None,
+    before: Before | None = None,
+    extra: Mapping[str, Any] | None = None,
+    waits: bool = False,
+    notes: Mapping[int, str] = NO_NOTES,
+    failed: Callable[[dict[str, Any]], bool] = lambda _found: False,
+    about: str | None = None,
+) -> None:
+    """A command that makes or changes something. It prints the field `prints` of the answer, or what `show` prints.
+    `before` completes the body, also from the `extra` options. With `waits` the command waits for the run that the
+    answer names. `notes` are told by the status of the answer; `failed` says of an answer whether the command has failed."""
+    made = Made(operation)
+    has_body = endpoint(operation)["body"] not in (None, "Nothing")
+    method = endpoint(operation)["method"]
+
+    def run(call: Call, **given: Any) -> int:
+        wait = waits and not given.pop("no_wait")
+        parts = endpoint(operation)["parts"]
+        if method == "PATCH" and all(value in (None, []) for each, value in given.items() if each not in parts):
+            raise Failure("nothing to change: see the options with --help", WRONG_USAGE)
+        path = made.path(call, given)
+        others = {each: given.pop(each) for each in extra or ()}
+        body = made.body(call, given) if has_body else {}
+        if before is not None:
+            body = before(call, path, {**body, **others})
+        response = call.client.send(method, path, query=made.view(call), body=body)
+        found = call.client.answer(response)
+        if response.status_code in notes:
+            call.out.say(notes[response.status_code])
+        if prints is not None:
+            call.out.made(found, prints)
+        elif show is not None or not waits:
+            _shown(call, found, show)
+        if waits:
+            return call.finished(found.get("run_id"), wait=wait)
+        return FAILED if failed(found) else 0
+
+    own = [*made.parts(), *(made.fields(arguments, without) if has_body else ())]
+    own += [_parameter(each, annotation, None) for each, annotation in (extra or {}).items()]
+    own += [_parameter("no_wait", options.NoWait, False)] if waits else []
+    made.declare(group, name, run, own, about)
 
 
 def a_run(group: typer.Typer, name: str, operation: str) -> None:
     """A command that begins a run, and waits for it."""
-
-    def run(call: Call, **given: Any) -> int:
-        wait = not given.pop("no_wait")
-        return call.finished(call.client.post(_path(call, operation, given))["run_id"], wait=wait)
-
-    _declare(group, name, operation, run, [*_arguments(operation), _parameter("no_wait", options.NoWait, False)])
+    an_act(group, name, operation, without=list(contract()["bodies"][endpoint(operation)["body"]]), waits=True)
 
 
 def a_deletion(group: typer.Typer, name: str, operation: str, what: str) -> None:
     """A command that deletes. `what` is deleted, in words with the argument in braces."""
+    made = Made(operation)
 
     def run(call: Call, **given: Any) -> None:
         texts = dict(given)
-        call.client.delete(_path(call, operation, given))
+        call.client.delete(made.path(call, given))
         call.out.say(f"deleted: {what.format(**texts)}")
 
-    _declare(group, name, operation, run, _arguments(operation))
+    made.declare(group, name, run, made.parts())
 
 
-def _declare(
-    group: typer.Typer, name: str, operation: str, run: Callable[..., int | None], own: Sequence[inspect.Parameter]
-) -> None:
-    parameters = [inspect.Parameter("call", inspect.Parameter.POSITIONAL_ONLY, annotation=Call), *own]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    run.__doc__ = endpoint(operation)["about"]
-    command(group, name)(run)
+def _shown(call: Call, found: dict[str, Any], show: Show | None) -> None:
+    if show is not None and call.out.is_table:
+        show(call, found)
+    else:
+        call.out.item(found)
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    name = f"{name}_" if keyword.iskeyword(name) else name
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _arguments(operation: str) -> list[inspect.Parameter]:
-    found = []
-    for name, about in endpoint(operation)["parts"].items():
-        plain = Annotated[str, typer.Argument(metavar=name.upper(), help=about)]
-        found.append(_parameter(name, ARGUMENTS[name][0] if name in ARGUMENTS else plain))
-    return found
+def _field(name: str) -> str:
+    return name.removesuffix("_")
 
 
-def _options(operation: str, without: Sequence[str] = ()) -> list[inspect.Parameter]:
-    query = endpoint(operation)["query"].items()
-    return [_option(name, each) for name, each in query if name not in (*_OWN, *without)]
+def _named(call: Call, name: str, value: Any) -> Any:
+    """The value of a parameter or field: the id for a name."""
+    if name not in NAMED:
+        return value
+    return [NAMED[name](call, each) for each in value] if isinstance(value, list) else NAMED[name](call, value)
 
 
-def _option(name: str, said: Mapping[str, Any]) -> inspect.Parameter:
-    if name in NAMED:
-        return _parameter(name, NAMED[name][0], None)
+def _argument(name: str, said: Mapping[str, Any]) -> inspect.Parameter:
+    is_list = said["type"] == "array"
+    annotation = one_of(said["enum"]) if "enum" in said else list[str] if is_list else str
+    about = typer.Argument(metavar=f"{name.upper()}{'...' if is_list else ''}", help=_first_sentence(said["about"]))
+    return _parameter(name, Annotated[annotation, about])
+
+
+def _option(name: str, said: Mapping[str, Any], *, is_needed: bool) -> inspect.Parameter:
     kind = _TYPES.get(said["type"], str)
-    names = [f"--{name.replace('_', '-')}"]
-    if kind is bool:
-        names = [FLAGS.get(name, names[0])]
     annotation = one_of(said["enum"]) if "enum" in said else kind
-    about, metavar = said["about"].removeprefix("`true`: "), "TIME" if said["type"] == "time" else None
-    option = typer.Option(*names, help=about[0].upper() + about[1:], metavar=metavar, case_sensitive=False)
+    metavars = {"time": "TIME", "object": "JSON"}
+    option = typer.Option(
+        SPELLED.get(name, f"--{name.replace('_', '-')}"),
+        help=_first_sentence(said["about"]),
+        metavar=metavars.get(said["type"]),
+        case_sensitive=False,
+    )
+    if is_needed:
+        return _parameter(name, Annotated[annotation, option])
     return _parameter(name, Annotated[annotation | None, option], None)
 
 
-def _path(call: Call, operation: str, given: dict[str, Any]) -> str:
-    """The path, made of the arguments, which are taken out of what is given."""
-    path = str(endpoint(operation)["path"])
-    for name in re.findall(r"\{(\w+)\}", path):
-        text = given.pop(name)
-        path = path.replace(f"{{{name}}}", ARGUMENTS[name][1](call, text) if name in ARGUMENTS else part(text))
-    return path
+def _first_sentence(about: str) -> str:
+    first = re.split(r"(?<=\.) ", about.removeprefix("`true`: "))[0]
+    return first[:1].upper() + first[1:]
 
 
-def _query(call: Call, operation: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The query parameters. An option that is not given is left out."""
-    query = {
-        name: NAMED[name][1](call, value) if name in NAMED and value is not None else value
-        for name, value in given.items()
-    }
-    return {**query, "view": call.view} if "view" in endpoint(operation)["query"] else query
+def json_object(name: str, text: str) -> dict[str, Any]:
+    """The value of an option that is an object, given as JSON."""
+    try:
+        fields = json.loads(text)
+    except ValueError as error:
+        raise Failure(f"--{name.replace('_', '-')}: must be a JSON object ({error})", WRONG_USAGE) from None
+    if not isinstance(fields, dict):
+        raise Failure(f"--{name.replace('_', '-')}: must be a JSON object", WRONG_USAGE)
+    return fields

@@ -17,7 +17,6 @@ from toolpulse.commands import (
     ingest,
     operations,
     profiles,
-    runs,
     sentiment,
     stories,
     tools,
@@ -46,7 +45,7 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_shared)
-    for module in (tools, feeds, articles, stories, corrections, sentiment, exports, ingest, runs,
+    for module in (tools, feeds, articles, stories, corrections, sentiment, exports, ingest,
                    operations, upkeep, profiles):  # fmt: skip
         module.add_to(app)
     return app

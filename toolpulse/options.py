@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from toolpulse.call import LISTED
 from toolpulse.completing import feeds, tools
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help="Name, alias or id of a tool.", autocompletion=tools)]
 Feed = Annotated[str, typer.Argument(metavar="FEED", help="Name, title, URL or id of a feed.", autocompletion=feeds)]
 Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Id of an article, or words that only one has.")]
 Story = Annotated[str, typer.Argument(metavar="STORY", help="Id of a story, or words that only one has.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 ByTool = Annotated[
     str | None,
     typer.Option("--tool", metavar="TOOL", help="Only about this tool: name, alias or id.", autocompletion=tools),
@@ -27,12 +27,9 @@ Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="At o
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before this time.")]
 Text = Annotated[str | None, typer.Option("--text", metavar="WORDS", help="Only with these words.")]
 Author = Annotated[str, typer.Option("--author", metavar="NAME", help="Who says so.")]
-MaybeAuthor = Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who says so.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the run that does the work.")]
 MaybeFile = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: standard output.")]
 
 
 ByPeriod = Annotated[str, typer.Option("--period", case_sensitive=False, help="The window.")]
-
-DEFAULT_LIMIT = LISTED

@@ -51,6 +51,12 @@ class Output:
         for line in self.table_lines(rows, columns):
             print(line)
 
+    def section(self, title: str, rows: Sequence[Row], columns: Sequence[str]) -> None:
+        """A table below its title; nothing without rows."""
+        if rows:
+            print(f"\n{title}")
+            self.table(rows, columns)
+
     def table_lines(self, rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
         at_terminal = _is_terminal(sys.stdout)
         lines = aligned(rows, columns, shutil.get_terminal_size().columns if at_terminal else None)

@@ -6,17 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, without_nothing
+from toolpulse.call import Call
 from toolpulse.client import part
 from toolpulse.declare import command, group
 from toolpulse.failures import Failure
-from toolpulse.made import a_list, an_item
-from toolpulse.options import Article, Author, Reason
+from toolpulse.made import a_list, an_act, an_item
 
 articles = group("List articles, show where they come from, and correct what was put together.")
 documents = group("Show and acquire the full texts behind articles.")
-
-BySentiment = Annotated[str | None, typer.Option("--sentiment", help="Only these.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,9 +28,6 @@ def _row(call: Call, article: dict[str, Any]) -> dict[str, Any]:
     return {**article, "sentiment": said, "from": f"{sources[0]}{more}" if sources else ""}
 
 
-a_list(articles, "list", "list_articles", ["timestamp", "sentiment", "headline", "from", "source_id"], row=_row)
-
-
 def _show(call: Call, found: dict[str, Any]) -> None:
     canonical = found["canonical"]
     fields = {"url": canonical["url"], "published": found["timestamp"], "publisher": found.get("publisher_name")}
@@ -41,32 +35,54 @@ def _show(call: Call, found: dict[str, Any]) -> None:
     call.out.line(found["headline"])
     call.out.item({**fields, **{name: found.get(name) for name in names}})
     mentions = [{**each, "tool": call.names.of_tool(each["tool_id"])} for each in found["mentions"]]
-    _section(call, "mentions", mentions, ["tool", "sentiment", "score", "polarity", "role", "verdict"])
+    call.out.section("mentions", mentions, ["tool", "sentiment", "score", "polarity", "role", "verdict"])
     sources = [{"source": call.names.of_feed(name), **each} for name, each in found["source_attribution"].items()]
-    _section(call, "sources", sources, ["source", "crawl_timestamp", "url", "joined_by"])
+    call.out.section("sources", sources, ["source", "crawl_timestamp", "url", "joined_by"])
     rows = [{**each, "source": call.names.of_feed(each["source"])} for each in found.get("observations", ())]
-    _section(call, "observations", rows, ["observed_day", "source", "sentiment", "headline", "url"])
+    call.out.section("observations", rows, ["observed_day", "source", "sentiment", "headline", "url"])
 
 
-@command(articles, "show")
-def show(
-    call: Call,
-    article: Article,
-    raw: Annotated[bool, typer.Option("--raw", help="With what each source published.")] = False,
-) -> None:
-    """Show an article with its sources and mentions."""
-    layer = "raw" if raw else None
-    found = call.client.get(f"articles/{part(call.names.article(article))}", layer=layer, view=call.view)
-    if call.out.is_table:
-        _show(call, found)
-    else:
-        call.out.item(found)
+def _show_ledger(call: Call, found: dict[str, Any]) -> None:
+    call.out.table(reasons(call, found), OF_REASONS)
 
 
-def _section(call: Call, title: str, rows: list[dict[str, Any]], columns: list[str]) -> None:
-    if rows:
-        print(f"\n{title}")
-        call.out.table(rows, columns)
+OF_REASONS = ["headline", "what", "rule", "score", "fields", "with"]
+
+
+def reasons(call: Call, entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Why an article is what it is, in rows."""
+    found = [("source", {**each, "source": call.names.of_feed(each["source"])}) for each in entry["sources"]]
+    if entry["near_duplicate"]:
+        found.append(("near-duplicate", entry["near_duplicate"]))
+    if entry["story"] and entry["story"]["reason"]:
+        found.append(("story", entry["story"]["reason"]))
+    return [
+        {"headline": entry["headline"], "what": what, "with": reason.get("with_article") or reason.get("source"),
+         "rule": reason["rule"], "score": reason.get("score"), "fields": reason.get("fields")}
+        for what, reason in found
+    ]  # fmt: skip
+
+
+def _show_document(call: Call, found: dict[str, Any]) -> None:
+    names = ["acquisition_status", "skip_reason", "validation_status", "last_error_fingerprint", "quarantine_id"]
+    waits = ["next_eligible_attempt_at"] if found["eligibility"] == "ACQUIRE" else []
+    call.out.item(found, [name for name in (*names, *waits) if name in found])
+    if not found["attempts"]:
+        call.out.say("No attempt was made yet.")
+    columns = ["attempt_no", "started_at", "status", "duration_ms", "error_fingerprint"]
+    call.out.section("attempts", found["attempts"], columns)
+
+
+def _show_acquired(call: Call, document: dict[str, Any]) -> None:
+    call.out.line(f"{document['source_id']}: {document['acquisition_status']}, to be acquired now")
+
+
+a_list(articles, "list", "list_articles", ["timestamp", "sentiment", "headline", "from", "source_id"], row=_row)
+an_item(articles, "show", "get_article", _show)
+an_item(articles, "ledger", "get_article_ledger", _show_ledger)
+an_act(articles, "split", "split_article", arguments=["source"], prints="correction_id")
+an_item(documents, "show", "get_document", _show_document)
+an_act(documents, "acquire", "acquire_document", show=_show_acquired)
 
 
 @command(articles, "delete")
@@ -80,71 +96,3 @@ def delete(
         raise Failure("nothing was deleted")
     call.client.delete(f"articles/{part(article)}")
     call.out.say(f"deleted: {article}")
-
-
-@command(articles, "ledger")
-def ledger(call: Call, article: Article) -> None:
-    """Show why the sources, the near-duplicate and the story of an article were put together."""
-    show_ledger(call, [call.client.get(f"articles/{part(call.names.article(article))}/ledger")])
-
-
-def show_ledger(call: Call, entries: list[dict[str, Any]]) -> None:
-    """Why each of these articles is what it is."""
-    rows = [
-        {"headline": each["headline"], "what": what, "with": reason.get("with_article") or reason.get("source"),
-         "rule": reason["rule"], "score": reason.get("score"), "fields": reason.get("fields")}
-        for each in entries
-        for what, reason in _reasons(call, each)
-    ]  # fmt: skip
-    call.out.rows(entries, ["headline", "what", "rule", "score", "fields", "with"], none="None.", shown=rows)
-
-
-def _reasons(call: Call, entry: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    found = [("source", {**each, "source": call.names.of_feed(each["source"])}) for each in entry["sources"]]
-    if entry["near_duplicate"]:
-        found.append(("near-duplicate", entry["near_duplicate"]))
-    if entry["story"] and entry["story"]["reason"]:
-        found.append(("story", entry["story"]["reason"]))
-    return found
-
-
-@command(articles, "split")
-def split(
-    call: Call,
-    article: Article,
-    source: Annotated[str, typer.Argument(help="The feed that becomes an article of its own.")],
-    author: Author,
-    reason: Reason = None,
-) -> None:
-    """Make a source of an article an article of its own; prints the id of the correction."""
-    corrected(call, f"articles/{part(call.names.article(article))}/split", author, reason,
-              source=call.names.feed(source))  # fmt: skip
-
-
-def corrected(call: Call, path: str, author: str, reason: str | None, **fields: Any) -> None:
-    """Makes a correction of articles or stories; prints its id."""
-    made = call.client.post(path, {**fields, "author": author, **without_nothing(reason=reason)})
-    call.out.made(made, "correction_id")
-
-
-def _show_document(call: Call, found: dict[str, Any]) -> None:
-    names = ["acquisition_status", "skip_reason", "validation_status", "last_error_fingerprint", "quarantine_id"]
-    waits = ["next_eligible_attempt_at"] if found["eligibility"] == "ACQUIRE" else []
-    call.out.item(found, [name for name in (*names, *waits) if name in found])
-    if not found["attempts"]:
-        call.out.say("No attempt was made yet.")
-    columns = ["attempt_no", "started_at", "status", "duration_ms", "error_fingerprint"]
-    _section(call, "attempts", found["attempts"], columns)
-
-
-an_item(documents, "show", "get_document", _show_document)
-
-
-@command(documents, "acquire")
-def acquire(call: Call, article: Article) -> None:
-    """Acquire an article's full text now, or again."""
-    document = call.client.post(f"articles/{part(call.names.article(article))}/document")
-    if call.out.is_table:
-        call.out.line(f"{document['source_id']}: {document['acquisition_status']}, to be acquired now")
-    else:
-        call.out.item(document)

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from toolpulse import options
 from toolpulse.call import Call, most, without_nothing, writable
-from toolpulse.client import PAGE, part
+from toolpulse.client import part
 from toolpulse.completing import tools
 from toolpulse.declare import command, group
-from toolpulse.options import Article, Author, Feed, Limit, MaybeFile, NoWait, Reason, Tool
+from toolpulse.made import an_act
+from toolpulse.options import Limit, MaybeFile, NoWait
 
 corrections = group("Correct mentions, mute sources, exclude phrases; undo it; export what people said.")
 
-Verdict = Literal["not_this_tool", "positive", "negative", "neutral", "right"]
-"""Those of a mention."""
+Correction = Annotated[str, typer.Argument(help="Its id: of a mention, the id of the article.")]
 _COUNTS = (("reviewed", "reviewed"), ("about_tool", "about the tool"), ("scored", "with a sentiment"),
            ("sentiment_right", "with the right one"))  # fmt: skip
 
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(corrections, name="corrections")
+
+
+for _name, _given, _about in (
+    ("judge", ("article", "verdict"), "Say what is right about the mention of a tool by an article."),
+    ("mute", ("source",), "Let articles of a source no longer mention a tool."),
+    ("exclude", ("phrase",), "Let a phrase with a name of a tool no longer mean the tool."),
+):
+    an_act(
+        corrections, _name, "make_correction", arguments=_given, without=["article", "source", "phrase", "verdict"],
+        prints="correction_id", waits=True, about=_about,
+    )  # fmt: skip
 
 
 @command(corrections, "list", state="list_corrections.state")
@@ -56,11 +66,7 @@ def list_(
 
 
 @command(corrections, "show")
-def show(
-    call: Call,
-    correction: Annotated[str, typer.Argument(help="The id of the correction.")],
-    tool: options.ByTool = None,
-) -> None:
+def show(call: Call, correction: Correction, tool: options.ByTool = None) -> None:
     """Show one correction: of a tool with --tool, else of articles or stories."""
     call.out.item(call.client.get(_place(call, correction, tool), view=call.view))
 
@@ -70,53 +76,13 @@ def _place(call: Call, correction: str, tool: str | None) -> str:
     return f"{of_tool}corrections/{part(correction)}"
 
 
-@command(corrections, "judge")
-def judge(
-    call: Call,
-    tool: Tool,
-    article: Article,
-    verdict: Annotated[Verdict, typer.Argument(help="What is right.")],
-    author: Author,
-    reason: Reason = None,
-) -> int:
-    """Say what is right about the mention of a tool by an article; prints the id of the correction."""
-    fields = {"article": call.names.article(article), "verdict": verdict}
-    return _made(call, tool, author, reason, fields)
-
-
-@command(corrections, "mute")
-def mute(call: Call, tool: Tool, feed: Feed, author: Author, reason: Reason = None, no_wait: NoWait = False) -> int:
-    """Let articles of a source no longer mention a tool."""
-    return _made(call, tool, author, reason, {"source": call.names.feed(feed)}, wait=not no_wait)
-
-
-@command(corrections, "exclude")
-def exclude(
-    call: Call,
-    tool: Tool,
-    phrase: Annotated[str, typer.Argument(help="Words with a name of the tool that mean something else.")],
-    author: Author,
-    reason: Reason = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Let a phrase with a name of a tool no longer mean the tool."""
-    return _made(call, tool, author, reason, {"phrase": phrase}, wait=not no_wait)
-
-
-def _made(call: Call, tool: str, author: str, reason: str | None, fields: dict[str, Any], *, wait: bool = True) -> int:
-    body = {**fields, "author": author, **without_nothing(reason=reason)}
-    made = call.client.post(f"tools/{call.names.tool(tool)}/corrections", body)
-    call.out.made(made, "correction_id")
-    return call.finished(made.get("run_id"), wait=wait)
-
-
 @command(corrections, "undo")
 def undo(
     call: Call,
-    correction: Annotated[str, typer.Argument(help="Its id: of a mention, the id of the article.")],
-    author: Author,
+    correction: Correction,
+    author: options.Author,
     tool: options.ByTool = None,
-    reason: Reason = None,
+    reason: options.Reason = None,
     no_wait: NoWait = False,
 ) -> int:
     """Undo a correction: of a tool with --tool, else of articles or stories."""
@@ -131,23 +97,20 @@ def undo(
 def export(call: Call, file: MaybeFile = None) -> None:
     """Write what people said of mentions as labelled data (NDJSON). The file appears when it is complete."""
     if file is None:
-        count = sum(_written(call, sys.stdout))
+        count = _written(call, sys.stdout)
         call.out.say(f"{count} lines")
         return
     unfinished = writable(file).with_name(file.name + ".part")
     with unfinished.open("w", encoding="utf-8") as out:
-        count = sum(_written(call, out))
-    Path(unfinished).replace(file)
+        count = _written(call, out)
+    unfinished.replace(file)
     call.out.say(f"{count} lines, in {file}")
 
 
-def _written(call: Call, out: Any) -> Any:
-    """Writes page by page, and yields the number of lines of each."""
-    cursor = None
-    while True:
-        page = call.client.text("export/corrections", limit=PAGE, cursor=cursor)
+def _written(call: Call, out: Any) -> int:
+    """Writes page by page. Returns the number of lines."""
+    count = 0
+    for page in call.client.exported("export/corrections"):
         out.write(page.text)
-        yield page.text.count("\n")
-        cursor = page.headers.get("X-Next-Cursor")
-        if cursor is None:
-            return
+        count += page.text.count("\n")
+    return count

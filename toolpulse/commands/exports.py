@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
 from toolpulse.call import Call, writable
-from toolpulse.client import PAGE
 from toolpulse.declare import command
 from toolpulse.failures import FAILED, Failure
 from toolpulse.output import Progress
@@ -52,22 +50,19 @@ def export(
 
 
 def _pages(call: Call, kept: _State, out: IO[bytes], cursor: str | None) -> tuple[int, int]:
-    progress, times = Progress("records"), _Times()
+    """Writes the pages, and records after each how far the file is complete."""
+    progress, is_first = Progress("records"), cursor is None
     count = unreadable = 0
     try:
-        while True:
-            page = call.client.text("export", layer=kept.layer, format=kept.format, limit=PAGE, cursor=cursor)
+        for page in call.client.exported("export", layer=kept.layer, format=kept.format, cursor=cursor):
             out.write(page.content)
             out.flush()
             os.fsync(out.fileno())
-            records = records_in(page.content, kept.format, with_header=cursor is None)
-            count, unreadable = count + records, unreadable + int(page.headers.get("X-Unreadable", 0))
-            more = page.headers.get("X-Next-Cursor")
-            cursor = more or page.headers["X-Resume-Cursor"]
-            kept.write(cursor, out.tell())
-            if more is None:
-                return count, unreadable
-            progress.update(count, times.share(page.content if kept.format == "ndjson" else b""))
+            count += records_in(page.content, kept.format, with_header=is_first)
+            is_first, unreadable = False, unreadable + int(page.headers.get("X-Unreadable", 0))
+            kept.write(page.headers.get("X-Next-Cursor") or page.headers["X-Resume-Cursor"], out.tell())
+            progress.update(count)
+        return count, unreadable
     finally:
         progress.close()
 
@@ -80,32 +75,6 @@ def records_in(content: bytes, form: str, *, with_header: bool) -> int:
     import io
 
     return sum(1 for _ in csv.reader(io.StringIO(content.decode(), newline=""))) - int(with_header)
-
-
-class _Times:
-    """How much of an export is done, by the times at which its records were written: they come in this order."""
-
-    def __init__(self) -> None:
-        self._first: datetime | None = None
-        self._now = datetime.now(UTC)
-
-    def share(self, page: bytes) -> float | None:
-        lines = page.splitlines()
-        times = [_written_at(line) for line in (lines[:1] + lines[-1:])]
-        if not times or None in times:
-            return None
-        first, last = times[0], times[-1]
-        assert first is not None
-        assert last is not None
-        self._first = self._first or first
-        whole = (self._now - self._first).total_seconds()
-        return (last - self._first).total_seconds() / whole if whole > 0 else None
-
-
-def _written_at(line: bytes) -> datetime | None:
-    record = json.loads(line)
-    text = record.get("updated_at") or record.get("removed_at")
-    return datetime.fromisoformat(text) if text else None
 
 
 class _State:
@@ -144,19 +113,13 @@ class _State:
 
 def as_array(call: Call, layer: str, path: Path) -> int:
     """Writes the layer as one JSON array, and returns the number of items. The file appears when it is complete."""
-    count, cursor = 0, None
-    unfinished = path.with_name(path.name + ".part")
+    count, unfinished = 0, path.with_name(path.name + ".part")
     with unfinished.open("w", encoding="utf-8") as file:
-        while True:
-            page = call.client.text("export", layer=layer, limit=PAGE, cursor=cursor)
+        for page in call.client.exported("export", layer=layer):
             for line in page.text.splitlines():
-                if json.loads(line).get("removed"):
-                    continue
-                file.write(("[\n" if count == 0 else ",\n") + line)
-                count += 1
-            cursor = page.headers.get("X-Next-Cursor")
-            if cursor is None:
-                break
+                if not json.loads(line).get("removed"):
+                    file.write(("[\n" if count == 0 else ",\n") + line)
+                    count += 1
         file.write("\n]\n" if count else "[]\n")
     unfinished.replace(path)
     return count

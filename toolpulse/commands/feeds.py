@@ -8,28 +8,23 @@ from urllib.parse import urlsplit
 
 import typer
 
-from toolpulse.call import Call, content_of, most, without_nothing, writable
-from toolpulse.client import part
+from toolpulse.call import Call, content_of, without_nothing, writable
 from toolpulse.commands.tools import applied, reported
 from toolpulse.declare import command, group
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
-from toolpulse.made import a_deletion, a_list, a_run, an_item
-from toolpulse.options import Feed, Limit, MaybeFile, NoWait, Text
+from toolpulse.made import a_deletion, a_list, a_run, an_act, an_item
+from toolpulse.options import MaybeFile, NoWait, Text
 
 feeds = group("List and change feeds, and see how they are.")
+hosts = group("See the hosts that feeds are fetched from, and which hosts fail.")
 
 ByVerdict = Annotated[str | None, typer.Option("--verdict", help="Only feeds with this verdict, such as failing.")]
 ByTag = Annotated[str | None, typer.Option("--tag", help="Only feeds with this tag.")]
 ByHost = Annotated[str | None, typer.Option("--host", help="Only feeds that are fetched from this host.")]
 Enabled = Annotated[bool | None, typer.Option("--enabled/--disabled", help="Only feeds that are so.")]
-Name = Annotated[str | None, typer.Option("--name", help="The name of the source.")]
-Priority = Annotated[float | None, typer.Option("--priority", help="Higher is fetched first; 1 if not given.")]
-SourcePriority = Annotated[int | None, typer.Option("--source-priority", help="1 to 999: the reading of the lowest is the canonical one.")]  # fmt: skip  # noqa: E501
-Credential = Annotated[str | None, typer.Option("--credential", metavar="SETTING", help="Name of the setting FEED_CREDENTIAL_… of a private feed.")]  # fmt: skip  # noqa: E501
-ReadPages = Annotated[str | None, typer.Option("--full-text", help="Whether to read the pages of entries.")]
-DailyLimit = Annotated[int | None, typer.Option("--daily-limit", help="Most new articles in a day.")]
+Url = Annotated[str | None, typer.Argument(metavar="[URL]", help="Of a feed, or of a page that links to it.")]
+Values = Annotated[list[str] | None, typer.Option("--value", metavar="NAME=VALUE", help="Of the preset; repeatable.")]
 OPML = "text/x-opml"
-_OF_HEALTH = ["source_name", "verdict", "verdict_since", "verdict_reason", "feed_id"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,114 +33,77 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(hosts, name="hosts")
 
 
+def _advise(call: Call, found: list[dict[str, Any]]) -> None:
+    """What to do about each verdict."""
+    for verdict, what in {each["verdict"]: each["verdict_advice"] for each in found}.items():
+        if verdict not in (None, "ok"):
+            call.out.say(f"{verdict}: {what}")
+
+
+def _new(_call: Call, _path: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The body of a new feed. Without a name, that is the host."""
+    url, values = given.pop("url"), _values(given.pop("value")) or None
+    if url is None and "preset" not in given:
+        raise Failure("give a URL or a --preset: see `toolpulse feeds presets`", WRONG_USAGE)
+    named = {"source_name": _host(url)} if "preset" not in given else {}
+    return {**named, **given, **without_nothing(url=url, values=values)}
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url.removeprefix("feed:")).hostname or url
+    except ValueError:
+        return url
+
+
+def _values(given: list[str] | None) -> dict[str, str]:
+    pairs = [each.partition("=") for each in given or ()]
+    for name, found, value in pairs:
+        if not name or not found:
+            raise Failure(f"--value: {name + found + value!r} is not NAME=VALUE", WRONG_USAGE)
+    return {name: value for name, _, value in pairs}
+
+
+def _show_preview(call: Call, found: dict[str, Any]) -> None:
+    call.out.item({name: value for name, value in found.items() if name != "samples"})
+    call.out.section("entries", found["samples"], ["published_at", "headline", "url"])
+
+
+def _preset(_call: Call, preset: dict[str, Any]) -> dict[str, Any]:
+    return {**preset, "values": " ".join(f"{each['name']}={each['example']}" for each in preset["values"])}
+
+
 a_list(
     feeds, "list", "list_feeds", ["source_name", "verdict", "priority", "last_successful_fetch", "url", "feed_id"],
     limit=0, none="There are no such feeds: add one with `toolpulse feeds add URL`.",
+)  # fmt: skip
+a_list(
+    feeds, "health", "list_feeds", ["source_name", "verdict", "verdict_since", "verdict_reason", "feed_id"],
+    limit=0, none="None.", after=_advise, sort="verdict", without=["reverse"],
+    keep=lambda feed: feed["enabled"] or feed.get("disabled_by") != "person",
+    about="List the verdict on each feed that no person disabled, with its reason; those that need you first.",
 )  # fmt: skip
 an_item(feeds, "show", "get_feed")
 a_list(
     feeds, "history", "list_feed_history",
     ["started_at", "status", "status_code", "articles_found", "articles_new", "error_message", "run_id"],
 )  # fmt: skip
+an_act(
+    feeds, "add", "add_feed", without=["url", "values"], extra={"url": Url, "value": Values}, before=_new,
+    prints="feed_id", notes={201: "added; it is fetched when the app runs", 200: "already known"},
+    about="Add a feed by its URL, by the URL of a page that links to it, or by a preset.",
+)  # fmt: skip
+an_act(feeds, "change", "change_feed", prints="feed_id", waits=True)
 a_run(feeds, "fetch", "fetch_feed")
 a_deletion(feeds, "delete", "delete_feed", "{feed_id}")
-
-
-@command(feeds, "health")
-def health(
-    call: Call,
-    verdict: ByVerdict = None,
-    tag: ByTag = None,
-    host: ByHost = None,
-    text: Text = None,
-    limit: Limit = 0,
-) -> None:
-    """List the verdict on each feed that no person disabled, with its reason; those that need you first."""
-    by = without_nothing(verdict=verdict, tag=tag, host=host, text=text)
-    listed = call.listed("feeds", most(limit), **by, sort="verdict", view=call.view)
-    found = [each for each in listed if each["enabled"] or each.get("disabled_by") != "person"]
-    call.out.rows(found, _OF_HEALTH, none="None." if by else "No feed is enabled.")
-    if call.out.is_table:
-        advice = {each["verdict"]: each["verdict_advice"] for each in found}
-        for of_verdict, what in advice.items():
-            if of_verdict not in (None, "ok"):
-                call.out.say(f"{of_verdict}: {what}")
-
-
-@command(feeds, "add", full_text="NewFeed.full_text")
-def add(
-    call: Call,
-    url: Annotated[
-        str | None, typer.Argument(metavar="[URL]", help="Of a feed, or of a page that links to it.")
-    ] = None,
-    preset: Annotated[str | None, typer.Option(help="One of `feeds presets`, instead of a URL.")] = None,
-    value: Annotated[
-        list[str] | None, typer.Option("--value", metavar="NAME=VALUE", help="Of the preset; repeatable.")
-    ] = None,
-    name: Name = None,
-    feed_id: Annotated[str | None, typer.Option("--id", help="Its id; derived from the URL if not given.")] = None,
-    priority: Priority = None,
-    source_priority: SourcePriority = None,
-    credential: Credential = None,
-    full_text: ReadPages = None,
-    daily_limit: DailyLimit = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag, such as News/World; repeatable.")] = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Do not fetch it yet.")] = False,
-) -> None:
-    """Add a feed by its URL, by the URL of a page that links to it, or by a preset; prints its id."""
-    if url is None and preset is None:
-        raise Failure("give a URL or a --preset: see `toolpulse feeds presets`", WRONG_USAGE)
-    fields = without_nothing(
-        url=url, preset=preset, values=_values(value), source_name=name or _host(url if preset is None else None),
-        feed_id=feed_id, priority=priority, source_priority=source_priority, credential=credential,
-        full_text=full_text, daily_limit=daily_limit, tags=tag, enabled=False if disabled else None,
-    )  # fmt: skip
-    response = call.client.send("POST", "feeds", body=fields)
-    feed = response.json()
-    call.out.say("added; it is fetched when the app runs" if response.status_code == 201 else "already known")
-    call.out.made(feed, "feed_id")
-
-
-def _host(url: str | None) -> str | None:
-    try:
-        return urlsplit(url.removeprefix("feed:") if url else "").hostname or url
-    except ValueError:
-        return url
-
-
-def _values(given: list[str] | None) -> dict[str, str] | None:
-    pairs = [each.partition("=") for each in given or ()]
-    for name, found, value in pairs:
-        if not name or not found:
-            raise Failure(f"--value: {name + found + value!r} is not NAME=VALUE", WRONG_USAGE)
-    return {name: value for name, _, value in pairs} or None
-
-
-@command(feeds, "change", full_text="FeedChange.full_text")
-def change(
-    call: Call,
-    feed: Feed,
-    new_url: Annotated[str | None, typer.Option("--new-url", metavar="URL", help="Another URL.")] = None,
-    name: Name = None,
-    priority: Priority = None,
-    source_priority: SourcePriority = None,
-    credential: Credential = None,
-    full_text: ReadPages = None,
-    daily_limit: DailyLimit = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="Replaces all tags; repeatable.")] = None,
-    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether the feed is fetched.")] = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Change a feed."""
-    fields = without_nothing(
-        url=new_url, source_name=name, priority=priority, source_priority=source_priority, credential=credential,
-        full_text=full_text, daily_limit=daily_limit, tags=tag, enabled=enabled,
-    )  # fmt: skip
-    if not fields:
-        raise Failure("nothing to change: see `toolpulse feeds change --help`", WRONG_USAGE)
-    changed = call.client.patch(f"feeds/{part(call.names.feed(feed))}", fields)
-    call.out.made(changed, "feed_id")
-    return call.finished(changed.get("run_id"), wait=not no_wait)
+an_act(feeds, "preview", "preview_feed", arguments=["url"], show=_show_preview, failed=lambda each: not each["is_feed"])
+a_list(feeds, "presets", "list_presets", ["preset", "values", "about", "url"], row=_preset)
+a_list(
+    hosts, "list", "list_hosts",
+    ["host", "feeds", "failing_feeds", "next_fetch_time", "failing.reason", "failing.cools_until"],
+    none="No feed is fetched from such a host.",
+)  # fmt: skip
+an_item(hosts, "show", "get_host")
 
 
 @command(feeds, "bulk", action="BulkAction.action")
@@ -182,31 +140,6 @@ def acted(call: Call, body: dict[str, Any]) -> list[dict[str, Any]]:
             return results
 
 
-@command(feeds, "preview")
-def preview(
-    call: Call, url: Annotated[str, typer.Argument(help="Of a feed, or of a page.")], credential: Credential = None
-) -> int:
-    """Look at a URL before it is added: the feed that is there, its newest entries, or why there is none."""
-    found = call.client.post("feeds/preview", {"url": url, **without_nothing(credential=credential)})
-    if not call.out.is_table:
-        call.out.item(found)
-    else:
-        call.out.item({name: value for name, value in found.items() if name != "samples"})
-        if found["samples"]:
-            print()
-            call.out.table(found["samples"], ["published_at", "headline", "url"])
-    return 0 if found["is_feed"] else FAILED
-
-
-@command(feeds, "presets")
-def presets(call: Call) -> None:
-    """List the presets for `feeds add`, with an example of their values."""
-    found = call.client.get("presets")["items"]
-    rows = [{**each, "values": " ".join(f"{value['name']}={value['example']}" for value in each["values"])}
-            for each in found]  # fmt: skip
-    call.out.rows(found, ["preset", "values", "about", "url"], none="There are no presets.", shown=rows)
-
-
 @command(feeds, "apply")
 def apply(
     call: Call,
@@ -238,10 +171,3 @@ def import_(
         return reported(call, call.client.upload("feeds/import", document, OPML))
     is_of_tools = any(line.startswith(b"tools:") for line in document.splitlines())
     return applied(call, "tools" if is_of_tools else "feeds", document, wait=not no_wait)
-
-
-hosts = group("See the hosts that feeds are fetched from, and which hosts fail.")
-_COLUMNS = ["host", "feeds", "failing_feeds", "next_fetch_time", "failing.reason", "failing.cools_until"]
-
-a_list(hosts, "list", "list_hosts", _COLUMNS, none="No feed is fetched from such a host.")
-an_item(hosts, "show", "get_host")

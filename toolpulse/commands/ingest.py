@@ -11,15 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from toolpulse.call import Call, without_nothing, writable
-from toolpulse.client import part
 from toolpulse.commands.exports import as_array
 from toolpulse.commands.feeds import ByHost, ByTag, acted
 from toolpulse.declare import command
 from toolpulse.failures import FAILED
-from toolpulse.output import Progress
 
 _WINDOW = timedelta(hours=24)
-_PAUSE_SECONDS = 0.2
 
 
 def add_to(app: typer.Typer) -> None:
@@ -47,7 +44,7 @@ def ingest(
         if each["run_id"] is None:
             call.out.say(f"  {each['feed_id']}: {each['reason']}")
     ids = list(dict.fromkeys(each["run_id"] for each in results if each["run_id"] is not None))
-    runs = _ended(call, ids, len(results))
+    runs = [call.waited(each) for each in ids]
     for error in (error for run in runs for error in run["errors"]):
         call.out.say(f"  {error}")
     found = {"feeds": len(results), **_summed(runs)}
@@ -67,25 +64,6 @@ def ingest(
         call.out.say("no feed could be fetched: `toolpulse feeds health` says what each one needs")
         return FAILED
     return 0
-
-
-def _ended(call: Call, ids: Sequence[str], feeds: int) -> list[dict[str, Any]]:
-    """The runs, when all have ended."""
-    progress, found, done = Progress(f"of {feeds} feeds"), [], 0
-    try:
-        for run_id in ids:
-            while True:
-                run = call.client.get(f"runs/{part(run_id)}")
-                if run["status"] not in ("QUEUED", "RUNNING"):
-                    break
-                progress.update(done + (run["progress"] or 0), done / feeds)
-                call.client.pause(_PAUSE_SECONDS)
-            found.append(run)
-            done += len(run["attempts"])
-            progress.update(done, done / feeds)
-        return found
-    finally:
-        progress.close()
 
 
 def _summed(runs: Sequence[dict[str, Any]]) -> dict[str, int]:

@@ -42,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(cache, name="cache")
     a_list(app, "mentions", "list_mentions", OF_MENTIONS, row=mention_row)
     an_item(app, "explain", "get_mention", _explain)
-    command(app, "movement")(movement)
+    an_item(app, "movement", "get_movement", _show_movement, before=_last_day)
 
 
 def sentiment(call: Call, tools: Tools = None, period: ByPeriod = "HOUR_24", limit: Limit = 0) -> None:
@@ -211,30 +211,18 @@ def _words(passage: dict[str, Any]) -> str:
     return ", ".join(f"{each['word']} {each['effect']:+.2f}" for each in passage["deciding_words"] or ())
 
 
-def movement(
-    call: Call,
-    tool: Tool,
-    from_: Annotated[str | None, typer.Option("--from", metavar="TIME", help="A day before --to if not given.")] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Now if not given.")] = None,
-    shift_hours: Annotated[
-        int | None, typer.Option("--shift-hours", metavar="N", help="Compare with so many hours earlier.")
-    ] = None,
-) -> None:
-    """Say what a figure is made of, and what moved it since the time before."""
-    end = to or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:00Z}"
-    begin = from_ or _day_before(end)
-    path = f"tools/{call.names.tool(tool)}/movement"
-    found = call.client.get(path, **{"from": begin, "to": end}, shift_hours=shift_hours)
-    if not call.out.is_table:
-        call.out.item(found)
-        return
+def _last_day(_call: Call, _path: str, query: dict[str, Any]) -> dict[str, Any]:
+    """The time that is asked for. Without `to` it ends now, without `from` it is a day."""
+    end = query.get("to") or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:00Z}"
+    return {"from": _day_before(end), "to": end, **query}
+
+
+def _show_movement(call: Call, found: dict[str, Any]) -> None:
     for when in ("previous", "present"):
         figures = found[when]
         call.out.line(f"{when}: {figures['total_mentions']} mentions, average {average(figures)}")
     for title, name in (("stories", "headline"), ("publishers", "publisher")):
-        if found[title]:
-            print(f"\n{title}")
-            call.out.table(found[title], [*_OF_EFFECTS, name])
+        call.out.section(title, found[title], [*_OF_EFFECTS, name])
 
 
 def _day_before(text: str) -> str:

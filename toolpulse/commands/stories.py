@@ -6,16 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, most
+from toolpulse.call import LISTED, Call, most
 from toolpulse.client import part
-from toolpulse.commands.articles import corrected, show_ledger
+from toolpulse.commands.articles import OF_REASONS, reasons
 from toolpulse.declare import command, group
-from toolpulse.made import a_list, an_item
-from toolpulse.options import DEFAULT_LIMIT, Author, ByTool, Limit, Reason, Since, Story, Until
+from toolpulse.made import a_list, an_act, an_item
+from toolpulse.options import ByTool, Limit, Since, Story, Until
 
 stories = group("List stories, show them with their articles, and correct them.")
-
-Other = Annotated[str, typer.Argument(metavar="OTHER", help="The other story.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,12 +27,9 @@ def _show(call: Call, found: dict[str, Any]) -> None:
     rows = [{**each, "publisher": each["publisher_name"],
              "why": "begins the story" if each["reason"] is None else each["reason"]["rule"]}
             for each in found["members"]]  # fmt: skip
-    print()
-    call.out.table(rows, ["published_at", "publisher", "sentiment", "why", "headline", "source_id"])
-    if found["tools"]:
-        print()
-        call.out.table(found["tools"], ["tool", "articles", "positive_count", "negative_count", "neutral_count",
-                                        "average_sentiment"])  # fmt: skip
+    call.out.section("articles", rows, ["published_at", "publisher", "sentiment", "why", "headline", "source_id"])
+    columns = ["tool", "articles", "positive_count", "negative_count", "neutral_count", "average_sentiment"]
+    call.out.section("tools", found["tools"], columns)
 
 
 a_list(
@@ -42,38 +37,17 @@ a_list(
     ["timestamp", "article_count", "publisher_count", "state", "headline", "event_id"],
 )  # fmt: skip
 an_item(stories, "show", "get_story", _show)
+an_act(stories, "split", "split_story", arguments=["articles"], prints="correction_id")
+an_act(stories, "join", "join_stories", arguments=["story"], prints="correction_id")
+an_act(stories, "keep-apart", "keep_stories_apart", arguments=["story"], prints="correction_id")
 
 
 @command(stories, "ledger")
 def ledger(call: Call, story: Story, limit: Limit = 0) -> None:
     """Show why each article is in a story."""
-    show_ledger(call, call.listed(f"stories/{part(call.names.story(story))}/ledger", most(limit)))
-
-
-@command(stories, "split")
-def split(
-    call: Call,
-    story: Story,
-    articles: Annotated[list[str], typer.Argument(metavar="ARTICLE...", help="The articles that leave it together.")],
-    author: Author,
-    reason: Reason = None,
-) -> None:
-    """Take articles out of a story; prints the id of the correction."""
-    ids = [call.names.article(each) for each in articles]
-    corrected(call, f"stories/{part(call.names.story(story))}/split", author, reason, articles=ids)
-
-
-@command(stories, "join")
-def join(call: Call, story: Story, other: Other, author: Author, reason: Reason = None) -> None:
-    """Say that the articles of both are of one story."""
-    corrected(call, f"stories/{part(call.names.story(story))}/join", author, reason, story=call.names.story(other))
-
-
-@command(stories, "keep-apart")
-def keep_apart(call: Call, story: Story, other: Other, author: Author, reason: Reason = None) -> None:
-    """Say that no article of one is in a story with an article of the other."""
-    path = f"stories/{part(call.names.story(story))}/keep-apart"
-    corrected(call, path, author, reason, story=call.names.story(other))
+    found = call.listed(f"stories/{part(call.names.story(story))}/ledger", most(limit))
+    rows = [row for each in found for row in reasons(call, each)] if call.out.is_table else []
+    call.out.rows(found, OF_REASONS, none="None.", shown=rows)
 
 
 def signals(
@@ -83,7 +57,7 @@ def signals(
     state: Annotated[str, typer.Option()] = "active",
     since: Since = None,
     until: Until = None,
-    limit: Limit = DEFAULT_LIMIT,
+    limit: Limit = LISTED,
 ) -> None:
     """List the latest signals: what stories suggest for tools."""
     path = "signals" if tool is None else f"tools/{call.names.tool(tool)}/signals"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,23 +11,45 @@ import typer
 from toolpulse.call import Call, content_of, without_nothing
 from toolpulse.client import part
 from toolpulse.declare import command, group
-from toolpulse.failures import FAILED, WRONG_USAGE, Failure
-from toolpulse.made import a_list, a_run, an_item
-from toolpulse.options import MaybeAuthor, NoWait, Reason, Tool
+from toolpulse.failures import FAILED
+from toolpulse.made import a_list, a_run, an_act, an_item, json_object
+from toolpulse.options import NoWait, Tool
 from toolpulse.tables import average
 
 tools = group("List and change tools; search, merge and score again.")
 
-Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name; repeatable.")]
-Tickers = Annotated[list[str] | None, typer.Option("--ticker", help="A ticker; repeatable.")]
-Keywords = Annotated[list[str] | None, typer.Option("--keyword", help="A word that also means the tool; repeatable.")]
-Excluded = Annotated[list[str] | None, typer.Option("--exclude", help="A phrase that does not mean the tool; repeatable.")]  # fmt: skip  # noqa: E501
 Changes = Annotated[str | None, typer.Option("--change", metavar="JSON", help="Other fields, as a JSON object.")]
 YAML = "application/yaml"
+_LISTS = ("aliases", "tickers", "keywords", "excluded", "muted_sources")
 
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(tools, name="tools")
+
+
+def _with_present(call: Call, path: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The change. What is given of a list is added to the list of the tool; --change replaces it."""
+    changes = json_object("change", given.pop("change") or "{}")
+    has = call.client.get(path.removesuffix("/preview")) if given.keys() & set(_LISTS) else {}
+    lists = {name: [*has[name], *more] for name, more in given.items() if name in _LISTS}
+    return {**given, **lists, **changes}
+
+
+def _show_preview(call: Call, found: dict[str, Any]) -> None:
+    more = "" if found["complete"] else "; and more"
+    print(f"{found['would_add']} of {found['articles_looked_at']} articles would be added, "
+          f"{found['would_remove']} would be removed{more}")  # fmt: skip
+    for sign, samples in (("+", found["added"]), ("-", found["removed"])):
+        for each in samples:
+            call.out.line(f"  {sign} {each['timestamp']}  {each['headline']}  [{_matches(each)}]")
+    for name, holder in found["taken_by"].items():
+        call.out.say(f"{name} already names the tool {call.names.of_tool(holder)}")
+
+
+def _matches(sample: Mapping[str, Any]) -> str:
+    names = [f"{each['name']} ({'; '.join(each['cues'])})" if each.get("cues") else each["name"]
+             for each in sample["matches"]]  # fmt: skip
+    return ", ".join(dict.fromkeys(names))
 
 
 a_list(
@@ -45,47 +66,25 @@ a_list(
     none="There are no such references.",
 )  # fmt: skip
 a_run(tools, "reanalyze", "reanalyze_tool")
-
-
-@command(tools, "add")
-def add(
-    call: Call,
-    name: Annotated[str, typer.Argument(help="The name by which the tool is known.")],
-    alias: Aliases = None,
-    ticker: Tickers = None,
-    keyword: Keywords = None,
-    exclude: Excluded = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Add a tool, and search the articles of the last 30 days for it; prints its id."""
-    lists = without_nothing(aliases=alias, tickers=ticker, keywords=keyword, excluded=exclude)
-    added = call.client.post("tools", {"name": name, **lists})
-    call.out.made(added, "tool_id")
-    return call.finished(added["run_id"], wait=not no_wait)
-
-
-@command(tools, "change", status="ToolChange.status")
-def change(
-    call: Call,
-    tool: Tool,
-    name: Annotated[str | None, typer.Option(help="Another first name.")] = None,
-    alias: Aliases = None,
-    ticker: Tickers = None,
-    keyword: Keywords = None,
-    exclude: Excluded = None,
-    status: Annotated[str | None, typer.Option()] = None,
-    changes: Changes = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Change a tool. Names, tickers, keywords and phrases are added to those that it has; --change replaces a list."""
-    fields = {**_object(changes), **without_nothing(name=name, status=status)}
-    if not fields and not any((alias, ticker, keyword, exclude)):
-        raise Failure("nothing to change: see `toolpulse tools change --help`", WRONG_USAGE)
-    place = f"tools/{call.names.tool(tool)}"
-    fields = {**_added(call, place, alias, ticker, keyword, exclude), **fields}
-    changed = call.client.patch(place, fields)
-    call.out.made(changed, "tool_id")
-    return call.finished(changed.get("run_id"), wait=not no_wait)
+an_act(
+    tools, "add", "add_tool", arguments=["name"], prints="tool_id", waits=True,
+    about="Add a tool, and search the articles of the last 30 days for it; prints its id.",
+)  # fmt: skip
+an_act(
+    tools, "change", "change_tool", extra={"change": Changes}, before=_with_present, prints="tool_id", waits=True,
+    about="Change a tool. Names, tickers, keywords and phrases are added to those that it has; --change replaces a "
+    "list.",
+)  # fmt: skip
+an_act(
+    tools, "preview", "preview_tool", extra={"change": Changes}, before=_with_present, show=_show_preview,
+    failed=lambda found: bool(found["taken_by"]),
+    about="List the articles of the last 30 days that a change would add or remove. Nothing changes.",
+)  # fmt: skip
+an_act(
+    tools, "merge", "merge_tool", arguments=["into"], waits=True,
+    show=lambda call, begun: call.out.say(begun["undo"]),
+    about="Merge one tool into another, with its mentions.",
+)  # fmt: skip
 
 
 @command(tools, "apply")
@@ -122,75 +121,6 @@ def reported(call: Call, report: Mapping[str, Any]) -> int:
         names = dict.fromkeys(each.get(name) for name in ("name", "source_name", "url") if each.get(name))
         call.out.say(f"line {each['line']}: {' '.join(names)}: {each['reason']}")
     return FAILED if report["refused"] else 0
-
-
-@command(tools, "preview")
-def preview(
-    call: Call,
-    tool: Tool,
-    alias: Aliases = None,
-    ticker: Tickers = None,
-    keyword: Keywords = None,
-    exclude: Excluded = None,
-    changes: Changes = None,
-) -> int:
-    """List the articles of the last 30 days that a change would add or remove. Nothing changes."""
-    fields, place = _object(changes), f"tools/{call.names.tool(tool)}"
-    fields = {**_added(call, place, alias, ticker, keyword, exclude), **fields}
-    found = call.client.post(f"{place}/preview", fields)
-    if not call.out.is_table:
-        call.out.item(found)
-        return 0
-    more = "" if found["complete"] else "; and more"
-    print(f"{found['would_add']} of {found['articles_looked_at']} articles would be added, "
-          f"{found['would_remove']} would be removed{more}")  # fmt: skip
-    for sign, samples in (("+", found["added"]), ("-", found["removed"])):
-        for each in samples:
-            call.out.line(f"  {sign} {each['timestamp']}  {each['headline']}  [{_matches(each)}]")
-    for name, holder in found["taken_by"].items():
-        call.out.say(f"{name} already names the tool {call.names.of_tool(holder)}")
-    return FAILED if found["taken_by"] else 0
-
-
-def _matches(sample: Mapping[str, Any]) -> str:
-    names = [f"{each['name']} ({'; '.join(each['cues'])})" if each.get("cues") else each["name"]
-             for each in sample["matches"]]  # fmt: skip
-    return ", ".join(dict.fromkeys(names))
-
-
-def _added(call: Call, place: str, *lists: list[str] | None) -> dict[str, Any]:
-    """The lists of the tool with what the options add."""
-    if not any(lists):
-        return {}
-    has = call.client.get(place)
-    names = ("aliases", "tickers", "keywords", "excluded")
-    return {name: [*has[name], *more] for name, more in zip(names, lists, strict=True) if more}
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    try:
-        fields = json.loads(text or "{}")
-    except ValueError as error:
-        raise Failure(f"--change: must be a JSON object ({error})", WRONG_USAGE) from None
-    if not isinstance(fields, dict):
-        raise Failure("--change: must be a JSON object", WRONG_USAGE)
-    return fields
-
-
-@command(tools, "merge")
-def merge(
-    call: Call,
-    tool: Annotated[str, typer.Argument(help="The tool that is merged: name, alias or id.")],
-    into: Annotated[str, typer.Argument(help="The tool that replaces it.")],
-    author: MaybeAuthor = None,
-    reason: Reason = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Merge one tool into another, with its mentions."""
-    body = {"into": into, **without_nothing(author=author, reason=reason)}
-    begun = call.client.post(f"tools/{call.names.tool(tool)}/merge", body)
-    call.out.say(begun["undo"])
-    return call.finished(begun["run_id"], wait=not no_wait)
 
 
 @command(tools, "compare")

@@ -31,7 +31,7 @@ def audit(call: Call, tool: ByTool = None) -> int:
     from toolpulse import local
 
     target = call.data_folder("audit")
-    checked, found = local.with_services(target, call.out, lambda app: _audited(app, call, tool))
+    checked, found = local.with_services(target, lambda app: _audited(app, call, tool))
     if call.out.form == "json":
         call.out.json({"checked": checked, "differences": found})
     elif call.out.form == "csv":
@@ -64,7 +64,7 @@ def migrate(
     from toolpulse import local
 
     target = call.data_folder("migrate")
-    found = local.with_store(target, lambda app: _listed(app) if only_list else _migrated(app))
+    found = local.with_services(target, lambda app: _listed(app) if only_list else _migrated(app), migrate=False)
     none = "nothing to do: every migration has been run"
     call.out.rows(found, ["number", "name", "state", "about"], none=none)
 

@@ -110,7 +110,7 @@ async def test_articles_are_found_shown_with_names_and_corrected(cli: Cli, tools
     assert [each["source_id"] for each in await cli.json("articles", "list", "--limit", "1")] != []
     assert "There are more than 1: see --limit" in cli.said
     (article,) = await cli.json("articles", "list", "--text", f'"{SHARED}"')
-    shown = await cli.run("articles", "show", article["source_id"], "--raw")
+    shown = await cli.run("articles", "show", article["source_id"], "--layer", "raw")
     assert all(part in shown for part in (article["headline"], "The Wire", "Tickerline", "observations"))
     assert (await cli.json("articles", "show", f'"{article["headline"]}"'))["source_id"] == article["source_id"]
     assert " +1  " in await cli.run("articles", "list", "--feed", "Tickerline", "--limit", "0")

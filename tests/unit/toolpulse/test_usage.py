@@ -92,7 +92,7 @@ def test_a_command_says_what_is_missing(words: str) -> None:
         (["tools", "list", "--limit", "many"], 2, "--limit"),
         (["--url", "http://127.0.0.1:9", "tools", "list"], 3, "cannot be reached"),
         (["runs", "list", "--status", "nonsense"], 2, "nonsense"),
-        (["tools", "preview", "x", "--change", "{"], 2, "--change: must be a JSON object"),
+        (["tools", "add", "x", "--name-rules", "{"], 2, "--name-rules: must be a JSON object"),
         (["feeds", "add"], 2, "give a URL or a --preset"),
         (["feeds", "add", "--preset", "x", "--value", "query"], 2, "'query' is not NAME=VALUE"),
         (["feeds", "change", "x"], 2, "nothing to change"),

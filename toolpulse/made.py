@@ -203,7 +203,7 @@ def an_act(
 ) -> None:
     """A command that makes or changes something. It prints the field `prints` of the answer, or what `show` prints.
     `before` completes the body, also from the `extra` options. With `waits` the command waits for the run that the
-    answer names. `notes` are told by the status of the answer; `failed` says of an answer whether the command has failed."""
+    answer names. `notes` are told by the status of the answer; `failed` says whether an answer is a failure."""
     made = Made(operation)
     has_body = endpoint(operation)["body"] not in (None, "Nothing")
     method = endpoint(operation)["method"]

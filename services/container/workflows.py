@@ -64,7 +64,7 @@ class WorkflowPart:
         of, corrections, writer = self._of, self._of.mentions.corrections, self._of.mentions.writer
         generations = of.figures.generations
         return {
-            BACKFILL: Backfill(of.store, of.tools, writer, self._of.mentions.watchlist, generations),
+            BACKFILL: Backfill(of.store, of.tools, writer, self._of.mentions.watchlist, generations, of.announcer),
             MERGE: Merging(*(of.store, of.tools, writer, corrections, of.figures.recount, generations, of.clock)),
         }
 

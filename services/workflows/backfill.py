@@ -18,6 +18,7 @@ from models.values import format_time, parse_time
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Query, Store, Where
@@ -25,6 +26,7 @@ from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Detector
 from services.tools.watchlist import Watchlist
+from services.work.announcing import Announcer
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 LOOKED_BACK = timedelta(days=30)
@@ -40,6 +42,7 @@ class Backfill:
     writer: MentionWriter
     watchlist: Watchlist
     generations: Generations
+    announcer: Announcer
 
     async def page(self, run: JobRun) -> PageResult:
         found = [await self.catalog.find(text) for text in _texts(run.parameters.get("tools"))]
@@ -61,6 +64,7 @@ class Backfill:
             return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
         await self._searched(tools, parse_time(str(checkpoint["since"])))
         await self.generations.raise_all(tools)
+        await self.announcer.announce(REFRESH_STAGE, tools)
         return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
 
     async def _searched(self, tools: Iterable[str], since: datetime) -> None:

@@ -175,10 +175,9 @@ class TimelineHours:
                 sums = sums.plus(self.of_day(day) if whole else Tally(*_sum(self._day(day), since, until)))
         return sums
 
-    def preceded_by(self, days: Mapping[str, str], until: str) -> TimelineHours:
-        """With these stored days up to the day `until` instead of its own; without analyzers."""
-        own = {day: text for day, text in self._texts.items() if day > until}
-        return TimelineHours({day: text for day, text in days.items() if day <= until} | own)
+    def preceded_by(self, days: Mapping[str, str]) -> TimelineHours:
+        """The stored hours with those of these days, where it has none; without analyzers."""
+        return TimelineHours({**days, **self._texts})
 
     def steps(self, start: datetime, hours: int, number: int) -> list[Tally]:
         """The sums of `number` steps of so many hours, from the hour `start` on. Days without mentions cost nothing."""
@@ -212,11 +211,11 @@ class TimelineHours:
         }
         return {name: days for name, days in kept.items() if days}
 
-    def stored(self, oldest: str) -> dict[str, str]:
-        """The `hours` of the timeline's document, from the day of the hour `oldest` on."""
+    def stored(self, oldest: str, end: str = "9") -> dict[str, str]:
+        """The `hours` of the timeline's document: from the day of `oldest` up to, but without, that of `end`."""
         changed = {day: day_text(numbers) for day in self._changed if any(numbers := self._parsed[day])}
         kept = {day: text for day, text in self._texts.items() if day not in self._changed} | changed
-        return {day: kept[day] for day in sorted(kept) if day >= oldest[:8]}
+        return {day: kept[day] for day in sorted(kept) if oldest[:8] <= day < end[:8]}
 
     def _day(self, day: str) -> list[int]:
         if day not in self._parsed:

@@ -145,7 +145,8 @@ class DayDocument(StoredFields, total=False):
 
 
 class DayCounts(_OfTool):
-    """A tool's mentions of one UTC day, as all other counts are summed from them.
+    """A tool's mentions of one UTC day, as all other counts are summed from them. Kept for good, for the history: once
+    the day is not live any more, the document does not change.
 
     `hours` has the rows of each hour with mentions: by analyzer, publisher and source, then a row for each minute and
     story: the minute, the story, the positive, negative, neutral and unscored mentions, the sum of their polarities in
@@ -156,7 +157,6 @@ class DayCounts(_OfTool):
     """
 
     entity_type: Literal["DayCounts"] = "DayCounts"
-    ttl_timestamp: UnixSeconds | None = lives(days=33)
     day: _DayName
     whole: StoredCount
     hours: Annotated[dict[Hour, _Rows], BeforeValidator(_loaded)]

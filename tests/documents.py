@@ -21,7 +21,7 @@ from models.coverage import FetchDay, FetchDaysProgress
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.grouping_correction import GroupingCorrection
-from models.history import DailyClose, FrozenDay, FrozenHours, HistoryDay, HistoryProgress
+from models.history import DailyClose, EarlierHours, HistoryProgress
 from models.host import HostState
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
@@ -447,27 +447,19 @@ def dirty_hour(**changes: Any) -> DirtyHour:
     return _of(DirtyHour, {"tool_id": TOOL_ID, "hour": "2026022120"}, changes)
 
 
-def history_day(**changes: Any) -> HistoryDay:
-    closed = DailyClose.of(TOOL_ID, "2026-02-20", {"total_mentions": 1}, NOW)
-    frozen = FrozenDay(
-        frozen_at=NOW,
-        figures={"total_mentions": 1},
-        tally=Tally(1, 0, 0, 500_000),
-        analyzers=("embedded/1",),
-        stories={"0123456789abcdef": (1, 5000)},
-        publishers={"reuters.com": 1},
-        sources={"reuters-world": 1},
-    )
-    return _of(HistoryDay, {"tool_id": TOOL_ID, "day": "2026-02-20", "closed": closed, "frozen": frozen}, changes)
+def daily_close(**changes: Any) -> DailyClose:
+    close = DailyClose.of(TOOL_ID, "2026-02-20", {"total_mentions": 1}, NOW)
+    fields = {name: getattr(close, name) for name in ("tool_id", "day", "closed_at", "text", "sha256")}
+    return _of(DailyClose, fields, changes)
 
 
-def frozen_hours(**changes: Any) -> FrozenHours:
-    days = by_day({"2026012007": Tally(1, 0, 0, 500_000)})
-    return _of(FrozenHours, {"tool_id": TOOL_ID, "days": days}, changes)
+def earlier_hours(**changes: Any) -> EarlierHours:
+    days = by_day({"2026012020": Tally(2, 1, 0, 150_000)})
+    return _of(EarlierHours, {"tool_id": TOOL_ID, "days": days}, changes)
 
 
 def history_progress(**changes: Any) -> HistoryProgress:
-    fields = {"closed_until": "2026-02-20", "frozen_since": "2026-01-01", "frozen_until": "2026-01-20"}
+    fields = {"since": "2026-01-01", "closed_until": "2026-02-20", "after": "tool-1"}
     return _of(HistoryProgress, fields, changes)
 
 
@@ -580,8 +572,8 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     day_sums,
     window_tables,
     dirty_hour,
-    history_day,
-    frozen_hours,
+    daily_close,
+    earlier_hours,
     history_progress,
     mention,
     document,

@@ -16,7 +16,7 @@ from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.history import ToolHistory
 from services.figures.reader import is_reanalysis_offered
-from services.figures.span import MOST_DAYS, MOST_TOOLS, STEPS, Span, Step, span_of, tool_texts
+from services.figures.span import MOST_DAYS, MOST_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
 from triggers.bindings import endpoint
 from triggers.declared import a_list, ok
 from triggers.http_codec import json_response, left_out, list_response
@@ -80,7 +80,7 @@ async def list_histories(services: Container, req: func.HttpRequest) -> func.Htt
     tools = {tool.tool_id: tool for tool in await asyncio.gather(*(_tool(services, text) for text in texts))}
     completeness = await services.figures.completeness.of_all()
     canonical = services.figures.history.canonical
-    histories = await asyncio.gather(*(canonical(tool_id, span, len(tools)) for tool_id in tools))
+    histories = await asyncio.gather(*(canonical(tool_id, span) for tool_id in tools))
     items = [
         {
             "tool_id": tool.tool_id,
@@ -99,8 +99,7 @@ async def get_tool_history_day(services: Container, req: func.HttpRequest) -> fu
     """Get the close of a day beside its present figures."""
     day = _day(services, req.route_params["day"])
     tool = await services.tools.unmerged(req.route_params["tool"])
-    stored, point = await services.figures.history.day(tool.tool_id, day)
-    closed = stored.closed if stored else None
+    closed, point = await services.figures.history.day(tool.tool_id, day)
     figures = closed.figures if closed else None
     present = dict(point.figures)
     differing = [] if figures is None else sorted(name for name in present if figures.get(name) != present[name])
@@ -113,7 +112,7 @@ async def get_tool_history_day(services: Container, req: func.HttpRequest) -> fu
         "present": {
             **present,
             "state": point.state,
-            "frozen_at": format_time(stored.frozen.frozen_at) if stored and stored.frozen else None,
+            "frozen_at": format_time(frozen_at(day)) if point.state == "frozen" else None,
         },
         "differing": differing,
     }

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple, Self
 
 import orjson
 
-from models.history import MOST_STORIES_KEPT, FrozenDay
 from models.mention import SentimentScore, scored_by
 from models.tally import Tally
 from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, CountDocument, DayDocument, HourRows
@@ -138,11 +136,6 @@ class Count:
     is_known: bool = True
 
     @classmethod
-    def of_tally(cls, tally: Tally, analyzers: set[str]) -> Count:
-        """Stories, publishers and sources are not known, unless there are no mentions."""
-        return cls(list(tally), dict.fromkeys(analyzers, 1), crowded=int(any(tally)))
-
-    @classmethod
     def stored(cls, document: CountDocument) -> Count:
         """To be merged into another count, not to be changed."""
         return cls(**document)
@@ -157,18 +150,6 @@ class Count:
             "sources": self.sources,
             "crowded": self.crowded,
         }
-
-    @classmethod
-    def frozen(cls, day: FrozenDay) -> Count:
-        count = cls(list(day.tally), dict.fromkeys(day.analyzers, 1), crowded=int(day.stories is None))
-        count.stories = {key: list(story) for key, story in (day.stories or {}).items()}
-        count.ungrouped = list(day.ungrouped)
-        count.publishers, count.sources = dict(day.publishers or {}), dict(day.sources or {})
-        return count
-
-    @classmethod
-    def unknown(cls) -> Count:
-        return cls(is_known=False)
 
     @property
     def is_broad(self) -> bool:
@@ -268,18 +249,6 @@ class Count:
             found["confidence_interval"] = list(found["confidence_interval"])
         found["analyzers"] = sorted(self.analyzers)
         return found if self.is_known else dict.fromkeys(found)
-
-    def to_frozen(self, figures: Mapping[str, Any], now: datetime) -> FrozenDay:
-        day = FrozenDay(frozen_at=now, figures=dict(figures), tally=self.tally, analyzers=tuple(sorted(self.analyzers)))
-        if not self.is_broad or len(self.stories) > MOST_STORIES_KEPT:
-            return day
-        kept = {
-            "stories": {key: tuple(story) for key, story in self.stories.items()},
-            "ungrouped": tuple(self.ungrouped),
-            "publishers": self.publishers,
-            "sources": self.sources,
-        }
-        return FrozenDay(**{**day.__dict__, **kept})
 
 
 class Day:

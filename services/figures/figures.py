@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import date
 
 from services.articles.backlog import KEPT_SECONDS, BacklogReader
 from services.figures.completeness import CompletenessReader
@@ -20,8 +19,7 @@ from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
-from services.mentions.references import keep_references
-from services.ports import Clock, Document, LastWrite, Store
+from services.ports import Clock, LastWrite, Store
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
 
@@ -66,12 +64,6 @@ class Figures:
         coverage = Coverage(store)
         entries = Entries(store, recount, generations, coverage, clock)
         history = History(store, recount, coverage, clock)
-        daily_closes = DailyCloses(store, coverage, clock)
-
-        async def keep(tool_id: str, day: date, mentions: Sequence[Document]) -> None:
-            await keep_references(store, tool_id, day, mentions, clock())
-
-        daily_closes.hooks.append(keep)
         cached = (store, catalog, entries, generations, counters, completeness, announcer, clock)
         reader = Reader(*cached, analyzer, memory_seconds, last_write)
         return cls(
@@ -87,7 +79,7 @@ class Figures:
             raw_history=RawHistory(store, history),
             trends=Trends(store, reader),
             movements=MovementReader(store),
-            daily_closes=daily_closes,
+            daily_closes=DailyCloses(store, recount, coverage, clock),
             analyzer=analyzer,
         )
 

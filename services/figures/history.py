@@ -1,8 +1,8 @@
 """A tool's figures by hour and by day, each article counted once; of the last days as they are now, of earlier ones as
 they were last.
 
-Live days are counted from their mentions. A tool with too many of them is counted from the hours of its timeline, which
-do not know stories and publishers. Days that are no longer live were frozen by the daily close.
+They are added up from the counts of the tool's days. Those of the live days are recounted first; those of earlier days
+stay as they were last.
 
 In the raw layer each article counts once for each source that published it, with what that source says of the tool in
 its own words. A source whose words do not name the tool does not count. This reads every mention with its article,
@@ -13,31 +13,29 @@ since Azure ends an HTTP request after 230 s.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, cast
 
 from models.article import Article
-from models.errors import InvalidInput
-from models.history import HistoryDay, HistoryProgress
+from models.errors import InvalidInput, UnreadableDocument
+from models.history import DailyClose, HistoryProgress
 from models.mention import SentimentScore, what_it_says
-from models.tally import Tally, TimelineHours
-from models.timeline import Timeline, TimelineDocument, WindowsDocument, WindowTables
+from models.tally import Tally
+from models.timeline import DayCounts, DayDocument, WindowsDocument, WindowTables
 from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
-from services.figures.count_documents import hours_of
+from services.figures.counting import Day as CountsOfDay
 from services.figures.coverage import Coverage, ToolCoverage
-from services.figures.points import Counted, Point, counted_days, days_between, oldest_counted, put_stored_day
-from services.figures.recount import Recount
+from services.figures.points import MENTIONS_KEPT, Counted, Point, days_between
+from services.figures.recount import Recount, reading
 from services.figures.span import STEPS, Span, day_start, first_live_day
 from services.figures.windows import analyzers_of
-from services.ports import Clock, Document, Query, Store, Where, listed, listed_documents, pages, query_all, readable
+from services.ports import Clock, Document, Query, Store, Where, listed, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
-MOST_COUNTED = 20_000
-"""How many mentions a request reads, of all its tools together."""
 MOST_RAW_MENTIONS = 100_000
 _PAGE = 1000
 
@@ -52,98 +50,90 @@ class ToolHistory:
     unreadable: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class History:
-    def __init__(
-        self, store: Store, recount: Recount, coverage: Coverage, clock: Clock, most_counted: int = MOST_COUNTED
-    ) -> None:
-        self._store = store
-        self._recount = recount
-        self._coverage = coverage
-        self._clock = clock
-        self._most_counted = most_counted
+    """The canonical layer of histories."""
 
-    async def canonical(self, tool_id: str, span: Span, tools: int = 1) -> ToolHistory:
-        """A point for each step of the span, oldest first. It is one of `tools` of the request."""
-        live = day_start(first_live_day(span.now))
-        counted = Counted(span, oldest_counted(span.now))
-        hours = await self._hours_of_many(tool_id, max(counted.start, live), span, self._most_counted // tools)
-        if hours is not None:
-            counted = Counted(span, live, whole_hours=True)
-            counted.add_hours(hours, max(counted.start, live))
-        days = days_between(counted.start, span.until)
-        stored, unreadable = await self._stored_days(tool_id, [day for day in days if day < live.date().isoformat()])
-        progress = await self.progress() if counted.start < live else None
-        from_mentions = counted_days(days, stored, span.now)
-        for day in days:
-            if day not in from_mentions:
-                put_stored_day(counted, day, stored.get(day), progress)
-        if hours is not None:
-            from_mentions = {day for day in from_mentions if day < live.date().isoformat()}
-        unreadable += await self._count(tool_id, counted, from_mentions)
-        change = counted.change.shown() if counted.change else None
-        coverage = (await self._coverage.of_tools([tool_id], span.now))[tool_id]
-        points = with_coverage(counted.points(), span, coverage)
-        is_known = span.start >= live
-        total = {"coverage": coverage.share(span.start, span.until) if is_known else None}
-        return ToolHistory(points, {**counted.total.count.figures(), **total}, change, tuple(unreadable))
+    store: Store
+    recount: Recount
+    coverage: Coverage
+    clock: Clock
 
-    async def day(self, tool_id: str, day: date) -> tuple[HistoryDay | None, Point]:
-        """The stored document of a day, and the day's present figures."""
-        document = await self._store.read(CATALOG.name, tool_id, HistoryDay.id_of(day.isoformat()))
-        span = Span("day", day_start(day), day_start(day) + STEPS["day"], self._clock())
+    async def canonical(self, tool_id: str, span: Span) -> ToolHistory:
+        """A point for each step of the span, oldest first."""
+        counted, live = Counted(span), day_start(first_live_day(span.now))
+        unreadable: list[str] = []
+        if span.until > live:
+            try:
+                await self.recount.recount_tool(tool_id, span.now)
+            except UnreadableDocument as error:  # its hour is shown as it was counted last
+                unreadable.append(error.key.rpartition(" / ")[2])
+        days = dict.fromkeys(days_between(counted.start, span.until))
+        query = _of_days(DayCounts, tool_id, list(days))
+        async for page in pages(self.store, CATALOG.name, query):
+            for document in page.items:
+                day = date.fromisoformat(document["id"][-8:]).isoformat()
+                try:
+                    with reading([document]):
+                        counted.add(day, CountsOfDay.stored(cast("DayDocument", document)))
+                    del days[day]
+                except UnreadableDocument:
+                    unreadable.append(document["id"])
+                    counted.put(day, "unknown")
+        closes: dict[Day, DailyClose] = {}
+        if counted.start < live:
+            closes = await self._closes(tool_id, span, live)
+            progress = await self.progress()
+            for day in (each for each in days if each < live.date().isoformat()):
+                is_known = progress is not None and progress.since <= day <= progress.closed_until
+                counted.put(day, "frozen" if is_known else "unknown")
+        coverage = (await self.coverage.of_tools([tool_id], span.now))[tool_id]
+        points = [_with_close(point, closes.get(point.name)) for point in counted.points()]
+        total = {"coverage": coverage.share(span.start, span.until) if span.start >= live else None}
+        return ToolHistory(
+            with_coverage(points, span, coverage),
+            {**counted.total.count.figures(), **total},
+            counted.change.shown() if counted.change else None,
+            tuple(unreadable),
+        )
+
+    async def day(self, tool_id: str, day: date) -> tuple[DailyClose | None, Point]:
+        """The close of a day, and the day's present figures."""
+        document = await self.store.read(CATALOG.name, tool_id, DailyClose.id_of(day.isoformat()))
+        span = Span("day", day_start(day), day_start(day) + STEPS["day"], self.clock())
         history = await self.canonical(tool_id, span)
-        return readable(document, HistoryDay.from_document), history.points[0]
+        return readable(document, DailyClose.from_document), history.points[0]
 
     async def progress(self) -> HistoryProgress | None:
-        document = await self._store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
+        document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
         return readable(document, HistoryProgress.from_document)
 
     async def analyzers(self, tool_id: str) -> list[str]:
         """The analyzers that judged mentions of the last 30 days, as of the tool's last recount."""
-        windows = await self._store.read(CATALOG.name, tool_id, WindowTables.ID)
+        windows = await self.store.read(CATALOG.name, tool_id, WindowTables.ID)
         return analyzers_of(cast("WindowsDocument | None", windows))
 
-    async def _hours_of_many(self, tool_id: str, since: datetime, span: Span, most: int) -> TimelineHours | None:
-        """The hours of a tool with more than `most` mentions from `since` on; None for other tools."""
-        hours = await self._timeline(tool_id)
-        tallies = [hours.of_day(day.replace("-", "")) for day in days_between(since, span.until)]
-        if sum(tally.total + tally.unscored for tally in tallies) <= most:
-            return None
-        await self._recount.recount_tool(tool_id, span.now)
-        return await self._timeline(tool_id)
+    async def _closes(self, tool_id: str, span: Span, until: datetime) -> dict[Day, DailyClose]:
+        """Those of the span that can be read, before `until`."""
+        days = days_between(span.start, min(span.end, until))
+        found = await query_all(self.store, CATALOG.name, _of_days(DailyClose, tool_id, days)) if days else []
+        closes = (readable(document, DailyClose.from_document) for document in found)
+        return {close.day: close for close in closes if close is not None}
 
-    async def _timeline(self, tool_id: str) -> TimelineHours:
-        timeline = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
-        return hours_of(cast("TimelineDocument | None", timeline))
 
-    async def _stored_days(self, tool_id: str, days: list[Day]) -> tuple[dict[Day, HistoryDay], list[str]]:
-        """`days` are consecutive."""
-        if not days:
-            return {}, []
-        first, last = HistoryDay.id_of(days[0]), HistoryDay.id_of(days[-1])
-        query = Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id, limit=_PAGE)
-        found = await query_all(self._store, CATALOG.name, query)
-        read = listed_documents(found, HistoryDay.from_document, "id")
-        return {each.day: each for each in read.items}, list(read.unreadable)
+def _of_days(model: type[DayCounts | DailyClose], tool_id: str, days: Sequence[Day]) -> Query:
+    """`days` are consecutive."""
+    first, last = (model.id_of(day.replace("-", "")) for day in (days[0], days[-1]))
+    return Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id, limit=_PAGE)
 
-    async def _count(self, tool_id: str, counted: Counted, days: Collection[Day]) -> list[str]:
-        """Adds the mentions of these days. Returns the ids of those that cannot be counted."""
-        if not days:
-            return []
-        since = max(counted.start, day_start(date.fromisoformat(min(days))))
-        until = min(counted.span.until, day_start(date.fromisoformat(max(days))) + STEPS["day"])
-        where = (
-            Where("removed_at", "missing"),
-            Where("published_at", "ge", format_time(since)),
-            Where("published_at", "lt", format_time(until)),
-        )
-        unreadable: list[str] = []
-        query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
-        async for page in pages(self._store, MENTIONS.name, query):
-            for mention in page.items:
-                if mention["published_at"][:10] in days:
-                    unreadable += _added(counted, mention)
-        return unreadable
+
+def _with_close(point: Point, close: DailyClose | None) -> Point:
+    """With the coverage that the daily close has kept; with all of its figures if nothing else is known."""
+    if close is None:
+        return point
+    if point.state == "unknown":
+        return replace(point, figures=close.figures, state="closed")
+    return replace(point, figures={**point.figures, "coverage": close.figures.get("coverage")})
 
 
 def with_coverage(points: Sequence[Point], span: Span, coverage: ToolCoverage) -> list[Point]:
@@ -153,15 +143,6 @@ def with_coverage(points: Sequence[Point], span: Span, coverage: ToolCoverage) -
         share = coverage.share(start, min(start + STEPS[span.step], span.until))
         found.append(replace(point, figures={"coverage": share, **point.figures}))
     return found
-
-
-def _added(counted: Counted, mention: Document) -> list[str]:
-    """Adds the mention; returns its id if it cannot be counted."""
-    try:
-        counted.add(mention)
-    except ValueError:
-        return [str(mention.get("source_id") or mention["id"])]
-    return []
 
 
 class RawHistory:
@@ -176,7 +157,7 @@ class RawHistory:
         Raises InvalidInput if the span has too many mentions, or begins before the first that is kept. `asked_for` is
         the field of the request that gives the span.
         """
-        oldest = oldest_counted(span.now)
+        oldest = day_start((span.now - MENTIONS_KEPT).date())
         if span.start < oldest:
             reason = "the mentions of each source are kept no longer"
             raise InvalidInput(asked_for, f"at least {format_time(oldest)} with layer=raw: {reason}")

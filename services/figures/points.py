@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from models.history import HistoryDay, HistoryProgress
-from models.tally import TimelineHours
-from models.values import Day, format_time, hour_key
-from services.figures.counting import Count, CountedMention
+from models.values import Day, format_time, hour_start
+from services.figures.counting import Count
+from services.figures.counting import Day as DayOfCounts
 from services.figures.span import STEPS, Span, Step, day_start, first_live_day
-from services.ports import Document
 
 State = Literal["live", "frozen", "closed", "unknown"]
-"""`live`: follows late articles and corrections. `frozen`: the last figures of a day. `closed`: its daily close, as the
-app did not run when the day was to be frozen. `unknown`: the app kept nothing of the day."""
+"""`live`: follows late articles and corrections. `frozen`: the last figures of a day. `closed`: its daily close, as its
+counts cannot be read. `unknown`: the app kept nothing of the day."""
 
 MENTIONS_KEPT = timedelta(days=43)
 """For so long after its end, all mentions of a day are there: a mention is kept for 45 days from its first analysis."""
@@ -60,26 +58,25 @@ class Point:
 
 @dataclass(slots=True)
 class WindowCount:
-    """A window from `start` up to, but without, `end`; `times` are both as documents have them."""
+    """The mentions of a window from `start` up to, but without, `end`: whole minutes."""
 
     start: datetime
     end: datetime
     count: Count = field(default_factory=Count)
-    times: tuple[str, str] = ("", "")
 
-    def __post_init__(self) -> None:
-        self.times = format_time(self.start), format_time(self.end)
+    def add(self, start: datetime, counts: DayOfCounts) -> None:
+        """Adds the minutes of the UTC day that begins at `start` that are in the window."""
+        if self.start <= start and start + STEPS["day"] <= self.end:
+            self.count.merge(counts.whole)
+        elif self.has_part_of(start):
+            for hour, rows in counts.hours.items():
+                since, until = (
+                    round((each - hour_start(hour)).total_seconds() / 60) for each in (self.start, self.end)
+                )
+                self.count.add_rows(rows, since, until)
 
-    def has(self, time: str) -> bool:
-        """Whether this time of a document is within it."""
-        return self.times[0] <= time < self.times[1]
-
-    def merge(self, start: datetime, end: datetime, count: Count) -> None:
-        """Adds the count of this time. If the window has only a part of it, nobody can know its figures."""
-        if start >= self.end or end <= self.start:
-            return
-        is_within = self.start <= start and end <= self.end
-        self.count.merge(count if is_within or not (count.mentions or not count.is_known) else Count.unknown())
+    def has_part_of(self, start: datetime) -> bool:
+        return start < self.end and self.start < start + STEPS["day"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,109 +107,65 @@ def compared(name: str, present: float | None, previous: float | None) -> dict[s
     return {"present": present, "previous": previous, "absolute": absolute, "relative": relative}
 
 
-def change_of(span: Span, counted_from: datetime, *, whole_hours: bool = False) -> Change | None:
-    """The part of the span that is over, and the same length before the span. A step that is not over is compared with
-    the same part of an earlier one, or left out if no mentions are kept to count that part. None if nothing is left, or
-    if there is no time before the span: no day comes before 0001-01-01."""
-    length, until = span.end - span.start, span.until
-    if span.start - _FIRST < length:
+def change_of(span: Span, present: WindowCount) -> Change | None:
+    """The part of the span that is over, and the same length before the span: a step that is not over is compared with
+    the same part of an earlier one. None if nothing is over, or if there is no time before the span: no day comes
+    before 0001-01-01."""
+    length = span.end - span.start
+    if span.start - _FIRST < length or present.end <= span.start:
         return None
-    if until < span.end:
-        if until - length < counted_from:
-            until = span.start + (until - span.start) // STEPS[span.step] * STEPS[span.step]
-        elif whole_hours:
-            until = until.replace(minute=0, second=0, microsecond=0)
-    if until <= span.start:
-        return None
-    return Change(WindowCount(span.start, until), WindowCount(span.start - length, until - length))
+    return Change(present, WindowCount(span.start - length, present.end - length))
 
 
 class Counted:
     """The counts of a tool for the points of a span and for its windows, as they are filled."""
 
-    def __init__(self, span: Span, counted_from: datetime, *, whole_hours: bool = False) -> None:
+    def __init__(self, span: Span) -> None:
         self.span = span
         self.total = WindowCount(span.start, span.until)
-        self.change = change_of(span, counted_from, whole_hours=whole_hours)
-        if self.change and self.change.present == self.total:
-            self.change = Change(self.total, self.change.previous)
-        self.windows = [self.total]
-        if self.change:
-            self.windows += [self.change.previous, *([self.change.present] * (self.change.present is not self.total))]
+        self.change = change_of(span, self.total)
+        self.windows = [self.total, *([self.change.previous] if self.change else [])]
+        self._live = first_live_day(span.now).isoformat()
         self._points = {span.named(start): Count() for start in span.starts}
-        self._shown: dict[str, tuple[Mapping[str, Any], State]] = {}
+        self._states: dict[str, State] = {}
 
     @property
     def start(self) -> datetime:
         """From where on counts are needed."""
         return self.change.previous.start if self.change else self.span.start
 
-    def add(self, mention: Document) -> None:
-        """Raises ValueError for a document that is not a mention."""
-        counted, published_at = CountedMention.of(mention), mention["published_at"]
-        point = self._points.get(self.span.step_of(published_at))
-        if point is not None:
-            point.add(counted)
-        for window in self.windows:
-            if window.has(published_at):
-                window.count.add(counted)
-
-    def add_hours(self, hours: TimelineHours, since: datetime) -> None:
-        """The hours of a timeline from `since` on, instead of their mentions."""
-        start, hour = since, STEPS["hour"]
-        while start < self.span.until:
-            key = hour_key(start)
-            count = Count.of_tally(hours.numbers(key), hours.analyzers_of_hour(key))
-            point = self._points.get(self.span.named(start if self.span.step == "hour" else day_start(start.date())))
-            if point is not None:
-                point.merge(count)
-            self._merge(start, min(start + hour, self.span.until), count)
-            start += hour
-
-    def put_day(self, day: Day, count: Count, state: State, figures: Mapping[str, Any] | None = None) -> None:
-        """A day that is not counted any more. `figures` are those that were stored."""
-        if day in self._points:
-            self._points[day] = count
-            self._shown[day] = (count.figures() if figures is None else figures, state)
+    def add(self, day: Day, counts: DayOfCounts) -> None:
+        """Adds the counts of a day. Those of a day that is not live any more do not change."""
         start = day_start(date.fromisoformat(day))
-        self._merge(start, start + STEPS["day"], count)
-
-    def _merge(self, start: datetime, end: datetime, count: Count) -> None:
+        if day in self._points:
+            self._points[day].merge(counts.whole)
+            self._states[day] = "live" if day >= self._live else "frozen"
+        elif self.span.step == "hour" and self.span.start < start + STEPS["day"] and start < self.span.end:
+            for hour, rows in counts.hours.items():
+                point = self._points.get(self.span.named(hour_start(hour)))
+                if point is not None:
+                    point.add_rows(rows)
         for window in self.windows:
-            window.merge(start, end, count)
+            window.add(start, counts)
+
+    def put(self, day: Day, state: Literal["frozen", "unknown"]) -> None:
+        """A day without counts: it had no mentions, or nobody knows."""
+        start = day_start(date.fromisoformat(day))
+        if day in self._points:
+            self._points[day].is_known = state == "frozen"
+            self._states[day] = state
+        for window in self.windows:
+            if state == "unknown" and window.has_part_of(start):
+                window.count.is_known = False
 
     def points(self) -> list[Point]:
-        found = []
-        for name, count in self._points.items():
-            figures, state = self._shown.get(name) or (count.figures(), "live")
-            found.append(Point(self.span.step, name, figures, state))
-        return found
+        return [
+            Point(self.span.step, name, count.figures(), self._states.get(name, "live"))
+            for name, count in self._points.items()
+        ]
 
 
 def days_between(start: datetime, end: datetime) -> list[Day]:
     """The UTC days from `start` up to, but without, `end`."""
     first, length = start.date(), timedelta(days=1)
     return [(first + number * length).isoformat() for number in range(-(-(end - day_start(first)) // length))]
-
-
-def counted_days(days: Iterable[Day], stored: Mapping[Day, HistoryDay], now: datetime) -> set[Day]:
-    """The days whose figures are counted from mentions: the live ones, and those that are to be frozen and are not yet,
-    as long as their mentions are there."""
-    live, oldest = first_live_day(now).isoformat(), oldest_counted(now).date().isoformat()
-
-    def is_frozen(day: Day) -> bool:
-        return day in stored and stored[day].frozen is not None
-
-    return {day for day in days if day >= live or (day >= oldest and not is_frozen(day))}
-
-
-def put_stored_day(counted: Counted, day: Day, stored: HistoryDay | None, progress: HistoryProgress | None) -> None:
-    """A day that is not counted from mentions."""
-    if stored is not None and stored.frozen is not None:
-        counted.put_day(day, Count.frozen(stored.frozen), "frozen", stored.frozen.figures)
-    elif stored is not None and stored.closed is not None:
-        counted.put_day(day, Count.unknown(), "closed", stored.closed.figures)
-    elif progress is not None and (progress.frozen_since or "9") <= day <= (progress.frozen_until or ""):
-        counted.put_day(day, Count(), "frozen")
-    else:
-        counted.put_day(day, Count.unknown(), "unknown")

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
+from models.history import EarlierHours
 from models.timeline import (
     DayCounts,
     DaySums,
@@ -160,7 +161,7 @@ class Recount:
         await self._read(without, {each.tool_id: left[each.tool_id] - in_edges[each.tool_id] for each in without})
         for counts in some:
             if counts.is_rebuild:
-                where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
+                where = (Where("id", "ge", DayCounts.id_of(counts.oldest_earlier)), Where("id", "lt", "COUNTS;"))
                 query = Query(where, partition=counts.tool_id, limit=_PAGE)
                 counts.put_days(await query_all(self._store, CATALOG.name, query))
 
@@ -184,6 +185,8 @@ class Recount:
         edges, again = edges_of(window_end(recounted.now)), list[str]()
         dirty_days = {counts.tool_id: {hour[:8] for hour in counts.dirty} for counts in some}
         await self._read([each for each in some if each.is_recount], dirty_days, (Timeline.ID, Tool.ID))
+        needing = [each for each in some if each.needs_earlier]
+        await self._read(needing, {each.tool_id: () for each in needing}, (EarlierHours.ID,))
         await self._count(some, recounted)
         await self._read_other_days([each for each in some if each.kept_windows(edges) is None], edges)
         writes: list[CountsWrite] = []

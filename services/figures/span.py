@@ -39,6 +39,11 @@ def first_live_day(now: datetime) -> date:
     return now.date() - timedelta(days=LIVE_DAYS - 1)
 
 
+def frozen_at(day: date) -> datetime:
+    """When the figures of this day stop to change."""
+    return day_start(day + timedelta(days=LIVE_DAYS))
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """`start` and `end` are whole steps; `now` is when the request came. The last step may not be over."""

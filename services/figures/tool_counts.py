@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Literal, cast
 
 import orjson
 
+from models.history import EarlierHours
 from models.tally import TimelineHours
 from models.timeline import (
     DayCounts,
@@ -23,12 +24,15 @@ from models.timeline import (
     WindowsDocument,
 )
 from models.tool import Tool
-from models.values import parse_time
+from models.values import hour_start, parse_time
 from services.figures.count_documents import hours_of, of_tool, recounts_of, timeline_document
 from services.figures.counting import Count, CountedMention, Day, HourCount
 from services.figures.windows import Edges, Windows, between_of, stories_in
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert, readable
 from services.store.rules import MAXIMUM_BATCH_BYTES, MAXIMUM_OPERATIONS
+
+EARLIER_KEPT = timedelta(days=30)
+"""How far EarlierHours go back before the timeline: to the month before the longest window."""
 
 MOST_STORIES_SUMMED = 20_000
 """The stories of the DaySums of a tool, which have to fit into a document."""
@@ -83,6 +87,7 @@ class ToolCounts:
     known_days: frozenset[str] = frozenset()
     timeline: TimelineDocument | None = None
     tool: Document | None = None
+    earlier: Document | None = None
     sums: SumsDocument | None = None
     days: dict[str, DayDocument] = field(default_factory=dict)
     count: MentionCount = field(default_factory=MentionCount)
@@ -94,6 +99,17 @@ class ToolCounts:
     def dirty(self) -> list[str]:
         """The dirty hours that are not too old to be counted."""
         return sorted(each["hour"] for each in self.dirty_hours if each["hour"] >= self.oldest)
+
+    @property
+    def oldest_earlier(self) -> str:
+        """The first day of EarlierHours."""
+        return f"{hour_start(self.oldest) - EARLIER_KEPT:%Y%m%d}"
+
+    @property
+    def needs_earlier(self) -> bool:
+        """Whether stored hours have become too old for the timeline, so that EarlierHours are needed."""
+        hours = None if self.timeline is None or self.is_rebuild else self.timeline.get("hours")
+        return isinstance(hours, dict) and any(day < self.oldest[:8] for day in hours)
 
     @property
     def is_recount(self) -> bool:
@@ -111,6 +127,8 @@ class ToolCounts:
             self.timeline = cast("TimelineDocument | None", document)
         elif name == Tool.ID:
             self.tool = document
+        elif name == EarlierHours.ID:
+            self.earlier = document
         elif name == DaySums.ID:
             self.sums = cast("SumsDocument | None", document)
         elif document is not None:
@@ -120,6 +138,8 @@ class ToolCounts:
         """The stored days of a tool that is counted anew. Those that cannot be read are written again."""
         for document in documents:
             if readable(document, DayCounts.from_document) is None:
+                if document["id"][-8:] < self.oldest[:8]:
+                    continue
                 self.days.pop(document["id"][-8:], None)
                 self.changed_days[document["id"][-8:]] = Day.of({})
             else:
@@ -196,7 +216,10 @@ class ToolCounts:
         return parse_time(made_at) if made_at else None, parse_time(since) if since else None
 
     def _count_timeline(self, days: Mapping[str, Day], recounted: set[str]) -> None:
+        """Of a rebuild, also the hours that are too old for the timeline."""
         self.timeline_hours = hours_of(None if self.is_rebuild else self.timeline)
+        if self.is_rebuild:
+            recounted = {hour for day in days.values() for hour in day.hours}
         for hour in recounted:
             count = Count()
             count.add_rows(days[hour[:8]].rows(hour) if hour[:8] in days else {})
@@ -214,11 +237,18 @@ class ToolCounts:
         return CountsWrite(self, windows.to_document(self.tool_id, now, days), etag, operations)
 
     def _operations(self, now: datetime) -> list[Operation]:
-        """The timeline, then each changed day with the deletions of its dirty hours."""
+        """The timeline, the hours that became too old for it, then each changed day with the deletions of its dirty
+        hours."""
         counted = timeline_document(
             self.tool_id, self.timeline, self.timeline_hours, self.oldest, self.count.latest, now
         )
         operations: list[Operation] = [Upsert(counted)]
+        since = self.oldest_earlier
+        if too_old := self.timeline_hours.stored(since, self.oldest):
+            stored = readable(self.earlier, EarlierHours.from_document)
+            kept = {day: text for day, text in stored.days.items() if day >= since} if stored else {}
+            kept |= too_old
+            operations.append(Upsert(of_tool(EarlierHours, self.tool_id, now, {"days": kept})))
         counted_hours = sorted(self.dirty_hours, key=lambda each: each["hour"])
         deletions = {
             day: [Delete(each["id"], each["_etag"]) for each in of_day]

@@ -1,8 +1,8 @@
 """Of many tools at once: their aggregates, each with its trend over the period and its change against the one before.
 
-Both come from the hours of a tool's timeline, one stored document for each tool. A timeline has 32 days: of the longest
-period, the period before is in the hours of frozen days, which are another document. What was made of them is kept in
-memory until the tool is recounted or the hour ends, so that tools without news are not read again.
+Both come from the hours of a tool's timeline, one stored document for each tool. A timeline has the live days: of the
+longest period, the period before is in another document, EarlierHours. What was made of them is kept in memory until
+the tool is recounted or the hour ends, so that tools without news are not read again.
 
 `Trends` reads, all other functions are pure.
 """
@@ -13,27 +13,25 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
-from models.history import FrozenHours, HistoryProgress
+from models.history import EarlierHours, HistoryProgress
 from models.tally import Tally, TimelineHours
 from models.timeline import Timeline, TimelineDocument
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.count_documents import hours_of, recounts_of
-from services.figures.daily_close import HOURS_KEPT
 from services.figures.points import compared
 from services.figures.reader import Reader, Served
-from services.figures.span import day_start
+from services.figures.span import LIVE_DAYS, day_start, first_live_day
 from services.ports import Document, Listed, Store, readable
 from services.store.containers import CATALOG
 
 log = logging.getLogger("toolpulse.cache")
 
 _HOUR = timedelta(hours=1)
-_DAY = timedelta(days=1)
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
 """From when on the hours of the shorter periods are known: a timeline has twice their length."""
 STEPS: Mapping[Period, tuple[int, timedelta]] = {
@@ -42,10 +40,6 @@ STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "DAY_30": (30, 24 * _HOUR),
 }
 """The number of steps of a trend, and their length. An hour has no trend: a timeline knows whole hours only."""
-KEPT = timedelta(days=31)
-"""How far back a timeline has every hour."""
-TIMELINE_DAYS = 32
-"""A timeline keeps this day before today, and those after it."""
 MOST_KEPT = 3000
 """Trends in memory: those of 1,000 tools over each period."""
 
@@ -84,18 +78,9 @@ def _trend_end(end: datetime) -> datetime:
 
 
 def known_from(progress: HistoryProgress | None, now: datetime) -> datetime:
-    """From when on every hour is known: of timelines, or of these and the frozen days before, if none is missing in
-    between."""
-    of_timelines = _whole_hour(now) - KEPT
-    if progress is None or progress.hours_since is None or progress.frozen_until is None:
-        return of_timelines
-    frozen_until = day_start(date.fromisoformat(progress.frozen_until)) + _DAY
-    if frozen_until < day_start(now.date()) - TIMELINE_DAYS * _DAY:
-        return of_timelines
-    # A round that is under way may have dropped the oldest day.
-    kept_from = frozen_until - HOURS_KEPT + _DAY
-    frozen_from = max(day_start(date.fromisoformat(progress.hours_since)), kept_from)
-    return min(frozen_from, of_timelines)
+    """From when on every hour is known: since the app has run, or as far back as feeds reached then."""
+    live = day_start(first_live_day(now))
+    return live if progress is None else min(live, day_start(progress.created_at.date()))
 
 
 def previous_of(entry: SentimentCacheEntry) -> tuple[datetime, datetime]:
@@ -131,7 +116,7 @@ def change_of(entry: SentimentCacheEntry, before: Tally | None) -> dict[str, Any
 
 def _is_long(period: Period) -> bool:
     """Whether a timeline does not have the time before as well."""
-    return 2 * PERIODS[period] > KEPT
+    return 2 * PERIODS[period] > timedelta(days=LIVE_DAYS)
 
 
 def _whole_hour(moment: datetime) -> datetime:
@@ -207,12 +192,11 @@ class Trends:
         }
         left = [entry for entry in entries if entry.tool_id not in found]
         timelines = await self.store.read_many(CATALOG.name, [(entry.tool_id, Timeline.ID) for entry in left])
-        frozen: Sequence[Document | None] = [None] * len(left)
-        if _is_long(period) and since < _whole_hour(now) - KEPT:
-            frozen = await self.store.read_many(CATALOG.name, [(entry.tool_id, FrozenHours.ID) for entry in left])
-        until = "" if progress is None or progress.frozen_until is None else progress.frozen_until.replace("-", "")
+        earlier: Sequence[Document | None] = [None] * len(left)
+        if _is_long(period):
+            earlier = await self.store.read_many(CATALOG.name, [(entry.tool_id, EarlierHours.ID) for entry in left])
         documents = cast("Sequence[TimelineDocument | None]", timelines)
-        for made in await asyncio.to_thread(_made, left, documents, frozen, since, until):
+        for made in await asyncio.to_thread(_made, left, documents, earlier, since):
             found[made.tool_id] = made.past
             if made.is_lasting:
                 self._keep(made.tool_id, period, made.past)
@@ -232,15 +216,14 @@ class Trends:
 def _made(
     entries: Sequence[SentimentCacheEntry],
     timelines: Sequence[TimelineDocument | None],
-    frozen: Sequence[Document | None],
+    earlier: Sequence[Document | None],
     since: datetime,
-    until: str,
 ) -> list[Made]:
     """Of the tools whose timeline can be read."""
     made: list[Made] = []
-    for entry, timeline, of_tool in zip(entries, timelines, frozen, strict=True):
+    for entry, timeline, of_tool in zip(entries, timelines, earlier, strict=True):
         try:
-            past = past_of(entry, timeline, of_tool, since, until)
+            past = past_of(entry, timeline, of_tool, since)
             made.append(Made(entry.tool_id, past, recounts_of(timeline) == entry.recounts))
         except ValueError:
             log.exception("timeline_unreadable tool_id=%s", entry.tool_id)
@@ -248,16 +231,16 @@ def _made(
 
 
 def past_of(
-    entry: SentimentCacheEntry, timeline: TimelineDocument | None, frozen: Document | None, since: datetime, until: str
+    entry: SentimentCacheEntry, timeline: TimelineDocument | None, earlier: Document | None, since: datetime
 ) -> Past:
-    """`frozen` has the days up to `until`. Raises ValueError if the timeline cannot be read."""
+    """`earlier` are the EarlierHours. Raises ValueError if the timeline cannot be read."""
     hours = hours_of(timeline)
     trend = trend_of(hours, entry.period, entry.window.end).shown()
     known: TimelineHours | None = hours
     if _is_long(entry.period):
-        days = readable(frozen, FrozenHours.from_document)
-        is_lost = frozen is not None and days is None
-        known = None if is_lost else hours.preceded_by({} if days is None else days.days, until)
+        days = readable(earlier, EarlierHours.from_document)
+        is_lost = earlier is not None and days is None
+        known = None if is_lost else hours.preceded_by({} if days is None else days.days)
     before = None if known is None else before_of(known, entry, since)
     return Past(entry.recounts, _times_of(entry), since, trend, before)
 

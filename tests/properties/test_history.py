@@ -12,14 +12,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.history import HistoryDay
+from models.history import DailyClose
 from models.mention import SentimentScore
 from services.figures.counting import Count, CountedMention
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.history import History
 from services.figures.recount import Recount
-from services.figures.span import LIVE_DAYS, Span, day_start
+from services.figures.span import Span, day_start
+from services.mentions.dirty_hours import mark_dirty
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -51,22 +52,20 @@ async def _play(steps: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(Path(folder) / "store.db", clock)
         await store.create(CATALOG.name, TOOL.to_document())
-        closes: dict[str, HistoryDay] = {}
+        closes: dict[str, DailyClose] = {}
+        frozen: dict[str, dict[str, Any]] = {}
         for step in (*steps, ("close", None)):
             await _step(store, clock, step)
             for document in await everything(store, CATALOG.name, TOOL.tool_id):
-                if document["id"].startswith("DAY:"):
-                    day = HistoryDay.from_document(document)
-                    before = closes.setdefault(day.day, day)
-                    assert day.closed == before.closed
-                    assert before.frozen in (None, day.frozen)
-                    closes[day.day] = day
-            await _check(store, clock, closes)
+                if document["id"].startswith("CLOSE:"):
+                    close = DailyClose.from_document(document)
+                    assert close == closes.setdefault(close.day, close)
+            await _check(store, clock, frozen)
         await store.close()
 
 
 def _closes(store: Store, clock: Watch) -> DailyCloses:
-    return DailyCloses(store, Coverage(store), clock)
+    return DailyCloses(store, Recount(store), Coverage(store), clock)
 
 
 async def _step(store: SqliteStore, clock: Watch, step: tuple[Any, ...]) -> None:
@@ -85,32 +84,34 @@ async def _step(store: SqliteStore, clock: Watch, step: tuple[Any, ...]) -> None
         if known is not None:
             at = SentimentScore.from_document(known).published_at
         await store.upsert(MENTIONS.name, a_mention(TOOL.tool_id, f"{number}", at, sentiment, **named).to_document())
+        await mark_dirty(store, TOOL.tool_id, [at], clock.now)
     else:
-        await store.delete(MENTIONS.name, TOOL.tool_id, f"{given_values[0]}")
+        known = await store.read(MENTIONS.name, TOOL.tool_id, f"{given_values[0]}")
+        if known is not None:
+            await store.delete(MENTIONS.name, TOOL.tool_id, known["id"])
+            await mark_dirty(store, TOOL.tool_id, [SentimentScore.from_document(known).published_at], clock.now)
 
 
-async def _check(store: SqliteStore, clock: Watch, stored: dict[str, HistoryDay]) -> None:
-    """Live days are what their mentions say, frozen ones what they said when they were frozen, each for itself and
-    together."""
+async def _check(store: SqliteStore, clock: Watch, frozen: dict[str, dict[str, Any]]) -> None:
+    """Live days are what their mentions say, frozen ones what they showed before, each for itself and together."""
     today = day_start(clock.now.date())
     span = Span("day", today - 45 * DAY, today + DAY, clock.now)
     history = await History(store, Recount(store), Coverage(store), clock).canonical(TOOL.tool_id, span)
     mentions = await everything(store, MENTIONS.name, TOOL.tool_id)
-    live = (today - (LIVE_DAYS - 1) * DAY).date().isoformat()
     whole = Count()
     for point in history.points:
-        frozen = stored[point.name].frozen if point.name in stored else None
-        count = Count()
-        if frozen is not None and point.name < live:
-            count = Count.frozen(frozen)
-            assert point.figures == frozen.figures
-        elif point.state == "live":
+        count = Count(is_known=point.state != "unknown")
+        if point.state == "live":
             for mention in mentions:
                 if mention["published_at"][:10] == point.name:
                     count.add(CountedMention.of(mention))
             assert point.figures == {**count.figures(), "coverage": None}
-        else:
-            count = Count.unknown() if point.figures["total_mentions"] is None else count
+        elif point.state == "frozen":
+            shown = frozen.setdefault(point.name, dict(point.figures))
+            assert point.figures == shown
+            document = await store.read(CATALOG.name, TOOL.tool_id, f"COUNTS:{point.name.replace('-', '')}")
+            count = Count.stored(document["whole"]) if document else count
+            assert count.figures().items() <= point.figures.items()
         whole.merge(count)
     assert history.total == {**whole.figures(), "coverage": None}
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from models.errors import UnreadableDocument
-from models.history import MOST_STORIES_KEPT
 from models.tally import Tally
 from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, DayCounts
 from services.figures.breadth import Breadth, story_key
@@ -147,40 +146,22 @@ def test_the_largest_hour_of_a_day_with_too_many_rows_is_crowded() -> None:
     assert (day.whole.tally.total, day.whole.is_broad) == (sum(sizes), False)
 
 
-def test_days_that_were_frozen_add_up_to_what_their_mentions_give() -> None:
+def test_days_add_up_to_what_their_mentions_give_and_can_be_taken_away_again() -> None:
     mentions, summed = _some(200), Count()
-    for first in range(0, 200, 40):
-        day = _count(*mentions[first : first + 40])
-        frozen = day.to_frozen(day.figures(), NOW)
-        assert Count.frozen(frozen).figures() == day.figures() == dict(frozen.figures)
-        summed.merge(Count.frozen(frozen))
-    assert summed.figures() == _count(*mentions).figures()
-
-
-def test_a_day_with_very_many_stories_keeps_their_number_only() -> None:
-    count = _count(*(_mention(number, event_id=f"story {number}") for number in range(MOST_STORIES_KEPT)))
-    assert Count.frozen(count.to_frozen({}, NOW)).figures()["stories"] == MOST_STORIES_KEPT
-    count.add(CountedMention.of(_mention(event_id="one more")))
-    frozen = count.to_frozen(count.figures(), NOW)
-    assert frozen.figures["stories"] == MOST_STORIES_KEPT + 1
-    assert (frozen.stories, frozen.publishers, frozen.sources) == (None, None, None)
-    assert Count.frozen(frozen).figures()["stories"] is None
-    assert Count.frozen(frozen).figures()["total_mentions"] == MOST_STORIES_KEPT + 1
+    days = [_count(*mentions[first : first + 40]) for first in range(0, 200, 40)]
+    for day in days:
+        summed.merge(Count.stored(day.to_document()))
+    assert summed == _count(*mentions)
+    for day in days[1:]:
+        summed.merge(day, -1)
+    assert summed == days[0]
 
 
 def test_nothing_is_known_of_a_time_with_an_unknown_part() -> None:
     count = _count(_mention())
-    count.merge(Count.unknown())
+    count.merge(Count(is_known=False))
     assert set(count.figures().values()) == {None}
     assert count.figures().keys() == Count().figures().keys()
-
-
-def test_a_sum_without_its_mentions_knows_no_stories() -> None:
-    count = Count.of_tally(Tally(1, 0, 0, 500_000, 2), {"embedded/1"})
-    assert [count.figures()[name] for name in ("total_mentions", "stories", "verdict")] == [1, None, None]
-    assert Count.of_tally(Tally(), set()).figures()["stories"] == 0
-    count.merge(_count(_mention()))
-    assert (count.figures()["total_mentions"], count.figures()["stories"]) == (2, None)
 
 
 @pytest.mark.parametrize("gone", ["analyzer", "analyzer_version", "sentiment", "polarity"])

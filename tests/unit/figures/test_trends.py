@@ -11,12 +11,11 @@ from models.tally import Tally, TimelineHours, by_day
 from models.values import hour_key, unix_seconds
 from services.figures.trends import before_of, change_of, known_from, past_of, trend_of
 from tests import documents
-from tests.documents import frozen_hours, timeline
+from tests.documents import earlier_hours, timeline
 
 END = datetime(2026, 2, 21, 20, 7, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 START = END.replace(minute=0) - 31 * 24 * HOUR
-TIMELINE = START
 
 
 def hours(**ago: tuple[int, int, int, int]) -> TimelineHours:
@@ -92,49 +91,34 @@ def test_no_change_is_told_of_an_empty_time_that_was_not_searched_or_of_one_that
     assert change(hours(h800=(1, 0, 0, 0)), month, two_months_ago + HOUR) is None
 
 
-def progress(**changes: str) -> HistoryProgress:
-    fields = {"frozen_until": "2026-01-20", "frozen_since": "2025-12-01"} | changes
-    return HistoryProgress.model_validate({"created_at": START - timedelta(days=90), "updated_at": END, **fields})
+def test_hours_are_known_since_the_app_has_run_or_as_far_as_its_first_feeds_reached() -> None:
+    live = datetime(2026, 1, 21, tzinfo=UTC)
+    for age, since in ((90, datetime(2025, 11, 23, tzinfo=UTC)), (31, live), (5, live)):
+        began = END - timedelta(days=age)
+        progress = HistoryProgress(created_at=began, updated_at=END, since="2026-01-21", closed_until="2026-02-20")
+        assert known_from(progress, END) == since
+    assert known_from(None, END) == live
 
 
-@pytest.mark.parametrize(
-    ("found", "since"),
-    [
-        (None, TIMELINE),
-        (progress(), datetime(2025, 12, 22, tzinfo=UTC)),  # 30 days up to the 20th, and the one that a round may drop
-        (progress(frozen_since="2025-12-30"), datetime(2025, 12, 30, tzinfo=UTC)),
-        (progress(frozen_until="2026-01-19"), datetime(2025, 12, 21, tzinfo=UTC)),
-        (progress(frozen_until="2026-01-18"), TIMELINE),  # the 19th may be in neither
-        (progress(frozen_since="2026-02-21"), TIMELINE),
-        (HistoryProgress(created_at=START, updated_at=END, frozen_until="2026-01-20"), TIMELINE),
-    ],
-)
-def test_hours_are_known_since_the_frozen_days_that_the_timeline_follows(
-    found: HistoryProgress | None, since: datetime
-) -> None:
-    assert known_from(found, END) == since
-
-
-def test_the_month_before_is_in_the_frozen_days_and_the_first_days_of_the_timeline() -> None:
+def test_the_month_before_is_in_the_earlier_hours_and_the_first_days_of_the_timeline() -> None:
     month = entry("DAY_30", 720 * HOUR)
     last = END.replace(minute=0)
     stored = timeline(hours=hours_of_days(h721=1, h768=2, h900=64), ingestion_count=month.recounts).to_document()
-    frozen = frozen_hours(days=by_day(hours_of_days(h768=4, h1440=8, h1441=16, h719=32))).to_document()
-    until = hour_key(last - 760 * HOUR)[:8]
-    past = past_of(month, stored, frozen, last - 1440 * HOUR, until)  # type: ignore[arg-type]
+    earlier = earlier_hours(days=by_day(hours_of_days(h768=4, h1440=8, h1441=16, h719=32))).to_document()
+    past = past_of(month, stored, earlier, last - 1440 * HOUR)  # type: ignore[arg-type]
     assert past.before is not None
-    assert past.before.positive == 1 + 4 + 8
+    assert past.before.positive == 1 + 2 + 64 + 8
     assert past.trend["mentions"][0] == 0
-    broken = past_of(month, stored, {**frozen, "days": 7}, last - 1440 * HOUR, until)  # type: ignore[arg-type]
+    broken = past_of(month, stored, {**earlier, "days": 7}, last - 1440 * HOUR)  # type: ignore[arg-type]
     assert (broken.before, broken.trend) == (None, past.trend)
 
 
-def test_what_was_made_lasts_until_the_next_recount_hour_or_frozen_day() -> None:
+def test_what_was_made_lasts_until_the_next_recount_or_hour() -> None:
     month = entry("DAY_30", 720 * HOUR)
-    past = past_of(month, None, None, START, "")
+    past = past_of(month, None, None, START)
     assert past.is_of(month, START)
     assert not past.is_of(month, START + HOUR)
     assert not past.is_of(entry("DAY_30", 720 * HOUR, recounts=month.recounts + 1), START)
     whole = [END.replace(minute=0) + minutes * HOUR / 60 for minutes in (0, 1, 60, 61)]
-    past = past_of(of_end(whole[1]), None, None, START, "")
+    past = past_of(of_end(whole[1]), None, None, START)
     assert [past.is_of(of_end(each), START) for each in whole] == [False, True, False, False]

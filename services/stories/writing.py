@@ -114,8 +114,8 @@ class GroupWriter:
         self._refreshes = refreshes
         self._clock = clock
 
-    async def group(self, documents: Sequence[Document]) -> Outcome:
-        """Groups these articles. Raises Unavailable: then all of them stay due."""
+    async def group(self, documents: Sequence[Document], *, stay_due: bool = False) -> Outcome:
+        """Groups these articles, which are due again with `stay_due`. Raises Unavailable: then all of them stay due."""
         batch, outcome = _Batch(self._clock()), Outcome()
         due = await self._read(batch, documents, outcome)
         candidates = Candidates()
@@ -129,7 +129,7 @@ class GroupWriter:
         joined = {event for name in batch.articles if not batch.begins_alone(name) for event in batch.events_of(name)}
         await mark_signals_due(self._store, sorted(outcome.events - (alone - joined)), batch.now)
         outcome.mentions = await self._write_mentions(batch)
-        outcome.finished = await self._finish(batch)
+        outcome.finished = set() if stay_due else await self._finish(batch)
         # Whoever was quicker with one may have finished it, and this worker may have written after that.
         await self._make_due(batch.documents.keys() - outcome.finished, batch.now)
         return outcome
@@ -139,11 +139,10 @@ class GroupWriter:
         them. The next grouping does what follows for other articles, and removes what a worker that is at it just now
         may write."""
         document = await self._store.read(ARTICLES.name, source_id, Article.ID)
-        events = set[str]() if document is None else (await self.group([document])).events
+        events = set[str]() if document is None else (await self.group([document], stay_due=True)).events
         for event in sorted(events):
             members = listed_documents(await members_of(self._store, event), StoryMember.from_document, "source_id")
             await count_story(self._store, event, members.items, self._clock())
-        await self._make_due([source_id], self._clock())
         return events
 
     async def _read(self, batch: _Batch, documents: Sequence[Document], outcome: Outcome) -> list[Known]:

@@ -348,10 +348,6 @@ class Archive(Protocol):
         not fit."""
         ...
 
-    async def delete(self, key: str) -> None:
-        """Deletes the object, if it exists."""
-        ...
-
     async def delete_folder(self, folder: str) -> int:
         """Deletes all objects of the folder. Returns how many; 0 if there is no such folder."""
         ...

@@ -51,10 +51,6 @@ class MemoryArchive:
             raise NotFound(key)
         return self.objects[key]
 
-    async def delete(self, key: str) -> None:
-        self._ask()
-        self.objects.pop(key, None)
-
     async def delete_folder(self, folder: str) -> int:
         self._ask()
         keys = [key for key in self.objects if key.startswith(f"{folder}/")]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
     from azure.storage.blob.aio import BlobServiceClient, ContainerClient
 
-_DELETED_AT_ONCE = 8
 _SENT_AT_ONCE = 4
 _REQUEST_BYTES = 1024 * 1024
 """A larger body would hold up the event loop. An object of several requests appears with the last one."""
@@ -74,23 +73,11 @@ class BlobArchive:
             raise Damaged(f"the object {key} of the archive is damaged: restore an earlier version of it")
         return data
 
-    async def delete(self, key: str) -> None:
-        async with self._container() as container:
-            await _delete(container, checked_key(key))
-
     async def delete_folder(self, folder: str) -> int:
         async with self._container() as container:
             keys = await _keys(container, f"{checked_folder(folder)}/")
-            waiting = iter(keys)
-
-            async def delete_next() -> None:
-                for key in waiting:
-                    await _delete(container, key)
-
-            deleting = (delete_next() for _ in range(min(_DELETED_AT_ONCE, len(keys))))
-            failures = [each for each in await asyncio.gather(*deleting, return_exceptions=True) if each is not None]
-            if failures:
-                raise failures[0]
+            for key in keys:
+                await _delete(container, key)
         return len(keys)
 
     async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:

@@ -48,10 +48,6 @@ class FolderArchive:
             raise Damaged(f"the object {key} of the archive is damaged: restore a backup of {self._root}")
         return data
 
-    async def delete(self, key: str) -> None:
-        path = self._root / checked_key(key)
-        await self._run(lambda: _delete(path))
-
     async def delete_folder(self, folder: str) -> int:
         path = self._root / checked_folder(folder)
         return await self._run(lambda: _delete_folder(path))
@@ -140,12 +136,6 @@ def _sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _delete(path: Path) -> None:
-    with _gone_is_fine():
-        path.unlink()
-        _remove_empty(path.parent)
 
 
 def _delete_folder(folder: Path) -> int:

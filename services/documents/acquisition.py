@@ -19,12 +19,12 @@ from datetime import datetime
 from typing import Any
 
 from models.article import Article, FullText
-from models.document import CreatedBy, DocumentProduct, FileObject
+from models.document import CreatedBy, DocumentProduct, FileObject, FileRole
 from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.locator import DocumentAlias, document_key
 from models.run import WORKER_DIED, Attempt
 from models.states import AcquisitionStatus, ValidationStatus
-from services.archive.files import store_file
+from services.archive.keys import folder_of
 from services.articles.announcing import Announce
 from services.documents import life_cycle
 from services.documents.judging import Text, Unknown, Wanted
@@ -224,12 +224,26 @@ class Acquisition:
             raise _Overtaken from None
         return after.with_etag(etag)
 
-    async def _file(self, one: _Try, data: bytes, role: Any, content_type: str) -> FileObject:
-        """A new revision of the article does not replace the files of the revision before."""
-        name = (one.document.revision or "page")[:40] if role != "QUARANTINE_CONTEXT" else "context"
-        by = CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.attempt.run_id)
-        what: dict[str, Any] = {"role": role, "name": name, "content_type": content_type, "created_by": by}
-        return await store_file(self.archive, one.document, data, **what, now=self.clock())
+    async def _file(self, one: _Try, data: bytes, role: FileRole, content_type: str) -> FileObject:
+        """Stores the bytes. Returns the FileObject, which expires with the document. A new revision of the article does
+        not replace the files of the revision before."""
+        document, now = one.document, self.clock()
+        stored = await self.archive.put(folder_of(document.source_id, document.folder_day), data)
+        return FileObject(
+            created_at=now,
+            updated_at=now,
+            ttl_timestamp=document.ttl_timestamp,
+            source_id=document.source_id,
+            role=role,
+            name=(document.revision or "page")[:40] if role != "QUARANTINE_CONTEXT" else "context",
+            archive_container=stored.container,
+            archive_key=stored.key,
+            content_type=content_type,
+            byte_length=stored.byte_length,
+            etag=stored.etag,
+            sha256=stored.sha256,
+            created_by=CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.attempt.run_id),
+        )
 
     async def _holder(self, document: DocumentProduct) -> str | None:
         """The article whose document has the page already. Else the locator alias of the page becomes this one's."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from models.document import DocumentProduct
 from models.locator import document_key
-from services.archive.files import delete_files
+from services.archive.keys import folder_of
 from services.ports import Archive, Delete, Document, Query, Store, Where, query_all, readable
 from services.store.change import DELETE, Decided, change
 from services.store.containers import DOCUMENTS, LOCATORS, QUARANTINE
@@ -29,7 +29,7 @@ class Removal:
         own = next((each for each in documents if each["id"] == DocumentProduct.ID), None)
         document = readable(own, DocumentProduct.from_document) or tried
         if document is not None:
-            await delete_files(self.archive, document)
+            await self.archive.delete_folder(folder_of(source_id, document.folder_day))
             key = document_key(document.locator_identity)
             await change(self.store, LOCATORS.name, key, key, lambda alias: _removed(alias, source_id))
             where = (Where("kind", "eq", "DOCUMENT"), Where("subject", "eq", source_id))

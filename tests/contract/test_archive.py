@@ -84,7 +84,7 @@ async def test_the_same_bytes_are_one_object_in_a_folder_and_another_one_in_anot
     assert await archives.another.put(FOLDER, b"text") == first
     other = await archives.one.put(folder_of("dedup:ff", DAY), b"text")
     assert (other.sha256, other.key != first.key) == (first.sha256, True)
-    await archives.one.delete(first.key)
+    assert await archives.one.delete_folder(FOLDER) == 1
     assert await archives.another.get(other.key) == b"text"
 
 
@@ -97,11 +97,10 @@ async def test_workers_that_store_the_same_bytes_at_once_all_succeed(archives: A
 
 async def test_an_absent_object_is_not_found_and_deleting_it_succeeds(archive: Archive) -> None:
     key = (await archive.put(FOLDER, b"text")).key
-    for _ in range(2):
-        await archive.delete(key)
+    for objects in (1, 0):
+        assert await archive.delete_folder(FOLDER) == objects
         with pytest.raises(NotFound):
             await archive.get(key)
-    assert await archive.delete_folder(FOLDER) == 0
     assert await archive.folders("9") == []
 
 
@@ -186,9 +185,7 @@ async def test_other_folders_and_keys_are_refused(archive: Archive, subtests: py
                 archive.put(folder, b"text"),
                 archive.delete_folder(folder),
                 archive.get(f"{folder}/{sha256}"),
-                archive.delete(f"{folder}/{sha256}"),
                 archive.get(f"{FOLDER}/{sha256[1:]}"),
-                archive.delete(f"{FOLDER}/.."),
             ):
                 with pytest.raises(InvalidInput):
                     await call
@@ -235,7 +232,6 @@ async def test_an_archive_that_cannot_be_reached_is_never_taken_for_an_empty_one
     for call in (
         archive.put(FOLDER, b"text"),
         archive.get(f"{FOLDER}/{sha256}"),
-        archive.delete(f"{FOLDER}/{sha256}"),
         archive.delete_folder(FOLDER),
         archive.folders("9"),
         archive.ping(),

@@ -1,15 +1,12 @@
 """An object stays as long as the document of its article, and no longer."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from models.document import DocumentProduct, FileObject
-from models.errors import Damaged
+from models.document import DocumentProduct
 from models.values import unix_seconds
-from services.archive.files import delete_files, read_file, store_file
 from services.archive.keys import folder_of
 from services.articles.writing import Asked
 from services.documents import life_cycle
@@ -17,6 +14,7 @@ from services.operations import archive_expiry
 from services.operations.archive_expiry import KEPT_AT_LEAST, ArchiveExpiry
 from services.operations.checks import may_delete_by_clock
 from services.operations.heartbeats import Heartbeats
+from services.ports import Archived
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP
 from tests import documents
@@ -33,10 +31,8 @@ def quarantined(source_id: str, at: datetime = NOON) -> DocumentProduct:
     return product(source_id, at, validation_status="QUARANTINED", ttl_timestamp=None, **pending)
 
 
-async def file_of(archive: MemoryArchive, of: DocumentProduct, data: bytes = b"text", role: str = "RAW") -> FileObject:
-    what: Mapping[str, Any] = {"role": role, "name": "page", "content_type": "text/html"}
-    creator = documents.file_object().created_by
-    return await store_file(archive, of, data, **what, created_by=creator, now=of.created_at)
+async def file_of(archive: MemoryArchive, of: DocumentProduct, data: bytes = b"text") -> Archived:
+    return await archive.put(folder_of(of.source_id, of.folder_day), data)
 
 
 @pytest.fixture
@@ -86,18 +82,6 @@ async def written(store: SqliteStore, *products: DocumentProduct) -> None:
         await store.upsert(each.CONTAINER, each.to_document())
 
 
-async def test_the_file_object_says_what_was_stored_and_expires_with_its_document(archive: MemoryArchive) -> None:
-    of = product("dedup:01")
-    raw, context = await file_of(archive, of, b"page"), await file_of(archive, of, b"page", "QUARANTINE_CONTEXT")
-    assert (raw.byte_length, raw.sha256, raw.ttl_timestamp) == (4, raw.archive_key[-64:], of.ttl_timestamp)
-    assert (raw.archive_key, raw.id) == (context.archive_key, "FILE:RAW:page")
-    assert await read_file(archive, context) == b"page"
-    with pytest.raises(Damaged):
-        await read_file(archive, documents.file_object())
-    assert await delete_files(archive, of) == 1
-    assert archive.objects == {}
-
-
 async def test_files_are_deleted_once_their_document_has_expired(
     store: SqliteStore, archive: MemoryArchive, expiry: Expiry
 ) -> None:
@@ -105,7 +89,7 @@ async def test_files_are_deleted_once_their_document_has_expired(
     await written(store, ours, others)
     for each in (ours, others):
         await file_of(archive, each)
-        await file_of(archive, each, b"other", "NORMALIZED")
+        await file_of(archive, each, b"other")
     assert await expiry.after(days=30) == 0, "a folder is not looked at before its day is over"
     assert await expiry.after(hours=12) == 2
     assert {key.partition("/")[0] for key in archive.objects} == {"2026-02-23"}
@@ -194,7 +178,7 @@ async def test_a_clock_that_jumped_ahead_deletes_nothing_that_comes_back(
     assert await expiry.after(hours=23) == 0
     watch.advance(days=-days, hours=-1)
     assert await expiry.clean_up() == 0
-    assert await read_file(archive, file) == b"text"
+    assert await archive.get(file.key) == b"text"
     assert await expiry.after(days=32) == 1
 
 

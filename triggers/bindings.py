@@ -1,4 +1,4 @@
-"""How functions are declared: `endpoint`, `timer` and `consumer` make a function of a handler.
+"""How functions are declared: the methods of `Routes`, `timer` and `consumer` make a function of a handler.
 
 The arguments of a handler are the container, then those of its trigger. Services send messages through the Queues port,
 not through output bindings, which send only after the function has returned. Decorators need the auth level of an
@@ -22,7 +22,7 @@ from services import container, deadline
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
-from triggers.declared import DECLARED, Answer, Declared, File
+from triggers.declared import DECLARED, Answer, Declared, File, Returned, answers_of
 from triggers.http_codec import JSON, compressed, with_problem_responses, wrong_media_type
 from triggers.parameters import Parameter, check_query, parameters_of
 from triggers.tracing import traced
@@ -31,6 +31,9 @@ R = typing.TypeVar("R")
 P = typing.ParamSpec("P")
 Handler = Callable[typing.Concatenate[Container, P], Awaitable[R]]
 Endpoint = Callable[typing.Concatenate[Container, func.HttpRequest, P], Awaitable[func.HttpResponse]]
+
+Declare = Callable[[Callable[..., Awaitable[func.HttpResponse]]], typing.Any]
+AnyParameter = Parameter[typing.Any]
 
 CONNECTION = "AzureWebJobsStorage"
 OPEN = func.AuthLevel.ANONYMOUS
@@ -41,63 +44,83 @@ NO_PROBLEMS: typing.Mapping[int, str] = {}
 log = logging.getLogger("toolpulse.timers")
 
 
-def endpoint(
-    blueprint: func.Blueprint,
-    method: str,
-    route: str,
-    *parameters: Parameter[typing.Any],
-    answers: typing.Sequence[Answer],
-    about: str = "",
-    tag: str | None = None,
-    body: type[Request] | File | None = None,
-    problems: typing.Mapping[int, str] = NO_PROBLEMS,
-    is_management: bool | None = None,
-    is_open: bool = False,
-) -> Callable[[Endpoint[P]], typing.Any]:
-    """An HTTP function under `v1/`: what it declares is checked before the handler is called, and is in the contract.
+class Routes(func.Blueprint):
+    """The HTTP functions of one module, all under `v1/`. Their group in the contract is `tag`, or the first word of the
+    route.
 
-    It accepts the query parameters among `parameters` and no others, and a body of the media types of `body`. All
-    methods but GET are management unless `is_management` is given. One that is open needs no key, and ignores unknown
-    parameters. The first line of the handler's docstring is the
-    summary of the endpoint, the others are its description, after `about`.
+    What a function declares is checked before its handler is called, and is in the contract. A function accepts the
+    declared query parameters and no others, and a body of the media types of `body`. All methods but GET are management
+    unless `is_management` is given. One that is open needs no key, and ignores unknown parameters. The first line of
+    the handler's docstring is the summary of the endpoint, the others are its description, after `about`.
     """
-    managed = method != "GET" if is_management is None else is_management
-    level = OPEN if is_open else MANAGE if managed else READ
-    accepts = body.media_types if isinstance(body, File) else JSON
 
-    def declare(handler: Endpoint[P]) -> typing.Any:
-        @functools.wraps(handler)
-        async def checked(
-            services: Container, req: func.HttpRequest, *args: P.args, **kwargs: P.kwargs
-        ) -> func.HttpResponse:
-            if managed:
-                require_management(req, services.settings.management_key)
-            if not is_open:
-                check_query(req, parameters)
-            if (refused := wrong_media_type(req, accepts)) is not None:
-                return refused
-            return await handler(services, req, *args, **kwargs)
+    def __init__(self, tag: str | None = None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._tag = tag
 
-        name = handler.__name__
-        summary, _, further = (inspect.getdoc(handler) or "").partition("\n\n")
-        described = " ".join(f"{about} {further}".split())
-        taken = (*parameters_of(route), *parameters)
-        group = tag or route.partition("/")[0].capitalize()
-        DECLARED.append(
-            Declared(
-                handler.__module__,
-                *(name, method, route, group, summary.removesuffix("."), described, taken, body, answers, problems),
-                is_management=managed,
-                handler=checked,
-                is_open=is_open,
+    def get(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
+        return self._endpoint("GET", route, parameters, **declared)
+
+    def post(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
+        return self._endpoint("POST", route, parameters, **declared)
+
+    def patch(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
+        return self._endpoint("PATCH", route, parameters, **declared)
+
+    def delete(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
+        return self._endpoint("DELETE", route, parameters, **declared)
+
+    def _endpoint(
+        self,
+        method: str,
+        route: str,
+        parameters: typing.Sequence[AnyParameter],
+        *,
+        returns: Returned | typing.Sequence[Answer],
+        about: str = "",
+        tag: str | None = None,
+        body: type[Request] | File | None = None,
+        problems: typing.Mapping[int, str] = NO_PROBLEMS,
+        is_management: bool | None = None,
+        is_open: bool = False,
+    ) -> Declare:
+        managed = method != "GET" if is_management is None else is_management
+        level = OPEN if is_open else MANAGE if managed else READ
+        accepts = body.media_types if isinstance(body, File) else JSON
+
+        def declare(handler: Endpoint[P]) -> typing.Any:
+            @functools.wraps(handler)
+            async def checked(
+                services: Container, req: func.HttpRequest, *args: P.args, **kwargs: P.kwargs
+            ) -> func.HttpResponse:
+                if managed:
+                    require_management(req, services.settings.management_key)
+                if not is_open:
+                    check_query(req, parameters)
+                if (refused := wrong_media_type(req, accepts)) is not None:
+                    return refused
+                return await handler(services, req, *args, **kwargs)
+
+            name = handler.__name__
+            summary, _, further = (inspect.getdoc(handler) or "").partition("\n\n")
+            described = " ".join(f"{about} {further}".split())
+            taken = (*parameters_of(route), *parameters)
+            group = tag or self._tag or route.partition("/")[0].capitalize()
+            DECLARED.append(
+                Declared(
+                    *(handler.__module__, name, method, route, group, summary.removesuffix("."), described, taken),
+                    *(body, answers_of(returns), problems),
+                    is_management=managed,
+                    handler=checked,
+                    is_open=is_open,
+                )
             )
-        )
-        function = traced(compressed(with_problem_responses(with_container(checked))))
-        methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
-        path = f"v1/{route}".rstrip("/")
-        return blueprint.route(route=path, methods=methods, auth_level=level)(function)
+            function = traced(compressed(with_problem_responses(with_container(checked))))
+            methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
+            path = f"v1/{route}".rstrip("/")
+            return self.route(route=path, methods=methods, auth_level=level)(function)
 
-    return declare
+        return declare
 
 
 def timer(blueprint: func.Blueprint, spec: Timer) -> Callable[[Handler[P, None]], typing.Any]:

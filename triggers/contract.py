@@ -6,7 +6,7 @@ It is made when somebody asks for it first, not when the app starts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.request import Request
@@ -61,16 +61,6 @@ PROBLEMS: Mapping[int, str] = {
 NO_STORE = Header("No cache may keep the answer.", {"type": "string", "const": "no-store"})
 RETRY_AFTER = Header("The seconds to wait.", {"type": "integer", "minimum": 0}, is_always_there=False)
 
-IDS: Mapping[str, str] = {
-    "tool_id": "tool",
-    "feed_id": "feed_id",
-    "source_id": "article_id",
-    "event_id": "event_id",
-    "run_id": "run_id",
-    "quarantine_id": "quarantine_id",
-}
-"""The fields of answers that name something, with the part of a path that takes it."""
-
 SECURITY: Mapping[str, Any] = {
     "functionKey": {
         "type": "apiKey",
@@ -102,7 +92,7 @@ def contract(endpoints: Sequence[Declared], *, reads_are_open: bool) -> dict[str
         operation = _operation(each, schemas, _keys(each, reads_are_open=reads_are_open))
         paths.setdefault(f"{ROOT}/{each.route}".rstrip("/"), {})[each.method.lower()] = operation
     used = {each.tag for each in endpoints}
-    document = {
+    return {
         "openapi": "3.1.0",
         "info": {
             "title": "toolpulse",
@@ -119,8 +109,6 @@ def contract(endpoints: Sequence[Declared], *, reads_are_open: bool) -> dict[str
             "securitySchemes": dict(SECURITY),
         },
     }
-    _add_links(document)
-    return document
 
 
 def _keys(endpoint: Declared, *, reads_are_open: bool) -> list[dict[str, list[str]]]:
@@ -296,62 +284,3 @@ def _plain(schema: Any) -> Any:
         else:
             plain[name] = _plain(value)
     return plain
-
-
-def _add_links(document: dict[str, Any]) -> None:
-    """Links from the ids in answers to the endpoints that read what they name, and from a page to the next one."""
-    readers: dict[str, list[str]] = {}
-    for path, method, operation in _operations(document):
-        parts = re.findall(r"\{(\w+)\}", path)
-        if method == "get" and len(parts) == 1:
-            readers.setdefault(parts[0], []).append(operation["operationId"])
-    for _, _, operation in _operations(document):
-        for status, response in operation["responses"].items():
-            content = response.get("content", {}).get("application/json")
-            if content is None or not status.startswith("2"):
-                continue
-            properties = _properties(document, content["schema"])
-            links = dict(_links(properties, "", readers))
-            if "items" in properties:
-                of_item = _properties(document, properties["items"].get("items", {}))
-                links |= dict(_links(of_item, "/items/0", readers, alone=True))
-                links |= _to_next(operation, properties)
-            if links:
-                response["links"] = links
-
-
-def _to_next(operation: dict[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
-    names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
-    if "next" not in properties or "cursor" not in names:
-        return {}
-    of_path = {
-        each["name"]: f"$request.path.{each['name']}" for each in operation["parameters"] if each["in"] == "path"
-    }
-    parameters = {**of_path, "cursor": "$response.body#/next"}
-    return {"next": {"operationId": operation["operationId"], "parameters": parameters}}
-
-
-def _links(
-    properties: Mapping[str, Any], below: str, readers: Mapping[str, Sequence[str]], *, alone: bool = False
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    for field, part in IDS.items():
-        if field in properties:
-            for operation in readers.get(part, ()):
-                if not alone or operation.startswith("get_"):
-                    yield (
-                        f"{operation}_by_{field}",
-                        {"operationId": operation, "parameters": {part: f"$response.body#{below}/{field}"}},
-                    )
-
-
-def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            yield path, method, operation
-
-
-def _properties(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" in schema:
-        schema = document["components"]["schemas"][schema["$ref"].removeprefix(_REF)]
-    found: Mapping[str, Any] = schema.get("properties", {})
-    return found

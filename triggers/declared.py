@@ -85,6 +85,16 @@ def of_app() -> list[Declared]:
     return [each for each in DECLARED if each.module.startswith("triggers.")]
 
 
+Returned = type[Shape] | ListOf | Answer
+
+
+def answers_of(returned: Returned | Sequence[Answer]) -> Sequence[Answer]:
+    """The answers of an endpoint: a shape is that of the status 200."""
+    if isinstance(returned, Sequence):
+        return returned
+    return (returned if isinstance(returned, Answer) else ok(returned),)
+
+
 def ok(shape: type[Shape] | ListOf | None, about: str = "Done.", **more: Any) -> Answer:
     return Answer(200, about, shape, **more)
 

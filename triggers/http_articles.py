@@ -19,7 +19,7 @@ from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name
 from services.topology import INGEST_FEEDS
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
 from triggers.parameters import (
@@ -35,7 +35,7 @@ from triggers.parameters import (
     whole,
 )
 
-articles_http = func.Blueprint()
+articles_http = Routes()
 
 LONGEST_FILTER = 200
 FILTERS = (
@@ -79,7 +79,7 @@ EXPORT_CURSOR = text(
 HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 
 
-@endpoint(articles_http, "GET", "articles", *FILTERS, VIEW, *PAGE, answers=[ok(a_list("Articles", ArticleResource))])
+@articles_http.get("articles", *FILTERS, VIEW, *PAGE, returns=a_list("Articles", ArticleResource))
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List articles, newest first.
 
@@ -92,7 +92,7 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     return resources_response(page, lambda each: ArticleResource.of(each, shown_name(each.publisher_id), view))
 
 
-@endpoint(articles_http, "GET", "articles/{article_id}", LAYER, VIEW, answers=[ok(ArticleResource)])
+@articles_http.get("articles/{article_id}", LAYER, VIEW, returns=ArticleResource)
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get an article with its mentions."""
     layer, view = LAYER.of(req), VIEW.of(req)
@@ -109,11 +109,8 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     return json_response(resource.with_added(**left_out(unreadable)).shown())
 
 
-@endpoint(
-    articles_http,
-    "DELETE",
-    "articles/{article_id}",
-    answers=[no_content_after("The article, its mentions and its figures are gone.")],
+@articles_http.delete(
+    "articles/{article_id}", returns=no_content_after("The article, its mentions and its figures are gone.")
 )
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Delete an article.
@@ -124,20 +121,18 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     return no_content()
 
 
-@endpoint(articles_http, "GET", "articles/{article_id}/document", VIEW, answers=[ok(DocumentResource)])
+@articles_http.get("articles/{article_id}/document", VIEW, returns=DocumentResource)
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the state of an article's full text."""
     found = await services.fetching.documents.documents.get(req.route_params["article_id"])
     return json_response(found.resource(VIEW.of(req)).shown())
 
 
-@endpoint(
-    articles_http,
-    "POST",
+@articles_http.post(
     "articles/{article_id}/document",
     VIEW,
     body=Nothing,
-    answers=[Answer(202, "Accepted: the page is fetched soon.", DocumentResource)],
+    returns=Answer(202, "Accepted: the page is fetched soon.", DocumentResource),
     problems={409: "The document is in quarantine: review it first."},
 )
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -147,28 +142,24 @@ async def acquire_document(services: Container, req: func.HttpRequest) -> func.H
     return json_response(DocumentResource.of(document, VIEW.of(req)).shown(), 202)
 
 
-@endpoint(
-    articles_http,
-    "GET",
+@articles_http.get(
     "export",
     EXPORT_LAYER,
     FORM,
     EXPORT_LIMIT,
     EXPORT_CURSOR,
-    answers=[
-        ok(
-            None,
-            "A page of records.",
-            media_types=("application/x-ndjson", "text/csv"),
-            headers={
-                "X-Resume-Cursor": Header("Where to continue any time later."),
-                "X-Next-Cursor": Header("The next page; absent on the last one.", is_always_there=False),
-                "X-Unreadable": Header(
-                    "How many documents were left out, if there are any.", {"type": "integer"}, is_always_there=False
-                ),
-            },
-        )
-    ],
+    returns=ok(
+        None,
+        "A page of records.",
+        media_types=("application/x-ndjson", "text/csv"),
+        headers={
+            "X-Resume-Cursor": Header("Where to continue any time later."),
+            "X-Next-Cursor": Header("The next page; absent on the last one.", is_always_there=False),
+            "X-Unreadable": Header(
+                "How many documents were left out, if there are any.", {"type": "integer"}, is_always_there=False
+            ),
+        },
+    ),
 )
 async def export_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Export a layer, page by page.
@@ -190,15 +181,8 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     return text_response(json_lines(page.items), "application/x-ndjson", headers)
 
 
-@endpoint(
-    articles_http,
-    "GET",
-    "quarantine",
-    HELD,
-    VIEW,
-    *PAGE,
-    answers=[ok(a_list("QuarantineItems", QuarantineResource))],
-    is_management=True,
+@articles_http.get(
+    "quarantine", HELD, VIEW, *PAGE, returns=a_list("QuarantineItems", QuarantineResource), is_management=True
 )
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the items in quarantine, newest first."""
@@ -206,11 +190,9 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
     return resources_response(page, lambda item: QuarantineResource.of(item, view))
 
 
-@endpoint(
-    articles_http,
-    "GET",
+@articles_http.get(
     "quarantine/{quarantine_id}/preview",
-    answers=[ok(QuarantinePreview)],
+    returns=QuarantinePreview,
     problems={400: "The item is a full text, which has no preview.", 409: "The batch was reviewed."},
     is_management=True,
 )
@@ -223,13 +205,11 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
     return json_response(found.shown())
 
 
-@endpoint(
-    articles_http,
-    "POST",
+@articles_http.post(
     "quarantine/{quarantine_id}/review",
     VIEW,
     body=Review,
-    answers=[ok(QuarantineResource)],
+    returns=QuarantineResource,
     problems={409: "Another decision, or another person's, was recorded before."},
 )
 async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:

@@ -10,27 +10,23 @@ from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
 from services.mentions.correction_form import STATES, NewCorrectionBody, signed
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import Header, a_list, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_response, lines_response, resources_response, sent
 from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, VIEW, maybe_one_of, page_of, whole
 
-corrections_http = func.Blueprint()
+corrections_http = Routes("Corrections")
 
 STATE = maybe_one_of("state", STATES, "Corrections in this state. A page may then be shorter than `limit`.", "active")
 LABELS_LIMIT = whole("limit", 1, MAX_LIMIT, "How many labels a page has at most.", MAX_LIMIT)
-TAG = "Corrections"
 
 
-@endpoint(
-    corrections_http,
-    "GET",
+@corrections_http.get(
     "tools/{tool}/corrections",
     STATE,
     VIEW,
     *PAGE,
-    tag=TAG,
-    answers=[ok(a_list("Corrections", CorrectionResource, MeasuredPrecision))],
+    returns=a_list("Corrections", CorrectionResource, MeasuredPrecision),
     is_management=True,
 )
 async def list_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -52,14 +48,11 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     return resources_response(page, lambda each: each.resource(view), **precision)
 
 
-@endpoint(
-    corrections_http,
-    "POST",
+@corrections_http.post(
     "tools/{tool}/corrections",
     VIEW,
-    tag=TAG,
     body=NewCorrectionBody,
-    answers=[
+    returns=[
         created(CorrectionResource, "The mention is corrected, and counted everywhere."),
         accepted_as_run(
             CorrectionResource, "The source is muted, or the phrase excluded: a run searches the articles."
@@ -77,15 +70,7 @@ async def make_correction(services: Container, req: func.HttpRequest) -> func.Ht
     return await _response(services, req, *made, status=201)
 
 
-@endpoint(
-    corrections_http,
-    "GET",
-    "tools/{tool}/corrections/{correction_id}",
-    VIEW,
-    tag=TAG,
-    answers=[ok(CorrectionResource)],
-    is_management=True,
-)
+@corrections_http.get("tools/{tool}/corrections/{correction_id}", VIEW, returns=CorrectionResource, is_management=True)
 async def get_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a correction of a tool."""
     tool = await services.tools.get(req.route_params["tool"])
@@ -94,14 +79,11 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     return json_response(shown.resource(VIEW.of(req)).shown())
 
 
-@endpoint(
-    corrections_http,
-    "POST",
+@corrections_http.post(
     "tools/{tool}/corrections/{correction_id}/undo",
     VIEW,
-    tag=TAG,
     body=SignedBody,
-    answers=[
+    returns=[
         ok(CorrectionResource, "Undone, and counted everywhere."),
         accepted_as_run(CorrectionResource, "Undone: a run searches the articles."),
     ],
@@ -119,26 +101,21 @@ async def undo_correction(services: Container, req: func.HttpRequest) -> func.Ht
     return await _response(services, req, *undone, status=200)
 
 
-@endpoint(
-    corrections_http,
-    "GET",
+@corrections_http.get(
     "export/corrections",
     LABELS_LIMIT,
     CURSOR,
-    tag=TAG,
-    answers=[
-        ok(
-            None,
-            "A page of labels.",
-            media_types=("application/x-ndjson",),
-            headers={
-                "X-Next-Cursor": Header("The next page; absent on the last one.", is_always_there=False),
-                "X-Unreadable": Header(
-                    "How many documents were left out, if there are any.", {"type": "integer"}, is_always_there=False
-                ),
-            },
-        )
-    ],
+    returns=ok(
+        None,
+        "A page of labels.",
+        media_types=("application/x-ndjson",),
+        headers={
+            "X-Next-Cursor": Header("The next page; absent on the last one.", is_always_there=False),
+            "X-Unreadable": Header(
+                "How many documents were left out, if there are any.", {"type": "integer"}, is_always_there=False
+            ),
+        },
+    ),
     is_management=True,
 )
 async def export_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:

@@ -22,7 +22,7 @@ from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml, write_opml
 from services.topology import INGEST_FEEDS
 from services.work.listing import attempt_filter
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
 from triggers.http_codec import (
     FORM,
@@ -53,7 +53,7 @@ from triggers.parameters import (
     time,
 )
 
-feeds_http = func.Blueprint()
+feeds_http = Routes()
 
 YAML_EXAMPLE = "feeds:\n- {url: 'https://example.com/listed.xml', source_name: Listed}\n"
 
@@ -91,7 +91,7 @@ def _feed_response(req: func.HttpRequest, feed: Feed, status: int = 200, **added
     return json_response(FeedResource.of(feed, VIEW.of(req)).with_added(**added).shown(), status)
 
 
-@endpoint(feeds_http, "GET", "feeds", *FILTERS, SORT, REVERSE, VIEW, *PAGE, answers=[ok(a_list("Feeds", FeedResource))])
+@feeds_http.get("feeds", *FILTERS, SORT, REVERSE, VIEW, *PAGE, returns=a_list("Feeds", FeedResource))
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List feeds.
 
@@ -106,13 +106,11 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     return resources_response(page, lambda feed: FeedResource.of(feed, view))
 
 
-@endpoint(
-    feeds_http,
-    "POST",
+@feeds_http.post(
     "feeds",
     VIEW,
     body=NewFeed,
-    answers=[
+    returns=[
         created(FeedResource, "The feed is added, and due at once."),
         ok(
             FeedResource,
@@ -130,7 +128,7 @@ async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(feed.shown(), 201 if added.is_new else 200, {"Location": feed.links["self"]})
 
 
-@endpoint(feeds_http, "POST", "feeds/preview", body=FeedPreviewRequest, answers=[ok(FeedPreview, "What was found.")])
+@feeds_http.post("feeds/preview", body=FeedPreviewRequest, returns=ok(FeedPreview, "What was found."))
 async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Look at a URL before it is added as a feed.
 
@@ -140,20 +138,18 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response((await services.fetching.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
 
 
-@endpoint(feeds_http, "GET", "presets", tag="Feeds", answers=[ok(a_list("Presets", Preset))])
+@feeds_http.get("presets", tag="Feeds", returns=a_list("Presets", Preset))
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the presets, which turn a tool into a feed."""
     return list_response([each.shown() for each in services.feeds.presets.every], None)
 
 
 # The host tries functions in the order of their names: this one before get_feed, whose route matches too.
-@endpoint(
-    feeds_http,
-    "GET",
+@feeds_http.get(
     "feeds/export",
-    answers=[
-        ok(None, "OPML 2.0.", media_types=("text/x-opml",), headers={"Content-Disposition": Header("A file name.")})
-    ],
+    returns=ok(
+        None, "OPML 2.0.", media_types=("text/x-opml",), headers={"Content-Disposition": Header("A file name.")}
+    ),
 )
 async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Export all feeds as OPML.
@@ -165,12 +161,10 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
     return text_response(write_opml(feeds, services.clock()), "text/x-opml", attachment)
 
 
-@endpoint(
-    feeds_http,
-    "POST",
+@feeds_http.post(
     "feeds/import",
     body=File("An OPML document, or a form with it in the field `file`.", (*OPML, FORM), "opml", OPML_EXAMPLE),
-    answers=[ok(FeedImport)],
+    returns=FeedImport,
 )
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Add the feeds of an OPML document.
@@ -191,9 +185,7 @@ def _named(feed: Feed) -> dict[str, str]:
     return {"feed_id": feed.feed_id, "source_name": feed.source_name}
 
 
-@endpoint(
-    feeds_http, "POST", "feeds/bulk", body=BulkActionBody, answers=[ok(a_list("BulkResults", BulkResult, BulkFacts))]
-)
+@feeds_http.post("feeds/bulk", body=BulkActionBody, returns=a_list("BulkResults", BulkResult, BulkFacts))
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Do one action with many feeds.
 
@@ -207,20 +199,14 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 
-@endpoint(feeds_http, "GET", "feeds/{feed_id}", VIEW, answers=[ok(FeedResource)])
+@feeds_http.get("feeds/{feed_id}", VIEW, returns=FeedResource)
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a feed."""
     return _feed_response(req, await services.feeds.registry.get(req.route_params["feed_id"]))
 
 
-@endpoint(
-    feeds_http,
-    "PATCH",
-    "feeds/{feed_id}",
-    VIEW,
-    body=FeedChange,
-    answers=[ok(FeedResource)],
-    problems={409: "Another feed has this URL."},
+@feeds_http.patch(
+    "feeds/{feed_id}", VIEW, body=FeedChange, returns=FeedResource, problems={409: "Another feed has this URL."}
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Change a feed.
@@ -238,11 +224,9 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     return _feed_response(req, feed, run_id=run.run_id)
 
 
-@endpoint(
-    feeds_http,
-    "DELETE",
+@feeds_http.delete(
     "feeds/{feed_id}",
-    answers=[no_content_after("The feed is gone. Its articles stay.")],
+    returns=no_content_after("The feed is gone. Its articles stay."),
     problems={409: "The feed is that of a news API: disable it instead."},
 )
 async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -251,15 +235,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     return no_content()
 
 
-@endpoint(
-    feeds_http,
-    "GET",
-    "feeds/{feed_id}/history",
-    *ATTEMPT_FILTERS,
-    VIEW,
-    *PAGE,
-    answers=[ok(a_list("Attempts", AttemptResource))],
-)
+@feeds_http.get("feeds/{feed_id}/history", *ATTEMPT_FILTERS, VIEW, *PAGE, returns=a_list("Attempts", AttemptResource))
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the attempts at a feed, newest first.
 
@@ -272,12 +248,10 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
     return resources_response(page, lambda attempt: AttemptResource.of(attempt, view))
 
 
-@endpoint(
-    feeds_http,
-    "POST",
+@feeds_http.post(
     "feeds/{feed_id}/fetch",
     body=Nothing,
-    answers=[accepted_as_run(RunStarted, "Accepted; if another run is about to fetch the feed, that run.")],
+    returns=accepted_as_run(RunStarted, "Accepted; if another run is about to fetch the feed, that run."),
     problems={409: "The feed is disabled."},
 )
 async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -291,14 +265,12 @@ async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpRes
     return accepted(batch.run_id)
 
 
-@endpoint(
-    feeds_http,
-    "POST",
+@feeds_http.post(
     "feeds/apply",
     body=File(
         "A YAML document with the list `feeds`, as `config/feeds.yaml` has it.", YAML, "yaml-of-feeds", YAML_EXAMPLE
     ),
-    answers=[ok(FeedsApplied)],
+    returns=FeedsApplied,
 )
 async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Add and change feeds to match a YAML list.

@@ -11,26 +11,22 @@ from models.resources.stories import LedgerEntry
 from services.container import Container
 from services.mentions.correction_form import signed
 from services.stories.pins import STATES, ArticleSplit, StoryPair, StorySplit
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import a_list, created, ok
 from triggers.http_codec import json_response, list_response, resources_response, sent
 from triggers.parameters import PAGE, VIEW, maybe_one_of, page_of
 
-grouping_http = func.Blueprint()
+grouping_http = Routes("Grouping")
 
 STATE = maybe_one_of("state", STATES, "Corrections in this state.", "active")
 MADE = created(GroupingCorrectionResource, "The correction is stored; grouping obeys it from now on.")
-TAG = "Grouping"
 
 
-@endpoint(
-    grouping_http,
-    "POST",
+@grouping_http.post(
     "articles/{article_id}/split",
     VIEW,
-    tag=TAG,
     body=ArticleSplit,
-    answers=[MADE],
+    returns=MADE,
     problems={409: "It is the only source of the article, or all have its link."},
 )
 async def split_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -44,14 +40,11 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
     return _made(req, await changes.split_article(req.route_params["article_id"], body.source, by))
 
 
-@endpoint(
-    grouping_http,
-    "POST",
+@grouping_http.post(
     "stories/{event_id}/split",
     VIEW,
-    tag=TAG,
     body=StorySplit,
-    answers=[MADE],
+    returns=MADE,
     problems={409: "The articles are all of the story."},
 )
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -61,15 +54,8 @@ async def split_story(services: Container, req: func.HttpRequest) -> func.HttpRe
     return _made(req, await services.workflows.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
-@endpoint(
-    grouping_http,
-    "POST",
-    "stories/{event_id}/join",
-    VIEW,
-    tag=TAG,
-    body=StoryPair,
-    answers=[MADE],
-    problems={409: "Both are one story."},
+@grouping_http.post(
+    "stories/{event_id}/join", VIEW, body=StoryPair, returns=MADE, problems={409: "Both are one story."}
 )
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are one."""
@@ -79,15 +65,8 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
     return _made(req, await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
 
 
-@endpoint(
-    grouping_http,
-    "POST",
-    "stories/{event_id}/keep-apart",
-    VIEW,
-    tag=TAG,
-    body=StoryPair,
-    answers=[MADE],
-    problems={409: "Both are one story."},
+@grouping_http.post(
+    "stories/{event_id}/keep-apart", VIEW, body=StoryPair, returns=MADE, problems={409: "Both are one story."}
 )
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are not one."""
@@ -97,15 +76,12 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
     return _made(req, await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
 
 
-@endpoint(
-    grouping_http,
-    "GET",
+@grouping_http.get(
     "corrections",
     STATE,
     VIEW,
     *PAGE,
-    tag=TAG,
-    answers=[ok(a_list("GroupingCorrections", GroupingCorrectionResource))],
+    returns=a_list("GroupingCorrections", GroupingCorrectionResource),
     is_management=True,
 )
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -117,29 +93,18 @@ async def list_grouping_corrections(services: Container, req: func.HttpRequest) 
     return resources_response(page, lambda each: GroupingCorrectionResource.of(each, view))
 
 
-@endpoint(
-    grouping_http,
-    "GET",
-    "corrections/{correction_id}",
-    VIEW,
-    tag=TAG,
-    answers=[ok(GroupingCorrectionResource)],
-    is_management=True,
-)
+@grouping_http.get("corrections/{correction_id}", VIEW, returns=GroupingCorrectionResource, is_management=True)
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a correction of articles or stories."""
     found = await services.stories.corrections.get(req.route_params["correction_id"])
     return json_response(GroupingCorrectionResource.of(found, VIEW.of(req)).shown())
 
 
-@endpoint(
-    grouping_http,
-    "POST",
+@grouping_http.post(
     "corrections/{correction_id}/undo",
     VIEW,
-    tag=TAG,
     body=SignedBody,
-    answers=[ok(GroupingCorrectionResource, "Undone.")],
+    returns=ok(GroupingCorrectionResource, "Undone."),
     problems={409: "One of the two articles was deleted."},
 )
 async def undo_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -152,16 +117,14 @@ async def undo_grouping_correction(services: Container, req: func.HttpRequest) -
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 
 
-@endpoint(grouping_http, "GET", "articles/{article_id}/ledger", tag=TAG, answers=[ok(LedgerEntry)])
+@grouping_http.get("articles/{article_id}/ledger", returns=LedgerEntry)
 async def get_article_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say why an article is put together as it is."""
     article = await services.articles.get(req.route_params["article_id"])
     return json_response(await services.stories.ledger.of_article(article))
 
 
-@endpoint(
-    grouping_http, "GET", "stories/{event_id}/ledger", *PAGE, tag=TAG, answers=[ok(a_list("Ledger", LedgerEntry))]
-)
+@grouping_http.get("stories/{event_id}/ledger", *PAGE, returns=a_list("Ledger", LedgerEntry))
 async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say why each article is in a story, by publication."""
     event_id = req.route_params["event_id"]

@@ -17,12 +17,12 @@ from services.container import Container
 from services.figures.history import ToolHistory
 from services.figures.reader import is_reanalysis_offered
 from services.figures.span import MOST_DAYS, MOST_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
-from triggers.bindings import endpoint
-from triggers.declared import a_list, ok
+from triggers.bindings import Routes
+from triggers.declared import a_list
 from triggers.http_codec import json_response, left_out, list_response
 from triggers.parameters import maybe_whole, one_of, text
 
-history_http = func.Blueprint()
+history_http = Routes("History")
 
 DAY: Step = "day"
 DAYS = maybe_whole("days", 1, MOST_DAYS, "The days up to today, instead of `from`. 7 if both are absent.", 7)
@@ -41,18 +41,9 @@ TOOLS = text(
     example="Python",
     is_required=True,
 )
-TAG = "History"
 
 
-@endpoint(
-    history_http,
-    "GET",
-    "tools/{tool}/history",
-    *SPAN,
-    LAYER,
-    tag=TAG,
-    answers=[ok(a_list("History", Point, HistoryFacts))],
-)
+@history_http.get("tools/{tool}/history", *SPAN, LAYER, returns=a_list("History", Point, HistoryFacts))
 async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the history of a tool.
 
@@ -70,9 +61,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     return list_response([point.shown() for point in history.points], None, history.unreadable, **facts)
 
 
-@endpoint(
-    history_http, "GET", "history", TOOLS, *SPAN, tag=TAG, answers=[ok(a_list("Histories", HistoryOfTool, SpanFacts))]
-)
+@history_http.get("history", TOOLS, *SPAN, returns=a_list("Histories", HistoryOfTool, SpanFacts))
 async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Compare the histories of several tools."""
     texts = tool_texts(TOOLS.of(req) or "")
@@ -94,7 +83,7 @@ async def list_histories(services: Container, req: func.HttpRequest) -> func.Htt
     return list_response(items, None, **_shown_span(span), **completeness.shown())
 
 
-@endpoint(history_http, "GET", "tools/{tool}/history/{day}", tag=TAG, answers=[ok(ClosedDay)])
+@history_http.get("tools/{tool}/history/{day}", returns=ClosedDay)
 async def get_tool_history_day(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the close of a day beside its present figures."""
     day = _day(services, req.route_params["day"])

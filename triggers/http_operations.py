@@ -20,7 +20,7 @@ from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from services.work.listing import run_filter
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import Answer, a_list, of_app, ok
 from triggers.http_codec import (
     json_response,
@@ -44,7 +44,7 @@ from triggers.parameters import (
     time,
 )
 
-operations_http = func.Blueprint()
+operations_http = Routes()
 
 SAMPLES = 5
 ID = "^[^\\x00-\\x1f/\\\\?#]{1,200}$"
@@ -63,15 +63,10 @@ REVERSE = flag("reverse", "`true`: the opposite order.")
 QUIET = flag("quiet", "`true`: also runs that brought nothing new.")
 
 
-@endpoint(
-    operations_http,
-    "GET",
+@operations_http.get(
     "health",
     tag="Operations",
-    answers=[
-        ok(Health, "The app is `healthy` or `degraded`."),
-        Answer(503, "The app is `unhealthy`.", Health),
-    ],
+    returns=[ok(Health, "The app is `healthy` or `degraded`."), Answer(503, "The app is `unhealthy`.", Health)],
     is_open=True,
 )
 async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -83,7 +78,7 @@ async def health(services: Container, req: func.HttpRequest) -> func.HttpRespons
     return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
 
 
-@endpoint(operations_http, "GET", "", tag="Operations", answers=[ok(CollectionsResource)])
+@operations_http.get("", tag="Operations", returns=CollectionsResource)
 async def list_collections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the collections.
 
@@ -104,12 +99,10 @@ def collections() -> dict[str, str]:
     return {"self": ROOT, **dict(sorted(found.items())), **others}
 
 
-@endpoint(
-    operations_http,
-    "GET",
+@operations_http.get(
     "metrics",
     tag="Operations",
-    answers=[ok(None, "Metrics, in the text format of Prometheus.", media_types=("text/plain",))],
+    returns=ok(None, "Metrics, in the text format of Prometheus.", media_types=("text/plain",)),
     problems={404: "`METRICS_ENABLED` is false."},
 )
 async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -119,7 +112,7 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     return text_response(await services.operations.metrics.text(), MEDIA_TYPE)
 
 
-@endpoint(operations_http, "GET", "runs", *RUN_FILTERS, QUIET, VIEW, *PAGE, answers=[ok(a_list("Runs", RunResource))])
+@operations_http.get("runs", *RUN_FILTERS, QUIET, VIEW, *PAGE, returns=a_list("Runs", RunResource))
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List runs, newest first."""
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
@@ -127,7 +120,7 @@ async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResp
     return resources_response(page, lambda run: RunResource.of(run, view))
 
 
-@endpoint(operations_http, "GET", "runs/{run_id}", VIEW, answers=[ok(RunResource)])
+@operations_http.get("runs/{run_id}", VIEW, returns=RunResource)
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a run with its attempts."""
     run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)
@@ -137,17 +130,7 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     return json_response(resource.shown())
 
 
-@endpoint(
-    operations_http,
-    "GET",
-    "hosts",
-    HOST_TEXT,
-    FAILING,
-    HOST_SORT,
-    REVERSE,
-    *PAGE,
-    answers=[ok(a_list("Hosts", HostResource))],
-)
+@operations_http.get("hosts", HOST_TEXT, FAILING, HOST_SORT, REVERSE, *PAGE, returns=a_list("Hosts", HostResource))
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the hosts that feeds are fetched from."""
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
@@ -155,14 +138,14 @@ async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpRes
     return list_response(shown_all(page.items), page.next)
 
 
-@endpoint(operations_http, "GET", "hosts/{host}", answers=[ok(HostResource)])
+@operations_http.get("hosts/{host}", returns=HostResource)
 async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a host with the number of its feeds, and its failures."""
     found = await services.feeds.host_listing.get(req.route_params["host"])
     return json_response(found.shown())
 
 
-@endpoint(operations_http, "GET", "queues", tag="Operations", answers=[ok(a_list("Queues", Queue))], is_management=True)
+@operations_http.get("queues", tag="Operations", returns=a_list("Queues", Queue), is_management=True)
 async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the queues with their poison messages."""
     items = []
@@ -174,7 +157,7 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
     return list_response(items, None)
 
 
-@endpoint(operations_http, "POST", "queues/{name}/redrive", tag="Operations", body=Redrive, answers=[ok(Redriven)])
+@operations_http.post("queues/{name}/redrive", tag="Operations", body=Redrive, returns=Redriven)
 async def redrive_queue(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Send poison messages back to their queue.
 

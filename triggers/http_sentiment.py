@@ -21,7 +21,7 @@ from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between
 from services.topology import REFRESH_TOOLS
 from services.work.listing import asked_time
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
 from triggers.parameters import (
@@ -37,7 +37,7 @@ from triggers.parameters import (
     time,
 )
 
-sentiment_http = func.Blueprint()
+sentiment_http = Routes()
 
 HOURS = maybe_of_numbers("hours", tuple(PERIOD_BY_HOURS), "The length of the window. 24 if neither is given.", 24)
 PERIOD = maybe_one_of("period", tuple(PERIODS), "The same by its name.", "HOUR_24")
@@ -73,15 +73,13 @@ CACHED = {
 }
 
 
-@endpoint(
-    sentiment_http,
-    "GET",
+@sentiment_http.get(
     "tools/{tool}/sentiment",
     *WINDOW,
     IF_NONE_MATCH,
     VIEW,
     tag=TAG,
-    answers=[
+    returns=[
         ok(AggregateResource, "The aggregate of the window.", headers=CACHED),
         Answer(304, "The caller has the present answer.", headers=CACHED),
     ],
@@ -91,16 +89,14 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     return _aggregate_response(services, req, await _read(services, req))
 
 
-@endpoint(
-    sentiment_http,
-    "GET",
+@sentiment_http.get(
     "tools/{tool}/sentiment/evidence",
     *WINDOW,
     SENTIMENT,
     VIEW,
     *PAGE,
     tag=TAG,
-    answers=[ok(a_list("Evidence", MentionResource, EvidenceFacts))],
+    returns=a_list("Evidence", MentionResource, EvidenceFacts),
 )
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the mentions behind an aggregate, latest first."""
@@ -113,16 +109,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     return resources_response(mentions, lambda mention: MentionResource.of(mention, view), **facts, **completeness)
 
 
-@endpoint(
-    sentiment_http,
-    "GET",
-    "sentiment/latest",
-    *WINDOW,
-    VIEW,
-    *PAGE,
-    tag=TAG,
-    answers=[ok(a_list("Aggregates", AggregateResource))],
-)
+@sentiment_http.get("sentiment/latest", *WINDOW, VIEW, *PAGE, tag=TAG, returns=a_list("Aggregates", AggregateResource))
 async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the sentiment about all active tools."""
     period = _period(req)
@@ -134,12 +121,8 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     return list_response(shown_all(found), page.next, (*page.unreadable, *rows.unreadable))
 
 
-@endpoint(
-    sentiment_http,
-    "DELETE",
-    "tools/{tool}/cache",
-    tag="Cache",
-    answers=[no_content_after("No instance serves an entry from before the call.")],
+@sentiment_http.delete(
+    "tools/{tool}/cache", tag="Cache", returns=no_content_after("No instance serves an entry from before the call.")
 )
 async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Delete the cached aggregates of a tool."""
@@ -149,7 +132,7 @@ async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.
     return no_content()
 
 
-@endpoint(sentiment_http, "POST", "cache/refresh", body=Nothing, answers=[accepted_as_run(RunStarted)])
+@sentiment_http.post("cache/refresh", body=Nothing, returns=accepted_as_run(RunStarted))
 async def refresh_cache(services: Container, req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     """Refresh the aggregates of all active tools."""
     sent(req, Nothing)
@@ -158,7 +141,7 @@ async def refresh_cache(services: Container, req: func.HttpRequest, context: fun
     return accepted(begun.run_id)
 
 
-@endpoint(sentiment_http, "GET", "cache/health", answers=[ok(CacheHealth)])
+@sentiment_http.get("cache/health", returns=CacheHealth)
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say how the cache is doing."""
     return json_response(await services.operations.cache_health.report())
@@ -191,9 +174,7 @@ def _aggregate_response(services: Container, req: func.HttpRequest, served: Serv
     return func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
 
 
-@endpoint(
-    sentiment_http, "GET", "sentiment/trends", TREND_PERIOD, *PAGE, tag=TAG, answers=[ok(a_list("Trends", Trend))]
-)
+@sentiment_http.get("sentiment/trends", TREND_PERIOD, *PAGE, tag=TAG, returns=a_list("Trends", Trend))
 async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the trends of all active tools."""
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
@@ -201,7 +182,7 @@ async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpRe
     return list_response(rows.items, page.next, (*page.unreadable, *rows.unreadable))
 
 
-@endpoint(sentiment_http, "GET", "tools/{tool}/movement", FROM, TO, SHIFT, tag=TAG, answers=[ok(Movement)])
+@sentiment_http.get("tools/{tool}/movement", FROM, TO, SHIFT, tag=TAG, returns=Movement)
 async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say what a figure is made of, and what moved it."""
     start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
@@ -212,17 +193,8 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response({"tool_id": tool.tool_id, "tool": tool.primary_name, **movement, **completeness.shown()})
 
 
-@endpoint(
-    sentiment_http,
-    "GET",
-    "tools/{tool}/mentions",
-    SINCE,
-    UNTIL,
-    SENTIMENT,
-    VIEW,
-    *PAGE,
-    tag=TAG,
-    answers=[ok(a_list("Mentions", MentionResource))],
+@sentiment_http.get(
+    "tools/{tool}/mentions", SINCE, UNTIL, SENTIMENT, VIEW, *PAGE, tag=TAG, returns=a_list("Mentions", MentionResource)
 )
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the mentions of a tool, latest first."""
@@ -233,7 +205,7 @@ async def list_mentions(services: Container, req: func.HttpRequest) -> func.Http
     return resources_response(page, lambda mention: MentionResource.of(mention, view))
 
 
-@endpoint(sentiment_http, "GET", "tools/{tool}/mentions/{article_id}", VIEW, tag=TAG, answers=[ok(MentionByPassages)])
+@sentiment_http.get("tools/{tool}/mentions/{article_id}", VIEW, tag=TAG, returns=MentionByPassages)
 async def get_mention(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a mention, passage by passage."""
     tool = await services.tools.get(req.route_params["tool"])

@@ -9,12 +9,12 @@ from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
 from services.stories.reading import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
-from triggers.bindings import endpoint
-from triggers.declared import a_list, ok
+from triggers.bindings import Routes
+from triggers.declared import a_list
 from triggers.http_codec import json_response, list_response
 from triggers.parameters import PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
-stories_http = func.Blueprint()
+stories_http = Routes()
 
 LONGEST_FILTER = 200
 TOOL = text("tool", "Stories with an article that mentions the tool: an id, a name or an alias.", example="Python")
@@ -60,27 +60,20 @@ TIMES = (
 )
 
 
-@endpoint(stories_http, "GET", "stories", TOOL, *FILTERS, VIEW, *PAGE, answers=[ok(a_list("Stories", StoryResource))])
+@stories_http.get("stories", TOOL, *FILTERS, VIEW, *PAGE, returns=a_list("Stories", StoryResource))
 async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List stories of two articles or more, latest first."""
     return await _page(services, req, TOOL.of(req))
 
 
-@endpoint(stories_http, "GET", "stories/{event_id}", VIEW, answers=[ok(StoryResource)])
+@stories_http.get("stories/{event_id}", VIEW, returns=StoryResource)
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a story with its articles, publishers and tools."""
     return json_response(await services.stories.reader.get(req.route_params["event_id"], VIEW.of(req)))
 
 
-@endpoint(
-    stories_http,
-    "GET",
-    "tools/{tool}/stories",
-    *FILTERS,
-    VIEW,
-    *PAGE,
-    tag="Stories",
-    answers=[ok(a_list("Stories", StoryResource))],
+@stories_http.get(
+    "tools/{tool}/stories", *FILTERS, VIEW, *PAGE, tag="Stories", returns=a_list("Stories", StoryResource)
 )
 async def list_tool_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the stories with an article that mentions a tool."""
@@ -96,26 +89,15 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     return list_response(page.items, page.next, page.unreadable)
 
 
-@endpoint(
-    stories_http,
-    "GET",
-    "signals",
-    KIND,
-    SIGNAL_STATE,
-    *TIMES,
-    VIEW,
-    *PAGE,
-    tag="Signals",
-    answers=[ok(a_list("Signals", SignalResource))],
+@stories_http.get(
+    "signals", KIND, SIGNAL_STATE, *TIMES, VIEW, *PAGE, tag="Signals", returns=a_list("Signals", SignalResource)
 )
 async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the signals of all tools, latest first."""
     return await _signals(services, req, None)
 
 
-@endpoint(
-    stories_http,
-    "GET",
+@stories_http.get(
     "tools/{tool}/signals",
     KIND,
     SIGNAL_STATE,
@@ -123,7 +105,7 @@ async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpR
     VIEW,
     *PAGE,
     tag="Signals",
-    answers=[ok(a_list("Signals", SignalResource))],
+    returns=a_list("Signals", SignalResource),
 )
 async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the signals of a tool, latest first."""

@@ -24,7 +24,7 @@ from services.tools.form import (
     new_tool,
     tool_change,
 )
-from triggers.bindings import endpoint
+from triggers.bindings import Routes
 from triggers.declared import File, a_list, accepted_as_run, created, ok
 from triggers.http_codec import (
     YAML,
@@ -39,7 +39,7 @@ from triggers.http_codec import (
 )
 from triggers.parameters import PAGE, VIEW, maybe_one_of, page_of, time
 
-tools_http = func.Blueprint()
+tools_http = Routes()
 
 YAML_EXAMPLE = "tools:\n- {name: Listed tool, aliases: [Listed]}\n"
 
@@ -73,7 +73,7 @@ async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
     return tool_change(asked.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
 
 
-@endpoint(tools_http, "GET", "tools", STATUS, VIEW, *PAGE, answers=[ok(a_list("Tools", ToolResource))])
+@tools_http.get("tools", STATUS, VIEW, *PAGE, returns=a_list("Tools", ToolResource))
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List tools by name."""
     status = STATUS.of(req)
@@ -82,13 +82,11 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     return resources_response(page, lambda tool: ToolResource.of(tool, view))
 
 
-@endpoint(
-    tools_http,
-    "POST",
+@tools_http.post(
     "tools",
     VIEW,
     body=NewTool,
-    answers=[created(ToolResource, "The tool is added. `run_id`: the run that searches the last 30 days for it.")],
+    returns=created(ToolResource, "The tool is added. `run_id`: the run that searches the last 30 days for it."),
     problems={409: "A name belongs to another tool."},
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -99,7 +97,7 @@ async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
 
-@endpoint(tools_http, "GET", "tools/{tool}", VIEW, answers=[ok(ToolResource)])
+@tools_http.get("tools/{tool}", VIEW, returns=ToolResource)
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a tool."""
     tool = await services.tools.get(req.route_params["tool"])
@@ -108,13 +106,11 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(_shown(req, tool, reanalysis_offered=offered))
 
 
-@endpoint(
-    tools_http,
-    "PATCH",
+@tools_http.patch(
     "tools/{tool}",
     VIEW,
     body=ToolChange,
-    answers=[
+    returns=[
         ok(ToolResource, "Changed."),
         accepted_as_run(ToolResource, "Changed: other articles may name the tool now, and a run searches them."),
     ],
@@ -130,13 +126,11 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     return accepted(run.run_id, **_shown(req, tool))
 
 
-@endpoint(
-    tools_http,
-    "POST",
+@tools_http.post(
     "tools/{tool}/merge",
     body=ToolMergeRequest,
     about=UNDOING_A_MERGE,
-    answers=[accepted_as_run(MergeStarted)],
+    returns=accepted_as_run(MergeStarted),
     problems={
         409: "Both are one tool, the other is not `ACTIVE`, another merge is under way, or the tool was merged before."
     },
@@ -150,15 +144,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
 
-@endpoint(
-    tools_http,
-    "GET",
-    "tools/{tool}/merges",
-    VIEW,
-    *PAGE,
-    answers=[ok(a_list("ToolMerges", MergeResource))],
-    is_management=True,
-)
+@tools_http.get("tools/{tool}/merges", VIEW, *PAGE, returns=a_list("ToolMerges", MergeResource), is_management=True)
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the merges of a tool.
 
@@ -168,12 +154,10 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
     return resources_response(page, lambda merge: MergeResource.of(merge, view))
 
 
-@endpoint(
-    tools_http,
-    "POST",
+@tools_http.post(
     "tools/{tool}/reanalyze",
     body=Reanalysis,
-    answers=[accepted_as_run(RunStarted)],
+    returns=accepted_as_run(RunStarted),
     problems={409: "The tool is not `ACTIVE`, or a merge of it is under way."},
 )
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -187,7 +171,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     return accepted(run.run_id)
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/preview", body=ToolChange, answers=[ok(ToolPreview)], problems={409: TAKEN})
+@tools_http.post("tools/{tool}/preview", body=ToolChange, returns=ToolPreview, problems={409: TAKEN})
 async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Show which articles a change of a tool would add or remove.
 
@@ -199,15 +183,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response(found.shown())
 
 
-@endpoint(
-    tools_http,
-    "GET",
-    "tools/{tool}/articles",
-    SENTIMENT,
-    VIEW,
-    *PAGE,
-    answers=[ok(a_list("Articles", ArticleResource))],
-)
+@tools_http.get("tools/{tool}/articles", SENTIMENT, VIEW, *PAGE, returns=a_list("Articles", ArticleResource))
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the articles that mention a tool, newest first.
 
@@ -218,14 +194,8 @@ async def list_tool_articles(services: Container, req: func.HttpRequest) -> func
     return list_response(page.items, page.next, page.unreadable)
 
 
-@endpoint(
-    tools_http,
-    "GET",
-    "tools/{tool}/references",
-    ROLE,
-    *TIMES,
-    *PAGE,
-    answers=[ok(a_list("References", ReferenceResource, ReferencesFacts))],
+@tools_http.get(
+    "tools/{tool}/references", ROLE, *TIMES, *PAGE, returns=a_list("References", ReferenceResource, ReferencesFacts)
 )
 async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the references of a tool, latest first.
@@ -237,14 +207,12 @@ async def list_tool_references(services: Container, req: func.HttpRequest) -> fu
     return list_response(page.items, page.next, page.unreadable, not_kept=page.not_kept)
 
 
-@endpoint(
-    tools_http,
-    "POST",
+@tools_http.post(
     "tools/apply",
     body=File(
         "A YAML document with the list `tools`, as `config/tools.yaml` has it.", YAML, "yaml-of-tools", YAML_EXAMPLE
     ),
-    answers=[ok(ToolsApplied)],
+    returns=ToolsApplied,
 )
 async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Add and change tools to match a YAML list.

@@ -13,7 +13,7 @@ from models.errors import NotAllowed
 from services.container import Container
 from services.topology import CLEAN_UP, INGEST_FEEDS
 from tests.hosting import ROOT
-from triggers.bindings import consumer, endpoint, require_management, timer
+from triggers.bindings import Routes, consumer, require_management, timer
 from triggers.declared import ok
 
 
@@ -59,9 +59,9 @@ def declared(blueprint: func.Blueprint) -> tuple[typing.Any, list[dict[str, typi
     [("GET", None, "FUNCTION"), ("GET", True, "FUNCTION"), ("POST", None, "FUNCTION"), ("DELETE", None, "FUNCTION")],
 )
 def test_an_endpoint_is_a_route(method: str, is_management: bool | None, level: str) -> None:
-    blueprint = func.Blueprint()
+    blueprint = Routes()
 
-    @endpoint(blueprint, method, "things/{tool}", is_management=is_management, answers=[ok(None)])
+    @getattr(blueprint, method.lower())("things/{tool}", is_management=is_management, returns=ok(None))  # type: ignore[untyped-decorator]
     async def change_thing(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         raise AssertionError("never called")
 

@@ -222,29 +222,6 @@ def test_no_description_speaks_of_a_name_that_only_stored_documents_have() -> No
     assert [name for name in stored if name in json.dumps(DOCUMENT)] == []
 
 
-def test_links_lead_to_operations_with_what_they_need() -> None:
-    known = {operation["operationId"]: operation for _, _, operation in operations()}
-    links = [
-        (operation, name, link)
-        for _, _, operation in operations()
-        for response in operation["responses"].values()
-        for name, link in response.get("links", {}).items()
-    ]
-    assert len(links) > 50
-    for operation, name, link in links:
-        target = known[link["operationId"]]
-        needed = {each["name"] for each in target.get("parameters", ()) if each["in"] == "path"}
-        assert needed <= set(link["parameters"]), (operation["operationId"], name)
-
-
-def test_a_page_leads_to_the_next_one() -> None:
-    for _, _, operation in operations():
-        names = {each["name"] for each in operation.get("parameters", ())}
-        content = operation["responses"].get("200", {}).get("content", {})
-        if "cursor" in names and "application/json" in content:
-            assert operation["responses"]["200"]["links"]["next"]["operationId"] == operation["operationId"]
-
-
 def test_two_shapes_of_one_name_are_refused() -> None:
     def endpoint(route: str, shape: type[Shape] | ListOf) -> Declared:
         return dataclasses.replace(of_app()[0], route=route, parameters=PAGE, answers=[ok(shape)])

@@ -14,7 +14,7 @@ from services import container, deadline
 from services.container import Container
 from services.topology import CLEAN_UP, FUNCTION_TIMEOUT, HTTP_TIMEOUT, REFRESH_TOOLS
 from tests.hosting import ROOT
-from triggers.bindings import consumer, endpoint, timer
+from triggers.bindings import Routes, consumer, timer
 from triggers.declared import ok
 
 
@@ -95,7 +95,7 @@ async def of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIt
 @pytest.mark.usefixtures("of_its_own")
 async def test_functions_run_under_the_deadline_of_their_trigger() -> None:
     seen: list[tuple[bool, float]] = []
-    blueprint = func.Blueprint()
+    blueprint = Routes()
 
     def see() -> None:
         seen.append((deadline.in_background(), deadline.remaining()))
@@ -108,7 +108,7 @@ async def test_functions_run_under_the_deadline_of_their_trigger() -> None:
     async def work(services: Container, message: func.QueueMessage) -> None:
         see()
 
-    @endpoint(blueprint, "GET", "things", answers=[ok(None)])
+    @blueprint.get("things", returns=ok(None))
     async def things(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         see()
         return func.HttpResponse()

@@ -232,7 +232,7 @@ _OF_OTHERS: Final = re.compile(
 
 
 def unknown(given: Iterable[str], rows: Sequence[Setting]) -> list[str]:
-    """One sentence for each of the names that a person gave and that is no setting."""
+    """One sentence for each given name that is not a setting."""
     known = {row.name for row in rows}
     return [_sentence(name, known) for name in sorted(given) if name not in known and not _OF_OTHERS.match(name)]
 
@@ -243,13 +243,13 @@ def nearly_settings(environment: Iterable[str], rows: Sequence[Setting]) -> list
     found = []
     for name in sorted(environment):
         if name not in known and not _OF_OTHERS.match(name) and (near := _nearest(name, known, _ALMOST_EQUAL)):
-            found.append(f"the environment variable {name} is no setting, but nearly {near}")
+            found.append(f"the environment variable {name} is not a setting, but resembles {near}")
     return found
 
 
 def _sentence(name: str, known: Collection[str]) -> str:
     near = _nearest(name, known, _ALIKE)
-    return f"{name} is no setting of this app" + (f": did you mean {near}?" if near else "")
+    return f"{name} is not a setting of this app" + (f": did you mean {near}?" if near else "")
 
 
 def _nearest(name: str, known: Collection[str], cutoff: float) -> str | None:

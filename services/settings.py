@@ -67,7 +67,7 @@ class Settings:
     store: str = setting(
         "", "Where documents are stored; if not set, cosmos with COSMOS_ENDPOINT, else sqlite", choices=_STORES
     )
-    data_dir: str = setting(".data", "Folder of the SQLite store, and of the archive")
+    data_dir: str = setting(".data", "Folder of the SQLite store and of the archive")
     cosmos_endpoint: str = setting("", "URL of the Cosmos DB account, or of an emulator", form=URL)
     cosmos_key: str = setting(
         "", "Key of an emulator; for an account in Azure, the app signs in with its identity", secret=True
@@ -90,32 +90,34 @@ class Settings:
     news_apis: Mapping[str, ApiAccess] = dataclasses.field(default_factory=dict)
     """The access to each news API, by the API's name. services/parse/news_apis.py defines these settings."""
     api_tickers: tuple[str, ...] = setting(
-        (), "Tickers to request from news APIs, besides those of the tools", separator=",", form=TICKERS
+        (), "Tickers to request from news APIs, in addition to those of the tools", separator=",", form=TICKERS
     )
 
     # Fetcher
     max_concurrent_requests: int = setting(
-        128, "Most fetches at a time in one instance", between=(1, 256), section="fetcher"
+        128, "Maximum concurrent fetches per instance", between=(1, 256), section="fetcher"
     )
     max_concurrent_requests_per_host: int = setting(
         0,
-        "Most fetches at a time to one host; 0 is two, and no limit for this machine",
+        "Maximum concurrent fetches per host; 0 means 2, and no limit for this machine",
         between=(0, 64),
         section="fetcher",
     )
     request_timeout_seconds: float = setting(
-        10.0, "Longest time for one try of a fetch with its redirects, in seconds", between=(1, 120), section="fetcher"
+        10.0, "Timeout of one attempt at a fetch, redirects included, in seconds", between=(1, 120), section="fetcher"
     )
-    retry_attempts: int = setting(3, "Most tries of one fetch, the first included", between=(1, 10), section="fetcher")
+    retry_attempts: int = setting(
+        3, "Maximum attempts per fetch, including the first", between=(1, 10), section="fetcher"
+    )
     retry_backoff_base: float = setting(
         2.0,
-        "The wait before try n is this to the power of n - 2, in seconds, less up to half",
+        "Base of the exponential backoff: before attempt n, a fetch waits up to base^(n - 2) seconds",
         between=(1, 10),
         section="fetcher",
     )
     fetch_user_agent: tuple[str, ...] = setting(
         _AGENT,
-        "User-Agent of fetches, with a contact; several are used in turn",
+        "User-Agent header of fetches, with a contact; several values are rotated",
         separator="|",
         form=AGENTS,
         section="fetcher",
@@ -123,7 +125,7 @@ class Settings:
     )
     allow_private_addresses: bool | tuple[str, ...] = setting(
         False,
-        "Whether feeds may have private or loopback addresses: all, none, or these only; for development only",
+        "Allows feeds at private or loopback addresses: all, none, or the listed ones; for development only",
         form=ADDRESSES,
         separator=",",
     )
@@ -131,28 +133,28 @@ class Settings:
     # Schedule
     fetch_cycle_interval_seconds: int = setting(
         30,
-        "Seconds between searches for due feeds, rounded down to a multiple of 30",
+        "Seconds between polls for due feeds, rounded down to a multiple of 30",
         between=(30, 3600),
         section="scheduler",
     )
     min_refresh_interval_minutes: float = setting(
-        1.0, "Shortest time between scheduled fetches of a feed, in minutes", between=(1, 1440), section="scheduler"
+        1.0, "Minimum interval between scheduled fetches of a feed, in minutes", between=(1, 1440), section="scheduler"
     )
     max_refresh_interval_minutes: float = setting(
         15.0,
-        "Longest time between scheduled fetches, in minutes, unless the feed fails or asks for more",
+        "Maximum interval between scheduled fetches, in minutes, unless the feed fails or asks for a longer one",
         between=(1, 1440),
         section="scheduler",
     )
     target_articles_per_fetch: int = setting(
         5,
-        "New articles after which a feed is due at the latest, by its average rate",
+        "New articles per fetch that the schedule aims at, from the average rate of the feed",
         between=(1, 1000),
         section="scheduler",
     )
     fetch_budget_per_feed_hour: float = setting(
         8.0,
-        "Fetches per feed and hour, on average over all feeds; the largest part of the cost",
+        "Average fetches per feed and hour over all feeds; the largest part of the cost",
         between=(1, 60),
         section="scheduler",
     )
@@ -160,19 +162,19 @@ class Settings:
     # Ingestion
     dedup_cache_size: int = setting(
         10000,
-        "Most hashes of entries that an instance keeps in memory, to save reads",
+        "Maximum entry hashes that an instance caches in memory, to save reads",
         between=(0, 1_000_000),
         section="parser",
     )
     dedup_retention_days: int = setting(
-        7, "Days that the hash of an entry is stored", between=(1, 30), section="parser"
+        7, "Days for which the hash of an entry is stored", between=(1, 30), section="parser"
     )
     batch_size: int = setting(
-        100, "Most articles in one message to analyze-articles", between=(1, 100), section="processor"
+        100, "Maximum articles per message of analyze-articles", between=(1, 100), section="processor"
     )
     max_queue_size: int = setting(
         1000,
-        "Most feeds that are claimed at a time; the others are fetched later",
+        "Maximum feeds in the queue; the other due feeds wait for a later tick",
         between=(1, 100_000),
         section="processor",
     )
@@ -180,19 +182,19 @@ class Settings:
     # Stories
     grouping_threshold_articles: int = setting(
         10,
-        "Articles that wait to be grouped into stories at which the grouping starts",
+        "Number of waiting articles that starts the grouping into stories",
         between=(1, 10_000),
         section="events",
     )
     grouping_interval_minutes: int = setting(
         5,
-        "After so many minutes, articles are grouped even if fewer wait",
+        "Minutes after which waiting articles are grouped, however few",
         between=(1, 1440),
         section="events",
     )
 
     # Analysis
-    analyzer: str = setting("embedded", "Which analyzer scores sentiment", choices=("embedded", "azure-language"))
+    analyzer: str = setting("embedded", "Analyzer that scores sentiment", choices=("embedded", "azure-language"))
     azure_language_endpoint: str = setting("", "URL of the Azure AI Language resource", form=URL)
     azure_language_key: str = setting(
         "", "Key of that resource; without a key, the app signs in with its identity", secret=True
@@ -200,23 +202,23 @@ class Settings:
 
     sentiment_candidate_file: str = setting(
         "",
-        "File with another table of the embedded analyzer, the analyzer candidate that scores can be compared with",
+        "File with another table of the embedded analyzer, to compare its scores as the analyzer `candidate`",
     )
 
     # Cache
     cache_memory_seconds: float = setting(
-        2.0, "Seconds that an instance serves an aggregate from its memory; 0 turns that off", between=(0, 60)
+        2.0, "Seconds for which an instance serves an aggregate from memory; 0 disables this", between=(0, 60)
     )
 
     # Access
-    read_auth_level: str = setting("function", "Whether requests that read need a function key", choices=_AUTH)
+    read_auth_level: str = setting("function", "Whether read requests need a function key", choices=_AUTH)
     management_key: str = setting(
-        "", "Key that requests for management need in X-Management-Key; if not set, they need none", secret=True
+        "", "Key that management requests must send in X-Management-Key; if not set, they need none", secret=True
     )
 
     # Monitoring
     log_level: str = setting(
-        "INFO", "Lowest level that is logged; alerts on Azure need INFO or DEBUG", choices=_LEVELS, section="monitoring"
+        "INFO", "Minimum level of log lines; alerts on Azure need INFO or DEBUG", choices=_LEVELS, section="monitoring"
     )
     structured_logging: bool = setting(
         True, "Whether log lines are JSON; alerts on Azure need JSON", section="monitoring"
@@ -226,7 +228,7 @@ class Settings:
     )
     metrics_port: int = setting(
         9090,
-        "No effect: Functions have one port, see GET metrics",
+        "No effect: a Function App has one port; metrics are served by GET metrics",
         between=(1, 65535),
         section="monitoring",
         has_effect=False,
@@ -235,7 +237,7 @@ class Settings:
 
     telemetry_sample_ratio: float = setting(
         0.1,
-        "Share of traces that is exported; failed spans always are",
+        "Share of traces that are exported; failed spans are always exported",
         between=(0, 1),
         section="monitoring",
     )
@@ -261,9 +263,9 @@ class Settings:
         form=URL,
         sample=None,
     )
-    storage_client_id: str = setting("", "Client id of that identity", name=f"{_HOST}__clientId", sample=None)
+    storage_client_id: str = setting("", "Client ID of that identity", name=f"{_HOST}__clientId", sample=None)
     storage_credential: str = setting(
-        "", "managedidentity, for that identity", name=f"{_HOST}__credential", sample=None
+        "", "`managedidentity`, to sign in with that identity", name=f"{_HOST}__credential", sample=None
     )
     website_site_name: str = setting("", "Name of the Function App; Azure sets it", sample=None)
 

@@ -84,8 +84,8 @@ def test_a_store_that_cannot_be_reached_is_named_with_its_setting(tmp_path: Path
 def test_unknown_settings_are_refused_with_the_nearest_ones(tmp_path: Path) -> None:
     code, printed = ended(tmp_path, FOO="1", BATCH_SIZ="1", LOG_LEVEL="LOUD")
     assert code == 1
-    assert "FOO is no setting of this app\n" in printed
-    assert "BATCH_SIZ is no setting of this app: did you mean BATCH_SIZE?" in printed
+    assert "FOO is not a setting of this app\n" in printed
+    assert "BATCH_SIZ is not a setting of this app: did you mean BATCH_SIZE?" in printed
     assert "LOG_LEVEL must be one of" in printed
     assert STARTED not in printed
 
@@ -103,7 +103,7 @@ def test_a_misspelt_setting_of_the_settings_file_is_refused_and_names_of_the_hos
             command, capture_output=True, text=True, cwd=app, env=host_environment(), timeout=60, check=False
         )
         assert done.returncode == 1
-        assert "COSMOS_ENDPIONT is no setting of this app: did you mean COSMOS_ENDPOINT?" in done.stderr
+        assert "COSMOS_ENDPIONT is not a setting of this app: did you mean COSMOS_ENDPOINT?" in done.stderr
         assert not any(name in done.stderr for name in values)
 
 
@@ -112,7 +112,7 @@ async def test_a_variable_of_the_machine_is_never_refused_but_pointed_out(tmp_pa
     environment = {"COSMOS_ENDPIONT": "https://x.example", "FOO": "1"}
     async with running_host(data=tmp_path, settings=settings, environment=environment) as host:
         printed = host.printed()
-    assert "the environment variable COSMOS_ENDPIONT is no setting, but nearly COSMOS_ENDPOINT" in printed
+    assert "the environment variable COSMOS_ENDPIONT is not a setting, but resembles COSMOS_ENDPOINT" in printed
     assert "FOO" not in printed
 
 

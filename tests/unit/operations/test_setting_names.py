@@ -18,11 +18,11 @@ from services.settings import sample, table
     ],
 )
 def test_an_unknown_name_is_a_problem_with_the_nearest_setting(name: str, near: str) -> None:
-    assert unknown([name], table()) == [f"{name} is no setting of this app: did you mean {near}?"]
+    assert unknown([name], table()) == [f"{name} is not a setting of this app: did you mean {near}?"]
 
 
 def test_a_name_like_no_setting_has_no_hint() -> None:
-    assert unknown(["FOO"], table()) == ["FOO is no setting of this app"]
+    assert unknown(["FOO"], table()) == ["FOO is not a setting of this app"]
 
 
 def test_all_unknown_names_are_reported_in_order() -> None:
@@ -60,5 +60,5 @@ def test_every_setting_is_accepted() -> None:
 def test_a_variable_of_the_machine_is_pointed_out_only_if_it_is_nearly_a_setting() -> None:
     machine = ["HOME", "SHELL", "LS_COLORS", "STORES_OF_MINE", "DATADIR_OF_OTHERS", "LOG_LEVEL", "COSMOS_ENDPIONT"]
     assert nearly_settings(machine, table()) == [
-        "the environment variable COSMOS_ENDPIONT is no setting, but nearly COSMOS_ENDPOINT"
+        "the environment variable COSMOS_ENDPIONT is not a setting, but resembles COSMOS_ENDPOINT"
     ]

@@ -318,9 +318,9 @@ def test_the_documentation_is_a_table_in_markdown() -> None:
     lines = markdown().splitlines()
     assert lines[:2] == ["| setting | default | allowed | description |", "|---|---|---|---|"]
     for line in (
-        "| `DATA_DIR` | `.data` | text | Folder of the SQLite store, and of the archive |",
+        "| `DATA_DIR` | `.data` | text | Folder of the SQLite store and of the archive |",
         "| `API_TICKERS` |  | tickers in upper case, such as AAPL,MSFT,BRK.B |"
-        " Tickers to request from news APIs, besides those of the tools |",
+        " Tickers to request from news APIs, in addition to those of the tools |",
         "| `TIINGO_TOKEN` |  | text | Token of Tiingo; without a token, Tiingo is not polled (secret) |",
         f"| `TIINGO_BASE_URL` | `https://api.tiingo.com` | {URL} | Base URL of Tiingo's API |",
     ):

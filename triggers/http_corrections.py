@@ -9,7 +9,7 @@ from models.resources.tools import MeasuredPrecision, Precision
 from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
-from services.mentions.correction_form import STATES, NewCorrectionBody, signed
+from services.mentions.correction_form import STATES, NewCorrectionBody
 from triggers.bindings import Routes
 from triggers.declared import Header, a_list, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_response, lines_response, resources_response, sent
@@ -37,7 +37,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     state = STATE.of(req)
     (limit, cursor), view = page_of(req), VIEW.of(req)
     tool = await services.tools.get(req.route_params["tool"])
-    page = await services.mentions.corrections.page(tool, state, limit, cursor)
+    page = await services.mentions.corrections.page(tool, state, limit, cursor, view)
     precision = {}
     if cursor is None:
         of_all = await services.mentions.corrections.reviews_of_all()
@@ -45,7 +45,7 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
             "precision": Precision.of(tool.reviews).shown(),
             "precision_of_all_tools": Precision.of(of_all).shown(),
         }
-    return resources_response(page, lambda each: each.resource(view), **precision)
+    return resources_response(page, lambda each: each, **precision)
 
 
 @corrections_http.post(
@@ -75,8 +75,8 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
     """Get a correction of a tool."""
     tool = await services.tools.get(req.route_params["tool"])
     correction = await services.mentions.corrections.get(tool.tool_id, req.route_params["correction_id"])
-    (shown,) = await services.mentions.corrections.shown(tool, [correction])
-    return json_response(shown.resource(VIEW.of(req)).shown())
+    (resource,) = await services.mentions.corrections.shown(tool, [correction], VIEW.of(req))
+    return json_response(resource.shown())
 
 
 @corrections_http.post(
@@ -94,7 +94,7 @@ async def undo_correction(services: Container, req: func.HttpRequest) -> func.Ht
 
     Undoing again changes nothing.
     """
-    by = signed(sent(req, SignedBody))
+    by = sent(req, SignedBody)
     undone = await services.workflows.correction_changes.undo(
         req.route_params["tool"], req.route_params["correction_id"], by
     )
@@ -127,8 +127,7 @@ async def _response(
     services: Container, req: func.HttpRequest, tool: Tool, correction: Correction, run: JobRun | None, *, status: int
 ) -> func.HttpResponse:
     """With a run, articles are searched as after a change of the tool's names."""
-    (shown,) = await services.mentions.corrections.shown(tool, [correction])
-    resource = shown.resource(VIEW.of(req))
+    (resource,) = await services.mentions.corrections.shown(tool, [correction], VIEW.of(req))
     if run is None:
         return json_response(resource.shown(), status, {"Location": resource.links["self"]} if status == 201 else {})
     await services.run_starts.start_after_change(run)

@@ -9,7 +9,6 @@ from models.request import SignedBody
 from models.resources.corrections import GroupingCorrectionResource
 from models.resources.stories import LedgerEntry
 from services.container import Container
-from services.mentions.correction_form import signed
 from services.stories.pins import STATES, ArticleSplit, StoryPair, StorySplit
 from triggers.bindings import Routes
 from triggers.declared import a_list, created, ok
@@ -36,7 +35,7 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
     too.
     """
     body = sent(req, ArticleSplit)
-    changes, by = services.workflows.grouping_changes, signed(body)
+    changes, by = services.workflows.grouping_changes, body
     return _made(req, await changes.split_article(req.route_params["article_id"], body.source, by))
 
 
@@ -50,7 +49,7 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Let articles leave a story together."""
     body = sent(req, StorySplit)
-    leaving, by = body.articles, signed(body)
+    leaving, by = body.articles, body
     return _made(req, await services.workflows.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
@@ -60,7 +59,7 @@ async def split_story(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are one."""
     body = sent(req, StoryPair)
-    other, by = body.story, signed(body)
+    other, by = body.story, body
     changes = services.workflows.grouping_changes
     return _made(req, await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
 
@@ -71,7 +70,7 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are not one."""
     body = sent(req, StoryPair)
-    other, by = body.story, signed(body)
+    other, by = body.story, body
     changes = services.workflows.grouping_changes
     return _made(req, await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
 
@@ -112,7 +111,7 @@ async def undo_grouping_correction(services: Container, req: func.HttpRequest) -
 
     What would be without it comes back. Undoing again changes nothing.
     """
-    by = signed(sent(req, SignedBody))
+    by = sent(req, SignedBody)
     undone = await services.workflows.grouping_changes.undo(req.route_params["correction_id"], by)
     return json_response(GroupingCorrectionResource.of(undone, VIEW.of(req)).shown())
 

@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 import azure.functions as func
 
+from models.request import SignedBody
 from models.resources.articles import ArticleResource
 from models.resources.lists import MergeStarted, RunStarted, ToolsApplied
 from models.resources.tools import MergeResource, ReferenceResource, ReferencesFacts, ToolPreview, ToolResource
@@ -12,7 +13,6 @@ from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
 from services.mentions.analyzers.choice import Reanalysis
-from services.mentions.correction_form import Signed
 from services.mentions.of_article import tool_articles
 from services.mentions.tool_references import Asked
 from services.tools import lists as tool_lists
@@ -138,7 +138,7 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Merge a tool into another one."""
     body = sent(req, ToolMergeRequest)
-    by = Signed(body.author, body.reason) if body.author is not None else None
+    by = SignedBody(author=body.author, reason=body.reason) if body.author is not None else None
     run = await services.workflows.tool_changes.merge(req.route_params["tool"], body.into, by)
     await services.run_starts.start(run)
     return accepted(run.run_id, undo=UNDOING_A_MERGE)

@@ -12,9 +12,9 @@ from models.correction import AFTER_PREFIX, PREFIX, Correction
 from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
 from models.mention import SentimentScore
 from models.resources.base import View
-from models.resources.corrections import CorrectionResource, CorrectionState
+from models.resources.corrections import CorrectionResource
 from models.tool import Reviews, Tool
-from services.mentions.corrections import carried, is_outdated, labelled, with_reviews
+from services.mentions.corrections import carried, labelled, state_of, with_reviews
 from services.ports import (
     Clock,
     Create,
@@ -45,17 +45,6 @@ Change = Callable[[Tool, Correction | None], tuple[Tool, Correction]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A correction, and whether it is `active`, `undone` or `outdated`: not applied though nobody has undone it."""
-
-    correction: Correction
-    state: CorrectionState
-
-    def resource(self, view: View = "default") -> CorrectionResource:
-        return CorrectionResource.of(self.correction, self.state, view)
-
-
-@dataclass(frozen=True, slots=True)
 class MentionCorrections:
     """Corrections by article and tool, and the articles of those that cannot be read."""
 
@@ -75,6 +64,8 @@ async def corrections_of_mentions(store: Store, keys: Sequence[tuple[str, str]])
 
 
 class Corrections:
+    """The stored corrections of tools."""
+
     def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
         self._store = store
         self._catalog = catalog
@@ -92,7 +83,9 @@ class Corrections:
             raise NotFound(f"correction: the tool has none with the id {correction_id[:200]!r}")
         return found
 
-    async def shown(self, tool: Tool, corrections: Sequence[Correction]) -> list[Shown]:
+    async def shown(
+        self, tool: Tool, corrections: Sequence[Correction], view: View = "default"
+    ) -> list[CorrectionResource]:
         keys = [(tool.tool_id, each.source_id or "") for each in corrections if each.subject == "MENTION"]
         found = await self._store.read_many(MENTIONS.name, keys) if keys else []
         mentions = listed_documents(found, SentimentScore.from_document, "id")
@@ -100,31 +93,29 @@ class Corrections:
         lacking = [each for _, each in keys if each not in by_article]
         articles = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in lacking])
         alive = {each["source_id"] for each in articles if each is not None and each.get("deleted_at") is None}
-        return [
-            Shown(each, _state(each, tool, by_article.get(each.source_id or ""), has_article=each.source_id in alive))
+        found_states = [
+            state_of(each, tool, by_article.get(each.source_id or ""), has_article=each.source_id in alive)
             for each in corrections
         ]
+        return [CorrectionResource.of(*pair, view) for pair in zip(corrections, found_states, strict=True)]
 
-    async def page(self, tool: Tool, state: str | None, limit: int, after: str | None) -> Listed[Shown]:
+    async def page(
+        self, tool: Tool, state: str | None, limit: int, after: str | None, view: View = "default"
+    ) -> Listed[CorrectionResource]:
         """One page of the tool's corrections by id; with `state`, it may be shorter than `limit`."""
         query = Query(_IS_CORRECTION, partition=tool.tool_id, limit=limit, after=after)
         page = await self._store.query(CATALOG.name, query)
         found = listed(page, Correction.from_document, "id")
-        shown = await self.shown(tool, found.items)
+        shown = await self.shown(tool, found.items, view)
         return Listed([each for each in shown if state in (None, each.state)], found.next, found.unreadable)
 
     async def reviews_of_all(self) -> dict[str, Reviews]:
         """The reviews of all tools, by analyzer and version."""
         total: dict[str, Reviews] = {}
-        after: str | None = None
-        while True:
-            tools = await self._catalog.page(_PAGE, after)
-            for tool in tools.items:
-                for version, each in tool.reviews.items():
-                    total[version] = total.get(version, Reviews()).plus(each)
-            after = tools.next
-            if after is None:
-                return total
+        for tool in await self._catalog.active(("ACTIVE", "DEPRECATED")):
+            for version, each in tool.reviews.items():
+                total[version] = total.get(version, Reviews()).plus(each)
+        return total
 
     async def labels(self, limit: int, after: str | None) -> Listed[dict[str, Any]]:
         """One page of labelled data: what people said of mentions, by tool. It may be shorter than `limit`."""
@@ -194,9 +185,3 @@ class Corrections:
         """Deletes corrections that were carried over. One that has changed since stays."""
         batches = [(each.tool_id, [Delete(each.id, each.stored_etag)]) for each in corrections]
         await self._store.batch_many(CATALOG.name, batches)
-
-
-def _state(correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool) -> CorrectionState:
-    if not correction.is_active:
-        return "undone"
-    return "outdated" if is_outdated(correction, tool, mention, has_article=has_article) else "active"

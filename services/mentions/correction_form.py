@@ -1,9 +1,8 @@
-"""What people enter for a correction, and who signs it. Pure."""
+"""What people enter for a correction. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -15,14 +14,6 @@ from services.tools.form import Name
 STATES = ("active", "outdated", "undone")
 
 _SUBJECTS: Mapping[str, Subject] = {"article": "MENTION", "source": "SOURCE", "phrase": "PHRASE"}
-
-
-@dataclass(frozen=True, slots=True)
-class Signed:
-    """Who asks for something, and why."""
-
-    author: str
-    reason: str | None = None
 
 
 def _choice(name: str) -> dict[str, Any]:
@@ -73,7 +64,3 @@ class NewCorrectionBody(
     def chosen_verdict(self) -> Verdict:
         """The verdict. The one on a source or a phrase need not be given."""
         return self.verdict or VERDICTS[self.subject][0]
-
-
-def signed(body: SignedBody) -> Signed:
-    return Signed(body.author, body.reason)

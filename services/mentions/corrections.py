@@ -22,6 +22,7 @@ from models.correction import (
     VersionedJudgement,
 )
 from models.mention import SentimentScore
+from models.resources.corrections import CorrectionState
 from models.tool import Reviews, Tool, normalize_name
 from models.values import Sentiment
 from services.mentions.scoring import Questions
@@ -64,18 +65,22 @@ def holds(correction: Correction, revision: str | None, passages: Iterable[Judge
     return correction.revision == revision or correction.passages_hash == passages_hash(passages)
 
 
-def is_outdated(
+def state_of(
     correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool = True
-) -> bool:
-    """Whether a verdict that nobody has undone is not applied. `mention` is that of the correction, if there is one.
-    Without an article, which has expired or was deleted, the verdict is labelled data only."""
+) -> CorrectionState:
+    """`outdated`: nobody has undone the verdict, and it is not applied. `mention` is that of the correction, if there
+    is one. Without an article, which has expired or was deleted, the verdict is labelled data only."""
+    if not correction.is_active:
+        return "undone"
     if correction.subject == "SOURCE":
-        return correction.feed_id not in tool.muted_sources
-    if correction.phrase is not None:
-        return normalize_name(correction.phrase) not in {normalize_name(each) for each in tool.excluded}
-    if mention is None or not mention.counts:
-        return has_article and correction.verdict != "not_this_tool"
-    return mention.verdict != correction.verdict
+        is_applied = correction.feed_id in tool.muted_sources
+    elif correction.phrase is not None:
+        is_applied = normalize_name(correction.phrase) in {normalize_name(each) for each in tool.excluded}
+    elif mention is None or not mention.counts:
+        is_applied = not has_article or correction.verdict == "not_this_tool"
+    else:
+        is_applied = mention.verdict == correction.verdict
+    return "active" if is_applied else "outdated"
 
 
 def corrected(mention: SentimentScore, correction: Correction | None, now: datetime) -> SentimentScore:
@@ -150,17 +155,17 @@ def said_of(mention: SentimentScore) -> VersionedJudgement:
 # Verdicts that follow one another.
 
 
-def after_verdict(before: Correction | None, new: Correction, follows: str | None, now: datetime) -> Correction:
+def after_verdict(before: Correction | None, new: Correction, now: datetime) -> Correction:
     """The correction after the verdict of `new`; the same object if that verdict was made before, or says the same.
 
-    `follows` is the run of the verdict that the person has seen. If another verdict was made since, and asked for
-    later, the new one goes into the history only: its worker had died.
+    If a verdict was made meanwhile that was asked for later, the new one goes into the history only: its worker had
+    died.
     """
     if before is None:
         return new
     if new.made_by_run in runs_of(before):
         return before
-    if before.made_by_run != follows and latest(before) > new.made_at:
+    if latest(before) > new.made_at:
         return before.changed(now, history=with_history(before, past(new)))
     if before.is_active and all(
         getattr(before, name) == getattr(new, name)
@@ -213,6 +218,11 @@ def runs_of(correction: Correction) -> set[str]:
 def latest(correction: Correction) -> datetime:
     """When the present verdict was made or undone."""
     return max(correction.made_at, correction.undone_at or correction.made_at)
+
+
+def time_of_verdict(before: Correction | None, now: datetime) -> datetime:
+    """When a verdict is made that follows this one, also if the clock is behind that of the worker which made it."""
+    return now if before is None else max(now, latest(before))
 
 
 # What follows for the tool.

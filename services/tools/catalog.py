@@ -77,9 +77,9 @@ class Catalog:
         page = await self._store.query(CATALOG.name, replace(_by_name(statuses), limit=limit, after=after))
         return listed(page, Tool.from_document, CATALOG.partition_key)
 
-    async def active(self) -> list[Tool]:
-        """All active tools, by name."""
-        found = await query_all(self._store, CATALOG.name, _by_name(("ACTIVE",)))
+    async def active(self, statuses: tuple[str, ...] = ("ACTIVE",)) -> list[Tool]:
+        """All active tools, or those with other statuses, by name."""
+        found = await query_all(self._store, CATALOG.name, _by_name(statuses))
         return listed_documents(found, Tool.from_document, CATALOG.partition_key).items
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:

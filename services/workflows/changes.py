@@ -12,6 +12,7 @@ from typing import Any
 
 from models.errors import NotFound
 from models.feed import Feed
+from models.request import SignedBody
 from models.run import JobRun
 from models.tool import Tool
 from services.articles.reading import Articles
@@ -19,7 +20,6 @@ from services.documents.removal import Removal
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analyzers.choice import Analyzers
-from services.mentions.correction_form import Signed
 from services.mentions.writing import MentionWriter
 from services.stories.handler import Grouping
 from services.tools.catalog import Catalog
@@ -77,7 +77,7 @@ class ToolChanges:
         """A run that searches the last 30 days for these tools, by id or name."""
         return await self.workflows.accept(BACKFILL, tools[0] if len(tools) == 1 else None, tools=list(tools))
 
-    async def merge(self, source: str, into: str, by: Signed | None = None) -> JobRun:
+    async def merge(self, source: str, into: str, by: SignedBody | None = None) -> JobRun:
         """Raises NotFound, and Conflict if the tools cannot be merged."""
         tool, target = await mergeable(self.catalog, source, into)
         signed = {} if by is None else {"author": by.author, "reason": by.reason}

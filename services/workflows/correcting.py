@@ -17,13 +17,14 @@ from models.article import Article
 from models.correction import Correction, phrase_correction, source_correction
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.mention import SentimentScore
+from models.request import SignedBody
 from models.run import JobRun
 from models.tool import Tool, normalize_name
 from services.articles.reading import Articles
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.correction_documents import Corrections
-from services.mentions.correction_form import NewCorrectionBody, Signed
+from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.corrections import (
     after_undoing,
     after_verdict,
@@ -31,6 +32,7 @@ from services.mentions.corrections import (
     kept_passages,
     passages_hash,
     said_of,
+    time_of_verdict,
 )
 from services.mentions.understanding import understand
 from services.mentions.writing import MentionWriter
@@ -73,7 +75,7 @@ class Correcting:
             return tool, after_undoing(before, str(undo["run_id"]), str(undo["author"]), reason, now)
         given: Any = run.parameters.get("correction")
         new = Correction.from_document(given).changed(now, made_by_run=run.run_id, tool_id=tool.tool_id)
-        after = after_verdict(before, new, _text(run.parameters.get("follows")), now)
+        after = after_verdict(before, new, now)
         if after is not before:
             _require_active(tool)
         return tool, after
@@ -108,12 +110,14 @@ class CorrectionChanges:
 
         def detected(run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
             now = self.clock()
-            new, seen = _of_detection(wanted, tool, run, now), None if before is None else before.made_by_run
-            return with_detection(_require_active(tool), new, now), after_verdict(before, new, seen, now)
+            made_at, is_source = time_of_verdict(before, now), wanted.subject == "SOURCE"
+            subject = {"feed_id": wanted.named} if is_source else {"phrase": wanted.named}
+            new = _new(tool, wanted, now, made_at=made_at, made_by_run=run.run_id, **subject)
+            return with_detection(_require_active(tool), new, now), after_verdict(before, new, now)
 
         return await self._change_detection(tool, correction_id, detected)
 
-    async def undo(self, text: str, correction_id: str, signed: Signed) -> tuple[Tool, Correction, JobRun | None]:
+    async def undo(self, text: str, correction_id: str, signed: SignedBody) -> tuple[Tool, Correction, JobRun | None]:
         """As `make`. Undoing again changes nothing."""
         tool = await self.catalog.get(text)
         correction = await self.corrections.get(tool.tool_id, correction_id)
@@ -145,7 +149,6 @@ class CorrectionChanges:
             article=source_id,
             verdict=wanted.chosen_verdict,
             correction=new.to_document(),
-            follows=None if before is None else before.made_by_run,
         )
         return await self._carried_out(run, tool.tool_id, source_id)
 
@@ -188,17 +191,11 @@ class CorrectionChanges:
             raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
         said = said_of(scored) if scored is not None else before.said if before is not None else None
         passages = judged_passages(analysis.questions, tool.tool_id) if analysis.questions is not None else ()
-        return Correction(
-            created_at=now,
-            updated_at=now,
-            tool_id=tool.tool_id,
-            subject="MENTION",
+        return _new(
+            *(tool, wanted, now),
             source_id=source_id,
-            verdict=wanted.chosen_verdict,
             label=_label(wanted.chosen_verdict, scored),
-            reason=wanted.reason,
-            author=wanted.author,
-            made_at=now,
+            made_at=time_of_verdict(before, now),
             made_by_run="-",
             headline=article.canonical.headline,
             language=analysis.questions.language if analysis.questions is not None else article.language,
@@ -221,20 +218,16 @@ class CorrectionChanges:
         return changed, after, run
 
 
-def _of_detection(wanted: NewCorrectionBody, tool: Tool, run: JobRun, now: datetime) -> Correction:
-    is_source = wanted.subject == "SOURCE"
+def _new(tool: Tool, wanted: NewCorrectionBody, now: datetime, **fields: Any) -> Correction:
     return Correction(
         created_at=now,
         updated_at=now,
         tool_id=tool.tool_id,
         subject=wanted.subject,
-        feed_id=wanted.named if is_source else None,
-        phrase=None if is_source else wanted.named,
         verdict=wanted.chosen_verdict,
         reason=wanted.reason,
         author=wanted.author,
-        made_at=now,
-        made_by_run=run.run_id,
+        **fields,
     )
 
 

@@ -14,12 +14,12 @@ from typing import Any
 from models.article import Article
 from models.errors import Conflict, InvalidInput, NotFound
 from models.grouping_correction import GroupingCorrection, Kind, grouping_correction_id
+from models.request import SignedBody
 from models.run import JobRun
 from models.values import format_time
 from services.articles.reading import Articles
 from services.articles.splitting import ArticleSplits
 from services.figures.entries import Generations
-from services.mentions.correction_form import Signed
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.writing import MentionWriter
 from services.ports import Store, listed_documents
@@ -103,7 +103,7 @@ class GroupingChanges:
     generations: Generations
     grouping: GroupingAnnouncer
 
-    async def split_article(self, article_id: str, source: str, signed: Signed) -> GroupingCorrection:
+    async def split_article(self, article_id: str, source: str, signed: SignedBody) -> GroupingCorrection:
         """The source becomes an article of its own, with all sources that have its link. Asking again changes nothing.
         Raises NotFound, and Conflict if its link does not tell it from the others."""
         article = await self.articles.get(article_id)
@@ -116,7 +116,7 @@ class GroupingChanges:
         more = {"source": source, "was_first": was_first}
         return await self._made("SPLIT_ARTICLE", [article.source_id], [to], [], signed, **more)
 
-    async def split_story(self, event_id: str, article_ids: Sequence[str], signed: Signed) -> GroupingCorrection:
+    async def split_story(self, event_id: str, article_ids: Sequence[str], signed: SignedBody) -> GroupingCorrection:
         """These articles leave the story together."""
         members = await self.corrections.members(event_id, "story")
         leaving = [(await self.articles.get(each)).source_id for each in article_ids]
@@ -128,7 +128,7 @@ class GroupingChanges:
             raise Conflict("articles: these are all articles of the story")
         return await self._made("SPLIT_STORY", leaving, rest, [event_id], signed)
 
-    async def relate_stories(self, kind: Kind, event_id: str, other_id: str, signed: Signed) -> GroupingCorrection:
+    async def relate_stories(self, kind: Kind, event_id: str, other_id: str, signed: SignedBody) -> GroupingCorrection:
         """Joins two stories, or keeps them apart."""
         one = await self.corrections.members(event_id, "event_id")
         if event_id == other_id:
@@ -136,7 +136,7 @@ class GroupingChanges:
         other = await self.corrections.members(other_id, "story")
         return await self._made(kind, one, other, [event_id, other_id], signed)
 
-    async def undo(self, correction_id: str, signed: Signed) -> GroupingCorrection:
+    async def undo(self, correction_id: str, signed: SignedBody) -> GroupingCorrection:
         """Undoing again changes nothing. Raises NotFound, and Conflict if an article of a split was deleted."""
         correction = await self.corrections.get(correction_id)
         if not correction.is_active:
@@ -160,7 +160,7 @@ class GroupingChanges:
         articles: Sequence[str],
         others: Sequence[str],
         event_ids: Sequence[str],
-        signed: Signed,
+        signed: SignedBody,
         **more: Any,
     ) -> GroupingCorrection:
         said = {"kind": kind, "articles": list(articles), "others": list(others), "event_ids": list(event_ids), **more}

@@ -9,9 +9,10 @@ import pytest
 
 from models.cache import CacheGeneration
 from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.request import SignedBody
 from models.resources.tools import Precision
 from models.tool import Tool
-from services.mentions.correction_form import NewCorrectionBody, Signed
+from services.mentions.correction_form import NewCorrectionBody
 from services.ports import Document, Query, Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.form import tool_change
@@ -304,7 +305,7 @@ async def test_sources_whose_ids_differ_in_case_are_muted_each_by_its_own(world:
         wanted = NewCorrectionBody.checked({"source": feed_id, "author": "Ada"})
         muted, _, _ = await world.worker.correcting.make(tool.tool_id, wanted)
     assert muted.muted_sources == ("news", "NEWS")
-    left, _, _ = await world.worker.correcting.undo(tool.tool_id, "SOURCE:news", Signed("Ada"))
+    left, _, _ = await world.worker.correcting.undo(tool.tool_id, "SOURCE:news", SignedBody(author="Ada"))
     assert left.muted_sources == ("NEWS",)
 
 
@@ -348,7 +349,7 @@ async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles
     await world.is_counted(tool)
     states = [each.state for each in (await world.worker.corrections.page(changed, None, 10, None)).items]
     assert states == ["active"]
-    _, undone, run = await world.worker.correcting.undo(tool.tool_id, made.correction_id, Signed("Grace"))
+    _, undone, run = await world.worker.correcting.undo(tool.tool_id, made.correction_id, SignedBody(author="Grace"))
     assert run is not None
     assert undone.undone_by == "Grace"
     await world.run(run)

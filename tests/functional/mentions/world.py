@@ -14,6 +14,7 @@ from typing import Any
 from models.article import LISTED_SOURCES, Article
 from models.correction import Correction
 from models.mention import SentimentScore
+from models.request import SignedBody
 from models.run import JobRun
 from models.tally import Tally
 from models.timeline import Timeline
@@ -32,7 +33,7 @@ from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.correction_documents import Corrections
-from services.mentions.correction_form import NewCorrectionBody, Signed
+from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS
@@ -131,7 +132,9 @@ class Worker:
         return (await self.correcting.make(tool.tool_id, NewCorrectionBody.checked(fields)))[1]
 
     async def undo(self, tool: Tool, correction_id: str, author: str = "Ada") -> Correction:
-        return (await self.correcting.undo(tool.tool_id, correction_id, Signed(author, "a mistake")))[1]
+        return (await self.correcting.undo(tool.tool_id, correction_id, SignedBody(author=author, reason="a mistake")))[
+            1
+        ]
 
 
 class World:

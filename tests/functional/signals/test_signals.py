@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 
 from models.errors import Unavailable
+from models.request import SignedBody
 from models.signal import Side
-from services.mentions.correction_form import Signed
 from services.mentions.signals_due import mark_signals_due
 from services.store.containers import SIGNALS, STORIES
 from tests.documents import NOW
@@ -20,7 +20,7 @@ from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.signals.world import SAID, World
 from tests.functional.stories.world import OTHER
 
-ADA = Signed("Ada", "another event")
+ADA = SignedBody(author="Ada", reason="another event")
 
 
 async def outage(world: World, start: int = 90) -> list[str]:

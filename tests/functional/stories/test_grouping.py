@@ -11,7 +11,7 @@ import pytest
 
 from models.article import Article
 from models.errors import Unavailable
-from services.mentions.correction_form import Signed
+from models.request import SignedBody
 from services.mentions.dirty_hours import dirty_hours_of
 from services.store.containers import ARTICLES, STORIES
 from services.stories.stage import GroupMessage
@@ -144,7 +144,7 @@ async def test_an_article_whose_first_source_has_left_it_is_grouped_at_its_new_t
 async def test_what_people_said_is_obeyed_and_undone(world: World) -> None:
     articles = await some(world)
     await world.group()
-    before, signed = await world.together(), Signed("Ada", "another outage")
+    before, signed = await world.together(), SignedBody(author="Ada", reason="another outage")
     one, release = [(await world.read(articles[each])).event_id or "" for each in (0, 2)]
     split = await world.worker.grouping.split_story(one, [articles[5]], signed)
     joined = await world.worker.grouping.relate_stories("ONE_STORY", one, release, signed)

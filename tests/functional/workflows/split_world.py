@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from models.article import Article
+from models.request import SignedBody
 from models.tool import Tool
 from services.articles.sources import sources_of
-from services.mentions.correction_form import Signed
 from services.operations.audit import Audit
 from services.store.containers import ARTICLES
 from tests.functional.articles.world import START, Item, SettableClock, item
@@ -18,7 +18,7 @@ from tests.functional.articles.world import World as Ingesting
 from tests.functional.mentions.world import World as Analysing
 
 TITLE = "Weekly security release notes now available"
-ADA = Signed("Ada", "two posts with one headline")
+ADA = SignedBody(author="Ada", reason="two posts with one headline")
 MORNING, AFTERNOON = START - timedelta(hours=11), START - timedelta(hours=5)
 TEXTS = {"a": "Quorvia is good.", "b": "Pebblegrid is bad."}
 

@@ -19,7 +19,6 @@ from services.mentions.corrections import (
     carried,
     corrected,
     holds,
-    is_outdated,
     judged_passages,
     kept_passages,
     labelled,
@@ -27,6 +26,8 @@ from services.mentions.corrections import (
     removes,
     review,
     said_of,
+    state_of,
+    time_of_verdict,
     with_reviews,
     with_verdict,
 )
@@ -129,18 +130,18 @@ def test_a_correction_keeps_the_first_passages_only() -> None:
 def test_a_new_verdict_replaces_the_one_before_which_goes_into_the_history() -> None:
     first = verdict("negative", author="Ada", reason="why")
     second = verdict("neutral", author="Grace", made_at=LATER, made_by_run="run-2")
-    assert after_verdict(None, first, None, NOW) is first
-    after = after_verdict(first, second, "run-1", LATER)
+    assert after_verdict(None, first, NOW) is first
+    after = after_verdict(first, second, LATER)
     assert (after.verdict, after.author, after.made_by_run, after.reason) == ("neutral", "Grace", "run-2", None)
     (before,) = after.history
     assert (before.verdict, before.author, before.made_by_run, before.reason) == ("negative", "Ada", "run-1", "why")
     for run in (first, second):
-        assert after_verdict(after, run, None, LATER) is after, "its run was made before"
+        assert after_verdict(after, run, LATER) is after, "its run was made before"
 
 
 def test_a_verdict_after_undoing_is_active_and_the_history_says_who_undid_the_one_before() -> None:
     again = verdict("neutral", made_at=LATER, made_by_run="run-2")
-    after = after_verdict(undone(verdict("negative")), again, "run-1", LATER)
+    after = after_verdict(undone(verdict("negative")), again, LATER)
     assert after.is_active
     assert (after.history[0].undone_by, after.undone_by) == ("Ada", None)
 
@@ -149,28 +150,29 @@ def test_the_same_verdict_by_the_same_person_again_changes_nothing() -> None:
     first = verdict("negative")
     for changes, is_same in (({}, True), ({"author": "Grace"}, False), ({"reason": "x"}, False)):
         again = verdict("negative", made_by_run="run-2", made_at=LATER, **changes)
-        assert (after_verdict(first, again, "run-1", LATER) is first) == is_same
-    assert after_verdict(undone(first), verdict("negative", made_by_run="run-2"), "run-1", LATER).is_active
+        assert (after_verdict(first, again, LATER) is first) == is_same
+    assert after_verdict(undone(first), verdict("negative", made_by_run="run-2", made_at=LATER), LATER).is_active
 
 
-def test_a_verdict_that_was_asked_for_before_the_present_one_goes_into_the_history_unless_it_follows_it() -> None:
-    """A clock that is behind does not make a verdict an older one: the person has seen the present one."""
+def test_a_verdict_that_was_asked_for_before_the_present_one_goes_into_the_history() -> None:
     present = verdict("negative", made_at=LATER, made_by_run="run-2")
-    late = verdict("neutral", made_at=NOW, made_by_run="run-1")
     at_once = verdict("neutral", made_at=LATER, made_by_run="run-1")
-    assert after_verdict(present, at_once, None, LATER).verdict == "neutral"
-    for follows in (None, "run-0"):
-        after = after_verdict(present, late, follows, LATER)
-        assert (after.verdict, [each.verdict for each in after.history]) == ("negative", ["neutral"])
-    assert after_verdict(present, late, "run-2", LATER).verdict == "neutral"
-    assert after_verdict(undone(verdict("negative", made_by_run="run-2")), late, None, LATER).verdict == "negative"
+    assert after_verdict(present, at_once, LATER).verdict == "neutral"
+    after = after_verdict(present, verdict("neutral", made_at=NOW, made_by_run="run-1"), LATER)
+    assert (after.verdict, [each.verdict for each in after.history]) == ("negative", ["neutral"])
+
+
+def test_a_clock_that_is_behind_does_not_make_a_verdict_an_older_one() -> None:
+    present = verdict("negative", made_at=LATER)
+    assert [time_of_verdict(each, NOW) for each in (None, present, undone(verdict("negative")))] == [NOW, LATER, LATER]
+    assert time_of_verdict(verdict("negative", made_at=NOW), LATER) == LATER
 
 
 def test_the_history_keeps_the_newest_verdicts() -> None:
     found = verdict("negative")
     for number in range(MOST_PAST + 5):
         new = verdict("neutral", author=f"P{number}", made_at=NOW + timedelta(minutes=number), made_by_run=f"r{number}")
-        found = after_verdict(found, new, found.made_by_run, LATER)
+        found = after_verdict(found, new, LATER)
     assert len(found.history) == MOST_PAST
     assert found.history[-1].author == f"P{MOST_PAST + 3}"
 
@@ -252,22 +254,22 @@ def test_shares_are_null_while_there_is_nothing_to_measure_them_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "shown", "outdated"),
+    ("given", "shown", "state"),
     [
-        (verdict("negative"), mention(verdict="negative", corrected=True), False),
-        (verdict("negative"), mention(), True),
-        (verdict("negative"), mention(removed_at=NOW), True),
-        (verdict("negative"), None, True),
-        (verdict("right"), mention(verdict="right"), False),
-        (verdict("not_this_tool"), mention(removed_at=NOW), False),
+        (verdict("negative"), mention(verdict="negative", corrected=True), "active"),
+        (verdict("negative"), mention(), "outdated"),
+        (verdict("negative"), mention(removed_at=NOW), "outdated"),
+        (verdict("negative"), None, "outdated"),
+        (undone(verdict("negative")), None, "undone"),
+        (verdict("not_this_tool"), mention(removed_at=NOW), "active"),
     ],
 )
-def test_a_verdict_that_its_mention_does_not_show_is_outdated(given: Correction, shown: Any, outdated: bool) -> None:
-    assert is_outdated(given, tool(), shown) is outdated
+def test_a_verdict_that_its_mention_does_not_show_is_outdated(given: Correction, shown: Any, state: str) -> None:
+    assert state_of(given, tool(), shown) == state
 
 
 def test_a_verdict_whose_article_has_expired_is_not_outdated() -> None:
-    assert not is_outdated(verdict("negative"), tool(), None, has_article=False)
+    assert state_of(verdict("negative"), tool(), None, has_article=False) == "active"
 
 
 def test_a_source_or_phrase_that_the_tool_no_longer_lists_is_outdated() -> None:
@@ -275,8 +277,8 @@ def test_a_source_or_phrase_that_the_tool_no_longer_lists_is_outdated() -> None:
     source = correction(**nothing, subject="SOURCE", feed_id="alpha", verdict="mute")
     phrase = correction(**nothing, subject="PHRASE", phrase="Big Quorvia", verdict="exclude")
     listing = tool(muted_sources=("alpha",), excluded=("big  quorvia",))
-    assert [is_outdated(each, listing, None) for each in (source, phrase)] == [False, False]
-    assert [is_outdated(each, tool(), None) for each in (source, phrase)] == [True, True]
+    assert [state_of(each, listing, None) for each in (source, phrase)] == ["active", "active"]
+    assert [state_of(each, tool(), None) for each in (source, phrase)] == ["outdated", "outdated"]
     assert [review(each) for each in (source, phrase)] == [None, None]
     assert [labelled(each) for each in (source, phrase)] == [None, None]
 

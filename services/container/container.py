@@ -23,7 +23,7 @@ from services.fetch.outcome import Credential
 from services.figures.figures import Figures
 from services.mentions.analysis_due import article_messages
 from services.mentions.analyzers.choice import Analyzers
-from services.mentions.tool_references import ToolReferences
+from services.mentions.references import ToolReferences
 from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic
 from services.ports import Archive, Clock, LastWrite, Queues, Store

@@ -1,30 +1,180 @@
-"""Which references a tool has by its mentions, and those that are kept of a day, so that they outlive mentions and
-articles. The daily close keeps them, once for each day. While a mention exists, it decides (tool_references.py).
+"""The references of a tool, latest first: those of its mentions, and those that are kept of old days.
+
+The daily close keeps the references of a day once, so that they outlive mentions and articles. Both are read in one
+order and joined. At one place the mention decides, also a removed one. What is kept of a tool that was merged into this
+one belongs to this one.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple, get_args
 
+from models.article import Article
+from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.reference import Reference, ReferenceDay
-from services.logs import log_event
-from services.ports import Document, Store, listed_documents
-from services.store.containers import CATALOG
+from models.resources.tools import ReferenceResource
+from models.tool import ReferenceRole, Tool
+from models.values import format_time, parse_time
+from services.articles.listing import article_filter
+from services.ports import Document, Query, Store, Where, listed_documents, pages
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.store.plans import decode_cursor, encode_cursor, plan
+from services.tools.catalog import Catalog
 
-log = logging.getLogger("toolpulse.references")
-
+ROLES: tuple[ReferenceRole, ...] = get_args(ReferenceRole)
 KEPT_AFTER = timedelta(days=30)
 """The references of days that began so long ago are kept. Days are frozen two days later, and mentions live for 45."""
-MOST_BYTES = 1_500_000
-"""Of the references of a day. A stored document has two megabytes at most."""
+MOST_KEPT = 2000
+"""Of a day: a stored document has two megabytes at most."""
+MOST_LOOKED_AT = 5000
+"""Mentions and references that one page looks at to find those of a role. It then ends early, with a cursor."""
+_DAYS_AT_ONCE = 10
+_FIRST, _LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"
 
 
-def is_kept(day: date, now: datetime) -> bool:
-    return day < (now - KEPT_AFTER).date()
+class Place(NamedTuple):
+    """Where a reference is in the list."""
+
+    published_at: str
+    source_id: str
+
+
+class Found(NamedTuple):
+    """None: the mention was removed."""
+
+    place: Place
+    reference: Reference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which references are asked for: those with the role, published from `since` up to, but without, `until`."""
+
+    role: ReferenceRole | None = None
+    since: str = _FIRST
+    until: str = _LAST
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Asked:
+        """Raises InvalidInput with the field and the allowed values."""
+        role = next((each for each in ROLES if each == given.get("role")), None)
+        if "role" in given and role is None:
+            raise InvalidInput("role", f"one of {', '.join(ROLES)}")
+        times = article_filter({name: given[name] for name in ("since", "until") if name in given})
+        bounds = {each.op: str(each.value) for each in times.where}
+        return cls(role, bounds.get("ge", _FIRST), bounds.get("lt", _LAST))
+
+
+@dataclass(slots=True)
+class ReferencePage:
+    """`not_kept` is by day, for the days of which something was read and not everything is kept: how many references
+    are missing, at most. `unreadable` names mentions and days that cannot be read."""
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    next: str | None = None
+    not_kept: dict[str, int] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReferences:
+    store: Store
+    catalog: Catalog
+
+    async def page(self, tool: Tool, asked: Asked, limit: int, cursor: str | None) -> ReferencePage:
+        page = ReferencePage()
+        name = f"references:{tool.tool_id}:{asked.role}:{asked.since}:{asked.until}"
+        behind = None if cursor is None else _decoded(name, cursor)
+        streams = [self._of_mentions(tool.tool_id, asked, behind, limit, page)]
+        streams += [self._kept(each, asked, behind, page) for each in await self._with_merged(tool.tool_id)]
+        found: list[Reference] = []
+        looked_at: list[Place] = []
+        async for place, reference in _latest_first(streams):
+            is_asked = reference is not None and asked.role in (None, reference.role_for(tool))
+            if len(looked_at) == MOST_LOOKED_AT or (is_asked and len(found) == limit):
+                page.next = encode_cursor(name, list(looked_at[-1]))
+                break
+            if reference is not None and is_asked:
+                found.append(reference)
+            looked_at.append(place)
+        page.items = await self._shown(tool, found)
+        return page
+
+    async def _with_merged(self, tool_id: str) -> list[str]:
+        """The tool, and those that were merged into it, also by way of others."""
+        tools = [tool_id]
+        for each in tools:
+            tools += [merge.merged_tool_id for merge in await self.catalog.merges_into(each)]
+        return tools
+
+    async def _of_mentions(
+        self, tool_id: str, asked: Asked, behind: Place | None, limit: int, page: ReferencePage
+    ) -> AsyncIterator[Found]:
+        where = (Where("published_at", "ge", asked.since), Where("published_at", "lt", asked.until))
+        query = Query(where, tool_id, order="by_published", reverse=True, limit=limit + 1)
+        if behind is not None:
+            after = encode_cursor(plan(MENTIONS, query).fingerprint, [behind.published_at, tool_id, behind.source_id])
+            query = Query(where, tool_id, order="by_published", reverse=True, limit=limit + 1, after=after)
+        async for stored in pages(self.store, MENTIONS.name, query):
+            mentions = listed_documents(stored.items, SentimentScore.from_document, "source_id")
+            page.unreadable += mentions.unreadable
+            for each in mentions.items:
+                place = Place(format_time(each.published_at), each.source_id)
+                yield Found(place, reference_of(each) if each.counts else None)
+
+    async def _kept(
+        self, tool_id: str, asked: Asked, behind: Place | None, page: ReferencePage
+    ) -> AsyncIterator[Found]:
+        until = asked.until if behind is None else min(asked.until, behind.published_at)
+        where = (
+            Where("id", "ge", ReferenceDay.id_of(asked.since[:10])),
+            Where("id", "le", ReferenceDay.id_of(until[:10])),
+        )
+        query = Query(where, partition=tool_id, reverse=True, limit=_DAYS_AT_ONCE)
+        async for stored in pages(self.store, CATALOG.name, query):
+            days = listed_documents(stored.items, ReferenceDay.from_document, "id")
+            page.unreadable += days.unreadable
+            for day in days.items:
+                for each in day.references:
+                    place = Place(format_time(each.published_at), each.source_id)
+                    if asked.since <= place.published_at < asked.until and (behind is None or place < behind):
+                        yield Found(place, each)
+                if day.not_kept:
+                    page.not_kept[day.day] = page.not_kept.get(day.day, 0) + day.not_kept
+
+    async def _shown(self, tool: Tool, references: Sequence[Reference]) -> list[dict[str, Any]]:
+        found = await self.store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in references])
+        return [
+            ReferenceResource.of(each, tool, article_exists=_is_served(article)).shown()
+            for each, article in zip(references, found, strict=True)
+        ]
+
+
+def _is_served(article: Document | None) -> bool:
+    return article is not None and article.get("deleted_at") is None
+
+
+async def _latest_first(streams: Sequence[AsyncIterator[Found]]) -> AsyncIterator[Found]:
+    """The streams as one. Of several at one place, the first stream's."""
+    heads = [await anext(stream, None) for stream in streams]
+    while waiting := [head for head in heads if head is not None]:
+        latest = max(waiting, key=lambda head: head.place)
+        yield latest
+        for number, head in enumerate(heads):
+            if head is not None and head.place == latest.place:
+                heads[number] = await anext(streams[number], None)
+
+
+def _decoded(name: str, cursor: str) -> Place:
+    published_at, source_id = decode_cursor(name, cursor, (False, False))
+    try:
+        return Place(format_time(parse_time(published_at)), str(source_id))
+    except ValueError:
+        raise InvalidInput("cursor", "must be the `next` of a page of the same query") from None
 
 
 def reference_of(mention: SentimentScore) -> Reference:
@@ -40,39 +190,19 @@ def reference_of(mention: SentimentScore) -> Reference:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Fitting:
-    references: tuple[Reference, ...]
-    left_out: int
-
-
-def fitting(references: Sequence[Reference], most_bytes: int = MOST_BYTES) -> Fitting:
-    """As many of the references as fit into a document, the first ones."""
-    size = 0
-    for number, each in enumerate(references):
-        size += len(each.model_dump_json().encode()) + 1
-        if size > most_bytes:
-            return Fitting(tuple(references[:number]), len(references) - number)
-    return Fitting(tuple(references), 0)
-
-
 async def keep_references(store: Store, tool_id: str, day: date, mentions: Sequence[Document], now: datetime) -> None:
     """Keeps the references of a day that is old enough; `mentions` are those of the tool on that day. Those that cannot
     be read are logged and left out."""
-    if not is_kept(day, now):
+    if day >= (now - KEPT_AFTER).date():
         return
     read = listed_documents(mentions, SentimentScore.from_document, "source_id").items
     latest_first = sorted(read, key=lambda each: (each.published_at, each.source_id), reverse=True)
-    fit = fitting([reference_of(each) for each in latest_first])
-    if fit.left_out:
-        fields = {"tool_id": tool_id, "day": day.isoformat(), "left_out": fit.left_out}
-        log_event(log, logging.WARNING, "references_not_kept", **fields)
     kept = ReferenceDay(
         created_at=now,
         updated_at=now,
         tool_id=tool_id,
         day=day.isoformat(),
-        references=fit.references,
-        not_kept=fit.left_out,
+        references=tuple(map(reference_of, latest_first[:MOST_KEPT])),
+        not_kept=len(latest_first[MOST_KEPT:]),
     )
     await store.upsert(CATALOG.name, kept.to_document())

@@ -12,9 +12,8 @@ from models.errors import InvalidInput
 from models.reference import ReferenceDay
 from models.tool import Tool
 from services.figures.figures import Figures
-from services.mentions import references, tool_references
-from services.mentions.references import keep_references
-from services.mentions.tool_references import Asked, ToolReferences
+from services.mentions import references
+from services.mentions.references import KEPT_AFTER, Asked, ToolReferences, keep_references
 from services.ports import Query, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.work.announcing import Announcer
@@ -102,6 +101,16 @@ async def test_references_outlive_articles_and_mentions(world: World) -> None:
     assert (await world.store.query(MENTIONS.name, world.everything)).items == []
 
 
+async def test_a_day_is_kept_when_it_began_over_thirty_days_ago_and_before_it_is_frozen(world: World) -> None:
+    tool, at = await world.tool("Quorvia"), world.watch.now
+    await said(world, tool, "article", at)
+    for days, is_kept in ((30, False), (31, True)):
+        world.watch.now = at + days * DAY
+        await keep(world, tool, at.date())
+        assert (await kept(world, tool) != {}) == is_kept
+    assert timedelta(days=30) == KEPT_AFTER
+
+
 async def test_live_and_kept_references_are_listed_once_and_paged_exactly(world: World) -> None:
     tool = await world.tool("Quorvia")
     start = world.watch.now
@@ -133,7 +142,7 @@ async def test_a_role_is_found_among_others_and_a_page_looks_at_a_bounded_number
     wanted = ["article-00", "article-07", "article-14"]
     for limit in (1, 2, 3, 50):
         assert await ids(world, tool, limit=limit, role="OTHER") == wanted
-    monkeypatch.setattr(tool_references, "MOST_LOOKED_AT", 4)
+    monkeypatch.setattr(references, "MOST_LOOKED_AT", 4)
     reader, cursor = reader_of(world), None
     pages: list[list[str]] = []
     while cursor is not None or not pages:
@@ -209,8 +218,7 @@ async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_pag
     at = world.watch.now - 33 * DAY
     for number in range(5):
         await said(world, tool, f"article-{number}", at, created_at=world.watch.now)
-    size = len(references.reference_of(a_mention(tool.tool_id, "article-0", at)).model_dump_json()) + 1
-    monkeypatch.setattr(references.fitting, "__defaults__", (3 * size,))
+    monkeypatch.setattr(references, "MOST_KEPT", 3)
     await keep(world, tool, at.date())
     world.watch.advance(hours=24 * 60)
     page = await reader_of(world).page(tool, Asked(), 50, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from uuid import UUID
 
 import pytest
@@ -11,15 +10,8 @@ from models.errors import InvalidInput
 from models.reference import Reference, reference_id
 from models.resources.tools import ReferenceResource
 from models.tool import ReferenceRole
-from services.mentions.references import KEPT_AFTER, fitting, is_kept, reference_of
-from services.mentions.tool_references import Asked
-from tests.documents import ARTICLE_ID, NOW, OTHER_TOOL_ID, TOOL_ID, mention, reference, tool
-
-
-def test_a_day_is_kept_when_it_began_over_thirty_days_ago_and_before_it_is_frozen() -> None:
-    assert timedelta(days=30) == KEPT_AFTER
-    assert is_kept(date(2026, 1, 21), NOW)
-    assert not is_kept(date(2026, 1, 22), NOW), f"it is {NOW}"
+from services.mentions.references import Asked, reference_of
+from tests.documents import ARTICLE_ID, OTHER_TOOL_ID, TOOL_ID, mention, reference, tool
 
 
 def test_a_reference_has_the_data_of_the_mention() -> None:
@@ -55,21 +47,6 @@ def test_the_tool_knows_which_article_is_its_first(
     first: str | None, stored: ReferenceRole, served: ReferenceRole
 ) -> None:
     assert reference(role=stored).role_for(tool(discovery_reference=first)) == served
-
-
-class TestFitting:
-    REFERENCES = tuple(reference(source_id=f"article-{number}") for number in range(5))
-
-    def test_all_fit(self) -> None:
-        assert fitting(self.REFERENCES).references == self.REFERENCES
-        assert fitting(self.REFERENCES).left_out == 0
-        assert fitting(()).references == ()
-
-    def test_the_first_ones_are_kept_and_the_others_counted(self) -> None:
-        size = len(self.REFERENCES[0].model_dump_json()) + 1
-        found = fitting(self.REFERENCES, 3 * size)
-        assert (found.references, found.left_out) == (self.REFERENCES[:3], 2)
-        assert fitting(self.REFERENCES, 3 * size - 1).left_out == 3
 
 
 class TestAsked:

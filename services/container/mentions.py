@@ -8,8 +8,9 @@ from services.container.container import Container
 from services.documents.texts import FullTexts
 from services.mentions.analysis import Analysis, Delays
 from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.analyzers.port import LocalAnalyzer
 from services.mentions.correction_documents import Corrections
-from services.mentions.passages import MentionPassages, WordJudge
+from services.mentions.passages import MentionPassages
 from services.mentions.writing import MentionWriter
 from services.tools.watchlist import Watchlist
 from services.work.handling import Handler
@@ -37,7 +38,7 @@ class MentionPart:
         of, counts = self._of, self._of.figures.counters.writer
         delays = Delays(of.clock, counts.soon)
         counts.register(delays.take)  # they are flushed with those of the cache
-        analysis = Analysis(of.store, self.writer, of.clock, delays.analyzed)
+        analysis = Analysis(self.writer, of.clock, delays.analyzed)
         return Handler(ANALYSIS_STAGE, analysis.work, of.store, of.announcer, of.clock)
 
     @cached_property
@@ -47,5 +48,5 @@ class MentionPart:
     @cached_property
     def passages(self) -> MentionPassages:
         of, present = self._of, self._of.analyzers.present
-        judge = present if isinstance(present, WordJudge) else None
+        judge = present if isinstance(present, LocalAnalyzer) else None
         return MentionPassages(of.store, self.watchlist, FullTexts(of.archive), judge)

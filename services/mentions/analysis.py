@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from models.article import Article
 from models.operations import AnalysisTotals
 from services.counting import Counts
-from services.logs import log_event
 from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.gathering import ARCHIVE_UNAVAILABLE, WriteReport
+from services.mentions.gathering import ARCHIVE_UNAVAILABLE
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Replace, Store
-from services.store.containers import ARTICLES
+from services.ports import Clock, Document
 from services.work.handling import Worked
-
-log = logging.getLogger("toolpulse.analysis")
 
 
 class Analysis:
@@ -26,12 +20,10 @@ class Analysis:
 
     def __init__(
         self,
-        store: Store,
         writer: MentionWriter,
         clock: Clock,
         on_analyzed: Callable[[Sequence[datetime]], None] = lambda due_since: None,
     ) -> None:
-        self._store = store
         self._writer = writer
         self._clock = clock
         self._on_analyzed = on_analyzed
@@ -53,28 +45,10 @@ class Analysis:
 
         report = await self._writer.write(source_ids, is_wanted=is_wanted)
         self._on_analyzed(report.due_since)
-        await self._give_up(report)
         # An article whose text the archive does not give now stays due: no try of it counts.
-        uncounted = {key for key, why in report.failed.items() if why == ARCHIVE_UNAVAILABLE} | report.permanent.keys()
-        failed = {key: why for key, why in report.failed.items() if key not in uncounted}
+        failed = {key: why for key, why in report.failed.items() if why != ARCHIVE_UNAVAILABLE}
         counts = {"analyzed": len(report.done), "mentions": report.written, "removed": report.removed}
         return Worked(len(report.done), failed, kill=kill, counts=counts)
-
-    async def _give_up(self, report: WriteReport) -> None:
-        """Makes articles errors that would fail at every further try, as they were read: one that was edited meanwhile
-        stays due."""
-        due = [each for each in report.permanent.values() if each.analysis_due_since is not None]
-        batches = [(each.source_id, [self._as_error(each, report)]) for each in due]
-        outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
-        for (source_id, _), outcome in zip(batches, outcomes, strict=True):
-            if isinstance(outcome, list):
-                fields = {"stage": ANALYSIS_STAGE.name, "key": source_id, "why": report.failed[source_id]}
-                log_event(log, logging.ERROR, "work_given_up", **fields)
-
-    def _as_error(self, article: Article, report: WriteReport) -> Replace:
-        why = report.failed[article.source_id]
-        after = ANALYSIS_STAGE.after_failure(article.to_document(), why, self._clock(), is_last=True)
-        return Replace(after, article.stored_etag or "")
 
 
 class Delays:

@@ -17,8 +17,7 @@ from models.observation import Observation
 from models.tool import Tool
 from services.documents.texts import FullTexts
 from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
-from services.mentions.own_words import observations_of_other_words
-from services.mentions.understanding import ArticleAnalysis, fingerprint, understand
+from services.mentions.understanding import ArticleAnalysis, fingerprint, observations_of_other_words, understand
 from services.ports import Document, Store, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
@@ -42,15 +41,13 @@ class AnalysisFailed(ToolpulseError):
 
 @dataclass(slots=True)
 class WriteReport:
-    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent`, as they were
-    read, would fail at every further try. `left` are articles that are gone or not wanted. `due_since` is since when
-    the analyses that are done were due. `written` and `removed` count mentions."""
+    """The results by article. `failed` has the fingerprint of each failure. `left` are articles that are gone or not
+    wanted. `due_since` is since when the analyses that are done were due. `written` and `removed` count mentions."""
 
     done: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     due_since: list[datetime] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    permanent: dict[str, Article] = field(default_factory=dict)
     written: int = 0
     removed: int = 0
 
@@ -110,6 +107,7 @@ class Gathering:
         documents = [each for each in documents if each["source_id"] not in report.failed]
         # After the articles were read: a backfill of names that this detector lacks is yet to come, and changes them.
         detector = await self.watchlist.detector(anew=anew)
+
         wanted = None if only is None else await self._with_merge_targets(only)
 
         def understood() -> list[ArticleAnalysis]:

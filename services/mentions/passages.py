@@ -13,14 +13,15 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from models.article import Article
 from models.errors import NotFound
 from models.mention import SentimentScore, scored_by
-from services.mentions.analyzers.port import Judgement, Passage, PassageJudgement
+from services.documents.texts import FullTexts
+from services.mentions.analyzers.port import Judgement, LocalAnalyzer, Passage, PassageJudgement
 from services.mentions.prose import prose_of
 from services.mentions.scoring import Weighed, probabilities_of
 from services.mentions.understanding import ArticleAnalysis, understand
@@ -88,36 +89,15 @@ def _without(text: str, start: int, end: int) -> str:
     return text[:start] + COVER * (end - start) + text[end:]
 
 
-class TextsOfPages(Protocol):
-    async def read(self, articles: Sequence[Article]) -> Mapping[str, Any]:
-        """The full text of each article that has one; something else than a text if the archive does not give it."""
-        ...
-
-
-@runtime_checkable
-class WordJudge(Protocol):
-    """An analyzer that runs in this process, so that a passage can be judged once for each of its words."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def version(self) -> str: ...
-
-    @property
-    def languages(self) -> frozenset[str]: ...
-
-    def judge(self, passages: Sequence[Passage]) -> list[PassageJudgement]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class MentionPassages:
-    """`judge` is the present analyzer if it can be asked about single words; without, passages have no judgement."""
+    """Shows the passages of a mention. `judge` is the present analyzer if it can be asked about single words; without,
+    passages have no judgement."""
 
     store: Store
     watchlist: Watchlist
-    texts: TextsOfPages
-    judge: WordJudge | None
+    texts: FullTexts
+    judge: LocalAnalyzer | None
 
     async def of(self, tool_id: str, source_id: str) -> dict[str, Any]:
         """Raises NotFound if the article does not mention the tool, or has expired."""
@@ -147,7 +127,7 @@ class MentionPassages:
 
 
 def _shown(
-    asked: Sequence[Passage], weighed: Sequence[Weighed], tool_id: str, judge: WordJudge | None, article: Article
+    asked: Sequence[Passage], weighed: Sequence[Weighed], tool_id: str, judge: LocalAnalyzer | None, article: Article
 ) -> list[dict[str, Any]]:
     total = sum(each.weight for each in weighed)
     headline = prose_of(article).headline

@@ -1,14 +1,14 @@
-"""What an analysis stores: the mentions of an article and the first articles of tools. Pure, but for the asking
-of an analyzer.
+"""What an analysis stores: the mentions of an article, the first articles of tools, and the article afterwards. Pure,
+but for the asking of an analyzer.
 
-Which texts count for which tool is decided in scoring.py, what becomes of the article in finishing.py. Reading and
-writing, in an order that stays right under races and crashes, is in writing.py.
+Which texts count for which tool is decided in scoring.py. Reading and writing, in an order that stays right under races
+and crashes, is in writing.py.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -21,10 +21,11 @@ from models.mention import SentimentScore
 from models.observation import Observation
 from models.scored import WordsJudgement
 from models.tool import ReferenceRole, Tool
+from services.articles.sources import observation_id
+from services.articles.words import article_words
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.corrections import corrected, judged_passages, removes, with_verdict
-from services.mentions.own_words import DEFAULT_LANGUAGE, OwnWords, understand_own_words
-from services.mentions.prose import Prose, prose_of
+from services.mentions.prose import Prose, prose_of, prose_of_reading
 from services.mentions.scoring import (
     Questions,
     Scores,
@@ -39,6 +40,27 @@ from services.mentions.scoring import (
 from services.parse.publisher_id import publisher_id
 from services.ports import Document
 from services.tools.detector import Detected, Detector
+
+DEFAULT_LANGUAGE = "en"
+"""Of words whose language nobody has decided."""
+
+
+@dataclass(slots=True)
+class OwnWords:
+    """The analysis of one revision: what a source of an article says in words of its own, those that differ from the
+    canonical reading. `detected` are the tools that the words name.
+
+    The sources that an article lists are judged by their own words, each revision once. A source with the same words as
+    the canonical reading has its judgement. So have further sources, unless they have the words of a listed one.
+    """
+
+    revision: str
+    detected: Mapping[str, Detected]
+    questions: Questions
+    scores: Scores | None = None
+
+
+_READ_BY_GROUPING = ("analyzed_revision", "language", "detected_tool_ids", "publisher_id")
 
 
 @dataclass
@@ -115,6 +137,37 @@ def understand(
         own_words=own_words,
         scored_text="feed" if full_text is None else "document",
     )
+
+
+def observations_of_other_words(document: Document) -> dict[str, str]:
+    """The revisions of listed sources that differ from the canonical one, each with the id of an observation that has
+    its words. Empty for an article that was deleted, or that no analysis can read."""
+    canonical, attributions = document.get("canonical"), document.get("source_attribution")
+    if document.get("deleted_at") or not isinstance(canonical, dict) or not isinstance(attributions, dict):
+        return {}
+    found: dict[str, str] = {}
+    for source, own in attributions.items():
+        revision, scraped_at = own.get("revision"), own.get("scraped_at")
+        if revision and scraped_at and revision != canonical.get("revision"):
+            found.setdefault(revision, observation_id(source, scraped_at))
+    return found
+
+
+def understand_own_words(
+    article: Article,
+    observation: Observation,
+    detector: Detector,
+    tool_ids: Collection[str],
+    only: Collection[str] | None = None,
+) -> OwnWords:
+    """The words of an observation, to be judged in general and for those of `tool_ids` that they name."""
+    publishers = {observation.publisher, *(each.source_name for each in article.source_attribution.values())}
+    identifying = article.normalized_headline if observation.headline == article.headline else ""
+    prose = prose_of_reading(observation.headline, observation.text or "", publishers, observation.url, identifying)
+    named = detector.find(prose.headline, prose.text, observation.tags, observation.tickers)
+    detected = {tool_id: each for tool_id, each in named.items() if tool_id in tool_ids}
+    language = observation.language or DEFAULT_LANGUAGE
+    return OwnWords(observation.revision, detected, ask(prose.headline, prose.text, detected, only, language))
 
 
 def detect(article: Article, detector: Detector) -> dict[str, Detected]:
@@ -303,3 +356,71 @@ async def judge(analyzer: Analyzer, analyses: Iterable[ArticleAnalysis]) -> None
     judgements = iter(await analyzer.analyze(passages) if passages else ())
     for each, questions in asked:
         each.scores = conclude(questions, list(islice(judgements, len(questions.passages))))
+
+
+def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, whole: bool) -> Article:
+    """The article after its mentions were written; the same object if nothing changes.
+
+    `whole`: the article itself was analysed, not only some tools. Its analysis is then no longer due. Its own score is
+    always that of its last analysis, also of one of some tools only.
+    """
+    article = analysis.article
+    others = [each for each in article.detected_tool_ids if each not in analysis.tool_ids]
+    counting = [tool_id for tool_id, mention in analysis.wanted.items() if mention.counts]
+    fields: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
+    fields["muted_tool_ids"] = tuple(sorted(analysis.muted)) or None
+    if whole:
+        fields["analysis_due_since"] = None
+    if analysis.scores is not None and (whole or article.analyzed_at is not None):
+        fields |= judged_fields(analysis.scores.article, analyzer)
+        fields["scored_headline"] = article.canonical.headline
+        fields["scored_text"] = "document" if analysis.scored_text == "document" else None
+        fields["other_words"] = _other_words(analysis, analyzer)
+        if whole:
+            fields |= _analyzed(analysis)
+    if has_fields(article, fields):
+        return article
+    if _concerns_grouping(article, fields):
+        fields["grouping_due_since"] = article.grouping_due_since or now
+    if "scored_headline" in fields:
+        fields["analyzed_at"] = now
+    if whole and article.status == "error":
+        article = article.changed(now, status="pending")
+    return article.changed(now, **fields)
+
+
+def _other_words(analysis: ArticleAnalysis, analyzer: Version) -> dict[str, WordsJudgement] | None:
+    """What the own words of sources say in general, by revision."""
+    found = {}
+    for own in analysis.own_words:
+        if own.scores is not None and not isinstance(own.scores.article, NotJudged):
+            found[own.revision] = words_judgement(judged_fields(own.scores.article, analyzer))
+    return found or None
+
+
+def _concerns_grouping(article: Article, after: Mapping[str, Any]) -> bool:
+    """Whether the grouping must see the analysed article: it has no story yet, or what the grouping reads of it has
+    changed. Of a deleted article, its tombstone says so."""
+    if article.deleted_at is not None or ("analyzed_revision" not in after and article.analyzed_at is None):
+        return False
+    return article.event_id is None or any(
+        name in after and after[name] != getattr(article, name) for name in _READ_BY_GROUPING
+    )
+
+
+def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
+    """The fields of an article that was analysed as a whole."""
+    sourced = source_tickers(analysis.article)
+    tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
+    assert analysis.questions is not None, "a deleted article is not analysed"
+    return {
+        "status": "analyzed",
+        "language": analysis.article.language or analysis.questions.language,
+        "publisher_id": analysis.publisher_id,
+        "analyzed_revision": analysis.article.canonical.revision,
+        "words": article_words(analysis.article),
+        "matched_tickers": (*sourced, *tickers),
+        "detected_tickers": tuple(tickers),
+        "analysis_attempts": 0,
+        "last_error_fingerprint": None,
+    }

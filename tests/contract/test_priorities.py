@@ -48,7 +48,7 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
     async def ingested(feed: str) -> None:
         worker = world.new_worker(hesitant(another(), seed + 10))
         outcome = await worker.ingestion.ingest(await worker.claims.claim(feed, clock.now))
-        await Analysis(slow, writer, clock).work(outcome.article_ids, alone=False)
+        await Analysis(writer, clock).work(outcome.article_ids, alone=False)
 
     async def reprioritized(feed: str, priority: int) -> None:
         _, run = await changes.change(feed, {"source_priority": priority})
@@ -58,7 +58,7 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
     await asyncio.gather(*(ingested(feed) for feed in FEEDS), reprioritized("c", 1), reprioritized("a", 9))
     # An article that another worker changes after its message was handled is announced again as overdue.
     overdue = [each["source_id"] for each in await world.articles() if each.get("analysis_due_since")]
-    await Analysis(slow, writer, clock).work(overdue, alone=False)
+    await Analysis(writer, clock).work(overdue, alone=False)
     articles = await world.articles()
     assert len(articles) == 4
     for article in articles:

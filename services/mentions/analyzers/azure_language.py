@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BATCH = 10
 LONGEST_TEXT = 5120
 API_VERSION = "2023-04-01"
+MODEL = "latest"
 _CODES = """
     af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fil fr fy ga gd gl gu ha he hi hr hu hy id it
     ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq sr
@@ -38,12 +39,13 @@ _REFUSED = (400, 413)
 
 
 class AzureLanguageAnalyzer:
-    """Needs either a `key` or a `credential`, which the caller owns and closes. Makes one client at the first call.
+    """Judges with Azure AI Language. Needs either a `key` or a `credential`, which the caller owns and closes.
 
-    `model_version` is part of `version`. With "latest", a new model of the service does not change `version`.
+    Makes one client at the first call. A new model of the service does not change `version`.
     """
 
     name = "azure-language"
+    version = f"{API_VERSION}/opinions/{MODEL}"
     languages = LANGUAGES
 
     def __init__(
@@ -52,18 +54,15 @@ class AzureLanguageAnalyzer:
         *,
         key: str | None = None,
         credential: AsyncTokenCredential | None = None,
-        model_version: str = "latest",
         budget_seconds: float = 60.0,
         retries: int = 3,
         retry_delay_seconds: float = 0.8,
     ) -> None:
         if (key is None) == (credential is None):
             raise InvalidInput("analyzer", "Azure AI Language takes either a key or a credential")
-        self.version = f"{API_VERSION}/opinions/{model_version}"
         self._endpoint = endpoint
         self._key = key
         self._credential = credential
-        self._model_version = model_version
         self._budget_seconds = budget_seconds
         self._retries = retries
         self._retry_delay_seconds = retry_delay_seconds
@@ -93,7 +92,7 @@ class AzureLanguageAnalyzer:
                         for number, each in enumerate(passages)
                     ],
                     show_opinion_mining=True,
-                    model_version=self._model_version,
+                    model_version=MODEL,
                     disable_service_logs=True,
                 )
         except HttpResponseError as error:

@@ -174,9 +174,10 @@ def _count_face(piece: str, table: WordTable, counts: defaultdict[str, int]) -> 
 
 
 def _phrase(pieces: list[str], index: int, table: WordTable) -> tuple[Word, int] | None:
-    for rest, word in table.phrases[pieces[index]]:
+    first = pieces[index]
+    for rest in table.phrases[first]:
         if pieces[index + 1 : index + 1 + len(rest)] == list(rest):
-            return word, len(rest)
+            return table.words[" ".join((first, *rest))], len(rest)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from models.values import Sentiment
 from services.tools.matching import Span
@@ -88,3 +88,10 @@ class Analyzer(Protocol):
     async def close(self) -> None:
         """Releases everything. Calling it again does nothing."""
         ...
+
+
+@runtime_checkable
+class LocalAnalyzer(Analyzer, Protocol):
+    """An analyzer that runs in this process, so that a passage can be judged once for each of its words."""
+
+    def judge(self, passages: Sequence[Passage]) -> list[PassageJudgement]: ...

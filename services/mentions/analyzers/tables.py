@@ -15,6 +15,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
+from services.mentions.analyzers.tokens import Phrases, phrases_of
+
 (
     NEGATOR,
     BOOSTER,
@@ -61,14 +63,8 @@ class WordTable:
     signals: Mapping[str, Weights]
 
     @cached_property
-    def phrases(self) -> Mapping[str, tuple[tuple[tuple[str, ...], Word], ...]]:
-        """By first word, the words that follow it, longest first."""
-        found: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
-        for text, word in self.words.items():
-            first, *rest = text.split(" ")
-            if rest:
-                found.setdefault(first, []).append((tuple(rest), word))
-        return {first: tuple(sorted(each, key=lambda one: -len(one[0]))) for first, each in found.items()}
+    def phrases(self) -> Phrases:
+        return phrases_of(self.words)
 
 
 @dataclass(frozen=True)

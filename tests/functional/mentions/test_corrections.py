@@ -262,7 +262,7 @@ async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, t
     with pytest.raises(ChangedMeanwhile, match="was edited"):
         await world.worker.correct(tool, one, "positive")
     await world.edit(one, "Quorvia is cursed")
-    await world.delivered([one])
+    await world.given_up([one])
     with pytest.raises(Conflict, match="could not be analysed"):
         await world.worker.correct(tool, one, "positive")
     await world.edit(one, "Quorvia is bad")

@@ -245,8 +245,8 @@ async def test_an_edit_of_an_article_that_cannot_be_judged_stays_due(world: Worl
         await worker.analysis.handle([articles[number]])
 
     async for number in interrupted(world, analyse, lambda number: world.edit(articles[number], "Quorvia is good")):
-        if (await world.read(articles[number])).analysis_due_since is not None:
-            await world.delivered([articles[number]])
+        world.watch.advance(minutes=1)
+        await world.delivered([articles[number]])
         assert (await world.mentions(quorvia))[articles[number]].sentiment == "positive", number
 
 

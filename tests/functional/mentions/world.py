@@ -58,6 +58,7 @@ from services.work.driver import (
 )
 from services.work.handling import Handler
 from services.work.runs import RunEngine
+from services.work.stage import MOST_TRIES
 from services.workflows.backfill import Backfill, Reanalysis
 from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
 from services.workflows.comparing import Comparing
@@ -186,9 +187,7 @@ class World:
             },
             self.watch,
         )
-        analysis = Handler(
-            ANALYSIS_STAGE, Analysis(store, writer, self.watch).work, store, Announcer(self.queues), self.watch
-        )
+        analysis = Handler(ANALYSIS_STAGE, Analysis(writer, self.watch).work, store, Announcer(self.queues), self.watch)
         changes = ToolChanges(catalog, workflows, analyzers)
         correcting = CorrectionChanges(
             *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
@@ -223,6 +222,12 @@ class World:
         )
         await self.store.create(ARTICLES.name, stored.to_document())
         return stored.source_id
+
+    async def given_up(self, source_ids: Sequence[str]) -> None:
+        """Analyses articles until they are errors."""
+        for _ in range(MOST_TRIES):
+            await self.delivered(source_ids)
+            self.watch.advance(minutes=10)
 
     async def edit(self, source_id: str, headline: str) -> None:
         """Changes an article as ingestion stores an edit."""

@@ -9,7 +9,7 @@ import pytest
 from models.mention import what_it_says
 from models.observation import Observation
 from models.scored import WordsJudgement
-from services.mentions.own_words import (
+from services.mentions.understanding import (
     observations_of_other_words,
     understand_own_words,
 )

@@ -52,7 +52,7 @@ def test_a_table_is_written_with_two_decimals_in_one_order() -> None:
 
 
 def test_of_phrases_with_one_first_word_the_longest_comes_first() -> None:
-    assert [rest for rest, _ in WORDS.phrases["in"]] == [("the", "red"), ("the",)]
+    assert WORDS.phrases["in"] == (("the", "red"), ("the",))
 
 
 @pytest.mark.parametrize("text", ["", "no table", "{}", '{"version": "v"}'])

@@ -13,12 +13,12 @@ from models.mention import Match, SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.corrections import judged_passages, passages_hash
-from services.mentions.finishing import finished
 from services.mentions.scoring import Scores, Unscored
 from services.mentions.understanding import (
     ArticleAnalysis,
     detect,
     fingerprint,
+    finished,
     mention,
     no_longer_active,
     published_at,

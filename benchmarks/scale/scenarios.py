@@ -200,7 +200,8 @@ class Model:
         each = 1 / REFRESH_SECONDS
         self._add(load, "refresh", m["refresh of all: begin, each tool"], scenario.tools * each)
         self._add(load, "refresh", batch, batches * each)
-        self._add(load, "refresh", m[steps.GATHERED], scenario.tools / 3600)
+        self._add(load, "refresh", m[steps.GATHERED], scenario.tools * 23 / 24 / 3600)
+        self._add(load, "refresh", m[steps.OF_NEW_DAY], scenario.tools / 24 / 3600)
         ends_read = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
         load.units_of["refresh"] += ends_read
         load.units_at["runs"] += ends_read

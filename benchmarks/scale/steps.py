@@ -12,16 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from benchmarks.quality.made_news import Newsroom
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION, window_end
 from models.operations import IngestionTotals
-from models.tally import TimelineHours, by_day
-from models.timeline import DayCounts
+from models.tally import TimelineHours
+from models.timeline import DayCounts, DaySums
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
@@ -30,16 +30,17 @@ from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.figures.count_documents import of_tool, timeline_document
+from services.figures.counting import Count
 from services.figures.figures import Figures
-from services.figures.tool_counts import MentionCount
-from services.figures.windows import Windows, edges_of
+from services.figures.tool_counts import MentionCount, sums_of
+from services.figures.windows import Windows, between_of, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage
 from services.mentions.writing import MentionWriter
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
-from services.ports import Query, Store, query_all
+from services.ports import Document, Query, Store, query_all
 from services.settings import Settings
 from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
@@ -60,9 +61,12 @@ FEEDS, ENTRIES, NEW = 20, 40, 3
 TOOLS = 50
 ARTICLES = 20
 RECOUNTED = ((24, 20), (768, 20), (768, 220))
-"""The hours in the tool's timeline, and the mentions in the hour that is recounted."""
+"""The hours in which the tool has mentions, and the mentions in the hour that is recounted."""
+A_PAST_HOUR = 2
+"""The mentions in each other hour."""
 ANNOUNCED = "refresh a tool that was announced"
 GATHERED = f"gather a tool's windows in a new hour, after {RECOUNTED[1][0]} hours"
+OF_NEW_DAY = GATHERED.replace("in a new hour", "on a new day")
 GROUP, GROUPED = "group an article", 100
 HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
 """Partitions that every instance writes to."""
@@ -335,9 +339,11 @@ async def _cache(bench: Bench) -> None:
     await bench.announcer.announce(REFRESH_STAGE, [announced])
     with bench.step(ANNOUNCED):
         await figures.refresh.work(RefreshMessage((announced,)))
-    clock.forward(hours=1)
-    with bench.step(GATHERED):
-        await figures.recount.windows_of([tools[1].tool_id], clock.now, {})
+    clock.now = clock.now.replace(hour=0) + timedelta(days=1)
+    for step in (OF_NEW_DAY, GATHERED):
+        with bench.step(step):
+            await figures.recount.windows_of([tools[1].tool_id], clock.now, {})
+        clock.forward(hours=1)
 
 
 async def _reads(bench: Bench, tool: Tool) -> None:
@@ -360,37 +366,46 @@ async def _reads(bench: Bench, tool: Tool) -> None:
 
 
 async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:
-    """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is dirty: one
-    of them has not been counted yet."""
+    """Stores the counts of a tool with mentions in each of so many hours, and the mentions of the last hour, which is
+    dirty: one of them has not been counted yet."""
     now = bench.clock.now
-    table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592, 0] for back in range(hours)}
-    timeline = TimelineHours(by_day(table))
-    for hour, numbers in table.items():
-        timeline.put(hour, numbers, [bench.writer.scored_by])
-    first = min(table)
-    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, timeline, first, None, now))
-    said = [
-        mention(
+
+    def said(number: int, at: datetime) -> dict[str, Any]:
+        made = mention(
             tool_id=tool_id,
             source_id=f"dedup:{number:032x}",
-            published_at=now,
-            created_at=now,
-            updated_at=now,
-            source="feed-of-somebody",
-            event_id=f"story:20260221:{number:032x}",
+            published_at=at,
+            created_at=at,
+            updated_at=at,
+            source=f"feed-of-somebody-{number % 7}",
+            publisher_id=f"publisher-{number % 13}.example",
+            event_id=f"story:20260221:{number * 2 // 3:032x}",
+            analyzer="embedded",
             headline="Number 1234 of what somebody has to say about Widget1x",
             url=f"https://news.example/2026/02/21/{number}/a-story-of-{number}",
         )
-        for number in range(mentions)
-    ]
-    await bench.store.write_many(MENTIONS.name, [each.to_document() for each in said])
+        return made.to_document()
+
+    of_last = [said(number, now) for number in range(mentions)]
+    await bench.store.write_many(MENTIONS.name, of_last)
     count = MentionCount()
-    for each in said[1:]:
-        count.add(each.to_document())
-    days = count.days()
+    for each in of_last[1:]:
+        count.add(each)
+    for back in range(1, hours):
+        for number in range(A_PAST_HOUR):
+            count.add(said(mentions + A_PAST_HOUR * back + number, now - timedelta(hours=back)))
+    days, timeline, stored = count.days(), TimelineHours({}), list[Document]()
     for name, day in days.items():
         own = {"id": DayCounts.id_of(name), "day": name, "whole": day.whole.to_document(), "hours": day.text}
-        await bench.store.upsert(CATALOG.name, of_tool(DayCounts, tool_id, now, own))
-    windows = Windows.summed(edges_of(window_end(now)), days, now, 1)
-    await bench.store.upsert(CATALOG.name, windows.to_document(tool_id, now))
+        stored.append(of_tool(DayCounts, tool_id, now, own))
+        for hour, rows in day.hours.items():
+            of_hour = Count()
+            of_hour.add_rows(rows)
+            timeline.put(hour, of_hour.numbers, of_hour.analyzers)
+    first = hour_key(now - timedelta(hours=hours))
+    stored.append(dict(timeline_document(tool_id, None, timeline, first, None, now)))
+    edges = edges_of(window_end(now))
+    stored.append(of_tool(DaySums, tool_id, now, sums_of(edges, between_of(edges, days))))
+    stored.append(dict(Windows.summed(edges, days, now, 1).to_document(tool_id, now, days)))
+    await bench.store.write_many(CATALOG.name, stored)
     await mark_dirty(bench.store, tool_id, [now], now)

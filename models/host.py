@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from models.stored import StoredDocument
-from models.values import Count, Text, Time, UnixSeconds, lives
+from models.values import Count, Flag, Text, Time, UnixSeconds, lives
 
 
 class HostState(StoredDocument):
@@ -16,6 +16,8 @@ class HostState(StoredDocument):
 
     `open_until` is when the last cool-down ends or ended; `openings` is how many cool-downs there were. All hosts are
     in one partition, so that one cheap query lists them.
+    `answers`: the host answers, but with an error or a page instead of a feed that it had before. One such host is its
+    feeds' own matter; if most begin at once, a proxy or a page to log in to answers for them.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
@@ -28,10 +30,11 @@ class HostState(StoredDocument):
     openings: Count = 0
     open_until: Time | None = None
     reason: Text
+    answers: Flag = False
 
     @property
     def id(self) -> str:
-        return host_id(self.host)
+        return f"{'wrong:' if self.answers else ''}{host_id(self.host)}"
 
 
 def host_id(host: str) -> str:

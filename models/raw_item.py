@@ -62,12 +62,14 @@ class ParsedDocument:
 
     `warnings` counts repairs by kind; `skipped` counts the entries that are not in `items`, by reason. `version` is
     feedparser's name of the format ("rss20", "atom10", "rss10", …), "json1…" for JSON Feed, or the API's name.
+    `moved_to` is the new URL that the feed itself names.
     """
 
     version: str
     items: tuple[RawItem, ...]
     title: str = ""
     site_url: str | None = None
+    moved_to: str | None = None
     freshness: Freshness = Freshness()
     warnings: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)

@@ -28,8 +28,8 @@ class FeedResource(Stored):
         description="The host that the feed is fetched from, with its port, if that is not the usual one."
     )
     redirect_url: WebUrl | None = Field(
-        description="The URL that is fetched instead of `url`: the target of permanent redirects, or the feed "
-        "that the registered web page names, once "
+        description="The URL that is fetched instead of `url`: the target of permanent redirects, the feed "
+        "that the registered web page names, or the new URL that the feed document names, once "
         "there is a feed. After three errors in a row, and after the feed was enabled or its "
         "`url` was posted again, `url` is tried first. Null: none."
     )

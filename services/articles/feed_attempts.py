@@ -177,7 +177,7 @@ class FeedAttempts:
             end = failure_of(end) or end
         record = attempt_record(lease, FETCH_FEED, ingested, end if isinstance(end, Failure) else end.result)
         if isinstance(end, Failure):
-            outage = await self._outages.noticed(end, self._clock())
+            outage = await self._outages.noticed(lease.feed, end, self._clock())
             after = after_failure(
                 lease.feed,
                 end,

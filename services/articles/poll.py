@@ -89,6 +89,7 @@ class FeedPoller:
         self._parsing = ParsingBudget()
         self._bodies = BodyBudget()
         self._registered = registered
+        self._checking_moves = asyncio.Lock()
         self._patience_seconds = patience_seconds
 
     @asynccontextmanager
@@ -117,6 +118,8 @@ class FeedPoller:
             if links:
                 await budgets.aclose()
                 polled = await self._poll_feed_of_page(feed, polled, replace(request, url=links[0].url), budgets)
+        if (named := named_by_document(feed, polled)) is not None:
+            polled = await self._with_checked_move(feed, polled, named, credential)
         moved = moved_to(feed, polled)
         if moved and (duplicate := await self._duplicate(feed, moved, "it has moved to a feed that")):
             return duplicate
@@ -206,6 +209,22 @@ class FeedPoller:
         await budgets.aclose()
         return None
 
+    async def _with_checked_move(
+        self, feed: Feed, polled: PollResult, named: str, credential: Credential | None
+    ) -> PollResult:
+        """The result with the move that the feed document names, like that of a permanent redirect, if there is a feed
+        at the new URL that is not registered and has not moved itself. The next request has no validators."""
+        assert polled.document is not None
+        request = FetchRequest(named, credential=credential_for(feed, named, credential))
+        async with self._checking_moves:  # the body of the new URL counts in no budget
+            there = await self._parsed(await self._fetcher.fetch(request))
+        has_feed = there.document is not None and there.document.moved_to in (None, named)
+        if has_feed and await self._registered(named) in (None, feed.feed_id):
+            result = replace(polled.result, moved_to=named, etag=None, last_modified=None, body_hash=None)
+            return replace(polled, result=result)
+        warnings = {**polled.document.warnings, "move_refused": 1}
+        return replace(polled, document=replace(polled.document, warnings=warnings))
+
     async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
         """The failure of a feed whose `url` is that of another registered feed; None for any other URL."""
         name = await self._registered(url)
@@ -238,6 +257,13 @@ def tries_own_url(feed: Feed) -> bool:
     """Whether a feed that has moved is fetched at its own URL first: after several errors, and while no body is known,
     as after a person has enabled the feed or posted its URL again."""
     return feed.redirect_url is not None and (feed.consecutive_errors >= ERRORS_OF_MOVED or feed.body_hash is None)
+
+
+def named_by_document(feed: Feed, polled: PollResult) -> str | None:
+    """The URL that the feed document names as its new one, if the feed is not fetched there already."""
+    named = checked_url((polled.document.moved_to if polled.document else None) or "")
+    known = (feed.fetch_url, polled.result.url, polled.found_at)
+    return str(named) if not isinstance(named, str) and str(named) not in known else None
 
 
 def have_lied(feed: Feed, result: FetchResult) -> bool:
@@ -304,6 +330,7 @@ class FeedPreviews:
     def __init__(self, poller: FeedPoller, registered: Callable[[str], Awaitable[str | None]], clock: Clock) -> None:
         self._poller = poller
         self._registered = registered
+        self._checking_moves = asyncio.Lock()
         self._clock = clock
 
     async def of(self, fields: Mapping[str, Any]) -> FeedPreview:

@@ -52,10 +52,11 @@ class Cooling:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """What is stored of hosts: those that fail, and the last outage."""
+    """What is stored of hosts: those that fail, the last outage, and those that answer with something else."""
 
     failing: Sequence[HostState] = ()
     outage: Outage | None = None
+    wrong: Sequence[HostState] = ()
 
 
 def host_of(url: str) -> str:
@@ -118,10 +119,12 @@ class HostStates:
         query = Query(partition=HostState.PARTITION, limit=_PAGE)
         documents = await query_all(self._store, CATALOG.name, query, most_pages=_MOST_PAGES)
         outage = next((each for each in documents if each["id"] == Outage.ID), None)
-        failing = [each for each in documents if each["entity_type"] == "HostState"]
+        hosts = [each for each in documents if each["entity_type"] == "HostState"]
+        states = listed_documents(hosts, HostState.from_document, "host").items
         found = Hosts(
-            listed_documents(failing, HostState.from_document, "host").items,
+            [each for each in states if not each.answers],
             readable(outage, Outage.from_document),
+            [each for each in states if each.answers],
         )
         self.note_outage(found.outage)
         return found
@@ -240,6 +243,7 @@ class HostListing:
                 cools_until=each.open_until if is_cooling(each, now) else None,
             )
             for each in states
+            if not each.answers
         }
 
 

@@ -3,10 +3,11 @@
 
 The rule is over distinct hosts and what is stored, so that all workers see the same. An outage begins when at least
 HOSTS_AT_LEAST hosts that began to fail within AT_ONCE still do; when of all hosts that were tried since the first of
-them at least SHARE fail; and when they are at least TRIED of all hosts that were tried within AT_ONCE. Failures to
-connect count: lookups, connections, TLS, timeouts. Hosts that are dead for long are no evidence, since they did not
-begin to fail at once. The outage lasts until less than SHARE of the hosts that were tried in the last minutes fail;
-while none is tried, it lasts.
+them at least SHARE fail; and when they are at least TRIED of all hosts that were tried within AT_ONCE. Two kinds of
+failures count: those to connect (lookups, connections, TLS, timeouts); and errors and pages instead of feeds that were
+read before, as a proxy gives them, or a page to log in to. Hosts that are dead for long are no evidence, since they did
+not begin to fail at once; nor are hosts that answer wrong and of which any feed was read since. The outage lasts until
+less than SHARE of the hosts that were tried in the last minutes fail; while none is tried, it lasts.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from models.errors import ChangedMeanwhile, Conflict
+from models.feed import Feed
 from models.host import HostState, Outage
 from models.values import format_time, parse_time, unix_seconds
 from services.feeds.hosts import Hosts, HostStates, host_of
 from services.fetch.outcome import FetchStatus
 from services.logs import log_event
-from services.ports import Query, Store, Where
+from services.ports import Query, Store, Where, readable
 from services.store.containers import CATALOG, FEEDS
 
 if TYPE_CHECKING:
@@ -54,6 +56,20 @@ UNREACHED = frozenset(
     str(each) for each in (FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.TLS)
 )
 """The kinds of failures that may be the fault of this installation."""
+_WRONG_STATUSES = (
+    FetchStatus.SERVER_ERROR,
+    FetchStatus.CLIENT_ERROR,
+    FetchStatus.UNAUTHORIZED,
+    FetchStatus.BLOCKED,
+    FetchStatus.NOT_FOUND,
+    FetchStatus.GONE,
+    FetchStatus.BAD_RESPONSE,
+    FetchStatus.REDIRECT_LOOP,
+)
+WRONG = frozenset(map(str, _WRONG_STATUSES)) | {"html", "not_a_feed", "not_json", "empty"}
+"""The kinds of failures that are somebody else's answer, if most hosts give them at once."""
+OURS_PERHAPS = UNREACHED | WRONG
+
 _PAGE = 200
 _MOST_PAGES = 5
 
@@ -61,9 +77,10 @@ _ASKED_TO_WAIT = frozenset({"429", "503"})
 
 
 def failing_lately(hosts: Iterable[HostState], now: datetime) -> list[HostState]:
-    """The hosts that failed in the last minutes, those that began to fail first before others."""
+    """The hosts that failed in the last minutes, each once, those that began to fail first before others."""
     found = [each for each in hosts if each.reason not in _ASKED_TO_WAIT and now - each.updated_at <= RECENT]
-    return sorted(found, key=lambda each: each.created_at)
+    once = {each.host: each for each in found}
+    return sorted(once.values(), key=lambda each: each.created_at)
 
 
 def may_begin(failing: Sequence[HostState], now: datetime) -> list[HostState]:
@@ -128,15 +145,44 @@ class Outages:
         self._hosts = hosts
         self._known: Outage | None = None
 
-    async def noticed(self, failure: Failure, now: datetime) -> Outage | None:
-        """The outage after this failure: its host is stored at once, and the others are looked at."""
-        if failure.kind not in UNREACHED:
+    async def noticed(self, feed: Feed, failure: Failure, now: datetime) -> Outage | None:
+        """The outage after this failure: its host is stored at once, and the others are looked at. An answer that shows
+        nothing of a feed is evidence only if the feed was read before: many wrong URLs may be added at once."""
+        if failure.kind not in OURS_PERHAPS:
             return None
+        if failure.kind in WRONG:
+            if failure.status_code is None:
+                return None  # no request was sent: a credential is missing
+            await self._note_wrong(feed, failure.kind, now)
         known = self._known
         if known is not None and known.lasts and timedelta(0) <= now - known.updated_at < COUNTED_EVERY:
             return known
         await self._hosts.note(now)
         return await self.judged(await self._hosts.listed(), now)
+
+    async def _note_wrong(self, feed: Feed, kind: str, now: datetime) -> None:
+        """Stores a wrong answer of the feed's host, at most once a minute. Of two workers the later one counts."""
+        if feed.last_successful_fetch is None:
+            return
+        host, until = host_of(feed.fetch_url), unix_seconds(now + KEPT)
+        wrong = HostState(
+            created_at=now, updated_at=now, ttl_timestamp=until, host=host, failures=1, reason=kind, answers=True
+        )
+        stored = await self._store.read(CATALOG.name, HostState.PARTITION, wrong.id)
+        known = readable(stored, HostState.from_document)
+        if known is not None and known.created_at > feed.last_successful_fetch:
+            if now - known.updated_at < COUNTED_EVERY:
+                return
+            wrong = known.changed(now, reason=kind, ttl_timestamp=until)
+        await self._store.upsert(CATALOG.name, wrong.to_document())
+
+    def _not_answering(self, failing: Sequence[HostState], answered: Mapping[str, datetime]) -> list[HostState]:
+        """Without those that gave wrong answers and of which a feed was read since the first of these."""
+        return [
+            each
+            for each in failing
+            if not each.answers or (at := answered.get(each.host)) is None or at < each.created_at
+        ]
 
     async def note(self, now: datetime) -> None:
         """Stores what this worker's requests have shown of hosts, once their feeds are saved. In an outage, they may
@@ -147,14 +193,14 @@ class Outages:
 
     async def judged(self, hosts: Hosts, now: datetime) -> Outage | None:
         """The outage that lasts now, by what is stored of hosts; None without one. Stores what has changed."""
-        outage, failing = hosts.outage, failing_lately(hosts.failing, now)
+        outage, failing = hosts.outage, failing_lately((*hosts.wrong, *hosts.failing), now)
         after = outage
         if outage is not None and outage.lasts:
             answered = await self._answered(now - RECENT, len(failing))
-            after = continued_outage(outage, failing, answered, now)
+            after = continued_outage(outage, self._not_answering(failing, answered), answered, now)
         elif begun := may_begin(failing, now):
             answered = await self._answered(now - AT_ONCE, len(begun))
-            after = begun_outage(begun, answered, now) or outage
+            after = begun_outage(self._not_answering(begun, answered), answered, now) or outage
         if after is not None and after is not outage and is_news(outage, after):
             await self._store_outage(outage, after)
         self._known = after

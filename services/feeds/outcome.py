@@ -14,7 +14,7 @@ from models.feed import MOST_ERRORS, UNCONDITIONAL, Feed
 from models.raw_item import ParsedDocument
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.leases import RELEASED
-from services.feeds.outages import BEFORE, RETRY, UNREACHED
+from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
 from services.feeds.probing import ENABLED, NO_ERRORS, after_failed_probe, disabled_by_app
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
 from services.feeds.verdicts import is_block, judged
@@ -278,7 +278,7 @@ def _in_outage(feed: Feed, since: datetime, retry: datetime) -> dict[str, Any]:
     if feed.probe_at is not None:
         changes["probe_at"] = retry
     kind = (feed.last_error_fingerprint or "").partition(":")[0]
-    if kind in UNREACHED and feed.failing_since is not None and feed.failing_since >= since - BEFORE:
+    if kind in OURS_PERHAPS and feed.failing_since is not None and feed.failing_since >= since - BEFORE:
         changes |= NO_ERRORS
     return changes
 

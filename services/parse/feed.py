@@ -51,6 +51,9 @@ _SKIP_DAYS = re.compile(rb"<skipdays>([^!]{0,2000}?)</skipdays>")
 _DAY = re.compile(rb"<day>\s{0,20}([a-z]{6,9})\s{0,20}</day>")
 _PERIOD = re.compile(rb"<sy:updateperiod>\s{0,20}([a-z]{5,7})\s{0,20}</")
 _FREQUENCY = re.compile(rb"<sy:updatefrequency>\s{0,20}(\d{1,4})\s{0,20}</")
+_MOVED = re.compile(
+    rb"<itunes:new-feed-url>\s{0,20}(https?://[!-;=-~]{1,2000}?)\s{0,20}</itunes:new-feed-url>", re.IGNORECASE
+)
 _PERIOD_MINUTES = {"hourly": 60, "daily": 1_440, "weekly": 10_080, "monthly": 43_200, "yearly": 525_600}
 _DAY_NAMES = frozenset({"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
 
@@ -70,13 +73,15 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
         collected = read_json_feed(plain, base_url)
     else:
         collected = _read_xml(body, base_url, content_type)
+    head = _head(body)
     document = collected.document(headline_text(collected.title, is_html=False)[:1_000])
     site_url = _web_url(base_url, collected.link)
     return replace(
         document,
         items=_with_account(document.items, site_url),
         site_url=site_url,
-        freshness=_freshness(_head(body).lower()),
+        moved_to=_new_url(head),
+        freshness=_freshness(head.lower()),
     )
 
 
@@ -170,3 +175,9 @@ def _update_minutes(head: bytes) -> int | None:
         return None
     frequency = _FREQUENCY.search(head)
     return max(1, minutes // max(1, int(frequency[1]))) if frequency else minutes
+
+
+def _new_url(head: bytes) -> str | None:
+    """The URL to which the feed has moved permanently, as its `new-feed-url` names it."""
+    moved = _MOVED.search(head) if b"new-feed-url" in head else None
+    return moved[1].decode("ascii").replace("&amp;", "&") if moved else None

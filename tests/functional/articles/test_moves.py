@@ -7,13 +7,27 @@ from collections.abc import Iterable
 import pytest
 
 from models.feed import MOST_ERRORS
-from services.feeds.form import feed_change
+from services.feeds.form import feed_change, new_feed
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.world import Item, Page, World, item, rss
 
 OLD, NEW = "https://a.example/feed", "https://new.example/feed"
 ITEMS = [item(1), item(2)]
+
+
+BROKEN = {
+    "gone": Page(status=FetchStatus.NOT_FOUND),
+    "hanging": Page(status=FetchStatus.TIMEOUT),
+    "a web page": Page(b"<html><body>Sorry</body></html>"),
+    "empty": Page(b""),
+}
+
+
+def says_it_moved(items: Iterable[Item], to: str = NEW) -> bytes:
+    moved = b"<channel><itunes:new-feed-url>%s</itunes:new-feed-url>" % to.encode()
+    namespace = b"<rss xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd'"
+    return rss(items).replace(b"<rss", namespace).replace(b"<channel>", moved)
 
 
 def moved_page(items: Iterable[Item]) -> Page:
@@ -23,6 +37,51 @@ def moved_page(items: Iterable[Item]) -> Page:
 
 async def change(world: World, **fields: object) -> None:
     await FeedRegistry(world.store, world.clock).change("a", feed_change(fields))
+
+
+@pytest.mark.parametrize("what", BROKEN)
+async def test_a_wrong_new_url_does_not_end_a_feed(world: World, what: str) -> None:
+    await world.add_feed("a")
+    world.shelf.pages[NEW] = BROKEN[what]
+    for number in range(3):
+        world.shelf.pages[OLD] = Page(says_it_moved([*ITEMS, item(10 + number)]))
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.redirect_url, feed.consecutive_errors, feed.total_articles_fetched) == (None, 0, 5)
+    assert feed.parse_warnings == {"move_refused": 1}
+
+
+async def test_a_feed_moves_once_there_is_a_feed_at_its_new_url(world: World) -> None:
+    await world.add_feed("a")
+    world.shelf.pages[OLD] = Page(says_it_moved(ITEMS), etag='"1"')
+    world.shelf.pages[NEW] = Page(rss([*ITEMS, item(3)]), etag='"1"')
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.redirect_url, feed.parse_warnings) == (NEW, {})
+    world.shelf.pages[OLD] = Page(status=FetchStatus.NOT_FOUND)
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.redirect_url, feed.total_articles_fetched, feed.consecutive_errors) == (NEW, 3, 0)
+
+
+@pytest.mark.parametrize("further", [OLD, "https://c.example/"])
+async def test_a_feed_does_not_follow_a_chain_or_a_circle_of_moves(world: World, further: str) -> None:
+    await world.add_feed("a")
+    world.shelf.pages[OLD], world.shelf.pages[NEW] = Page(says_it_moved(ITEMS)), Page(says_it_moved(ITEMS, further))
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.redirect_url, feed.parse_warnings) == (None, {"move_refused": 1})
+
+
+async def test_the_url_of_another_feed_is_no_move(world: World) -> None:
+    other = new_feed({"url": NEW, "source_name": "other", "feed_id": "other"}, world.clock())
+    await FeedRegistry(world.store, world.clock).add(other)
+    world.shelf.pages[NEW] = Page(rss(ITEMS))
+    await world.add_feed("a")
+    world.shelf.pages[OLD] = Page(says_it_moved(ITEMS))
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.redirect_url, feed.parse_warnings) == (True, None, {"move_refused": 1})
 
 
 async def moved(world: World) -> None:

@@ -31,7 +31,7 @@ MINUTE = timedelta(minutes=1)
 
 class Web:
     """Hosts that answer with a feed, but for those that are `down`; those that are `overloaded` answer 503. With
-    `unreachable` only `intranet` answers."""
+    `unreachable` only `intranet` answers. A `proxy` answers for all others with this status and page."""
 
     def __init__(self, clock: SettableClock) -> None:
         self.clock = clock
@@ -39,6 +39,7 @@ class Web:
         self.down: set[str] = set()
         self.overloaded: set[str] = set()
         self.intranet: set[str] = set()
+        self.proxy: tuple[int, bytes] | None = None
         self.asked: Counter[str] = Counter()
 
     async def respond(self, request: httpx.Request) -> httpx.Response:
@@ -46,6 +47,9 @@ class Web:
         self.asked[host] += 1
         if (self.unreachable and host not in self.intranet) or host in self.down:
             raise httpx.ConnectTimeout("") if sum(host.encode()) % 2 else httpx.ConnectError("")
+        if self.proxy is not None and host not in self.intranet:
+            status, page = self.proxy
+            return httpx.Response(status, stream=httpx.ByteStream(page), headers={"Content-Type": "text/html"})
         if host in self.overloaded:
             return httpx.Response(503, stream=httpx.ByteStream(b""))
         hour = format_datetime(self.clock.now.replace(minute=0, second=0))
@@ -135,12 +139,52 @@ async def test_five_hours_without_the_web_disable_no_feed_of_two_hundred(world: 
     assert await world.all(CATALOG.name, Where("entity_type", "eq", "HostState")) == []
 
 
+LOGIN = b"<!doctype html><html><head><title>Wi-Fi</title></head><body><form>Log in</form></body></html>"
+
+
+@pytest.mark.parametrize("proxy", [(200, LOGIN), (503, b"")])
+async def test_a_proxy_or_login_page_that_answers_for_all_hosts_is_no_fault_of_the_feeds(
+    world: World, proxy: tuple[int, bytes]
+) -> None:
+    web, workers = await started(world, 6)
+    web.intranet = {"feed-000.example"}
+    web.proxy = proxy
+    await played(world, workers, 30 * MINUTE)
+    outage = await outage_of(world)
+    assert outage is not None
+    assert outage.lasts
+    await played(world, workers, 60 * MINUTE)
+    feeds = await feeds_of(world)
+    assert all(each.enabled for each in feeds)
+    assert max(each.consecutive_errors for each in feeds) <= 2
+    web.proxy = None
+    back = world.clock.now
+    await played(world, workers, 20 * MINUTE)
+    over = await outage_of(world)
+    assert over is not None
+    assert over.until is not None
+    assert over.until - back <= 8 * MINUTE
+    feeds = await feeds_of(world)
+    assert all((each.last_successful_fetch or START) > back for each in feeds)
+    assert {(each.verdict, each.consecutive_errors) for each in feeds} == {("ok", 0)}
+
+
 async def test_a_third_of_the_hosts_that_answer_with_errors_is_no_outage(world: World) -> None:
     web, workers = await started(world, 12)
     web.overloaded = {f"feed-{number:03}.example" for number in range(4)}
     await played(world, workers, 60 * MINUTE)
     assert await outage_of(world) is None
     assert Counter(each.verdict for each in await feeds_of(world)) == {"ok": 8, "failing": 4}
+
+
+async def test_wrong_urls_that_were_added_together_are_no_outage(world: World) -> None:
+    web = Web(world.clock)
+    web.proxy = (404, b"")
+    for number in range(5):
+        await world.add_feed(f"feed-{number:03}")
+    await played(world, [world.new_worker(shelf=web.fetcher())], 30 * MINUTE)
+    assert await outage_of(world) is None
+    assert {each.disabled_cause for each in await feeds_of(world)} == {"not_found"}
 
 
 async def test_one_host_that_is_down_is_its_own_fault(world: World) -> None:

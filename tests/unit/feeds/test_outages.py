@@ -18,6 +18,7 @@ from services.feeds.outages import (
     SHARE,
     TRIED,
     UNREACHED,
+    WRONG,
     begun_outage,
     continued_outage,
     failing_lately,
@@ -61,6 +62,11 @@ def test_the_constants() -> None:
     )  # fmt: skip
     assert timedelta(days=1) == KEPT
     assert {"timeout", "dns", "connection", "tls"} == UNREACHED
+
+
+def test_an_error_or_a_page_instead_of_a_feed_may_be_somebody_elses_answer() -> None:
+    assert {"server_error", "unauthorized", "not_found", "html", "not_a_feed", "empty", "redirect_loop"} <= WRONG
+    assert {"rate_limited", "too_large", "duplicate", "postponed", "breaker_open", "internal_error"}.isdisjoint(WRONG)
 
 
 def test_hosts_that_ask_to_wait_or_failed_long_ago_are_no_evidence() -> None:

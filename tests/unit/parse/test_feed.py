@@ -34,6 +34,10 @@ def test_an_rss_feed_names_itself_and_when_to_fetch_it_again() -> None:
     assert second.published == datetime(2026, 2, 21, 20, tzinfo=UTC)
 
 
+def test_a_feed_that_moves_names_its_new_address() -> None:
+    assert read("rss20_media.xml").moved_to == "https://new.example/feed.xml"
+
+
 def test_an_aggregator_names_the_publisher() -> None:
     assert [item.publisher for item in read("rss20_aggregator.xml").items] == ["Reuters"]
 

@@ -1,7 +1,7 @@
 """The fast parser: well-formed RSS 2.0, RSS 1.0 and Atom in UTF-8, read many times faster than by feedparser.
 
-Reads ordinary documents as feedparser reads them; tests compare both. Raises Unsupported for what it does not know, so
-that feedparser reads the whole document: old versions, a DOCTYPE, `xml:base`, XHTML within a text.
+Reads documents as feedparser reads them; tests compare both. Raises Unsupported for whatever is odd, so that feedparser
+reads the whole document: old versions, a DOCTYPE, `xml:base`, XHTML within a text, a second title or a third text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ RSS1 = "{http://purl.org/rss/1.0/}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _XML = "{http://www.w3.org/XML/1998/namespace}"
 _VERSIONS = {"0.91": "rss091u", "0.92": "rss092", "0.93": "rss093", "0.94": "rss094"}
+_LINK_ATTRIBUTES = frozenset({"href", "rel", "type", "title", "hreflang", "length"})
 _HTML_LINK = frozenset({"text/html", "html", "application/xhtml+xml", "xhtml"})
 _TYPES = {"text": False, "plain": False, "text/plain": False, "html": True, "text/html": True}
+_BASES = frozenset({"base", _XML + "base", "href", "lastmod"})
 _ROOT = re.compile(rb"<[A-Za-z]")
 
 # Kinds of elements. Integers, since looking up a member of an enum takes longer than all other work on an element.
@@ -40,6 +42,7 @@ SOURCE = 11
 LANGUAGE = 12
 MEDIA_TITLE = 13
 MEDIA_SUMMARY = 14
+ODD = 15
 
 _BASE = {
     "title": TITLE,
@@ -59,6 +62,7 @@ _BASE = {
     "content": CONTENT,
     "source": SOURCE,
     "language": LANGUAGE,
+    **dict.fromkeys(("date", "tags", "links", "item", "entry", "license", "guidislink"), ODD),
 }
 _DUBLIN_CORE = {
     "title": TITLE,
@@ -76,7 +80,7 @@ _MEDIA = {
     "category": CATEGORY,
     "keywords": KEYWORDS,
 }
-_ITUNES = {"summary": SUMMARY, "keywords": KEYWORDS}
+_ITUNES = {"summary": SUMMARY, "keywords": KEYWORDS, "category": ODD, "link": ODD}
 _KINDS_BY_NAMESPACE = {
     "": _BASE,
     ATOM[1:-1].lower(): _BASE,
@@ -90,6 +94,7 @@ _KINDS_BY_NAMESPACE = {
     "http://itunes.apple.com/dtds/podcast-1.0.dtd": _ITUNES,
 }
 """What an element means, by its namespace and name in lower case. Other elements are ignored."""
+_XHTML = "{http://www.w3.org/1999/xhtml}"
 _OF_GROUPS = frozenset({MEDIA_TITLE, MEDIA_SUMMARY, CATEGORY, KEYWORDS})
 """What counts within an element that is ignored itself, such as media:group."""
 _HTML_NAMES = ("description", "encoded")
@@ -161,7 +166,12 @@ class _Kinds(dict[str, int]):
 
     def __missing__(self, tag: str) -> int:
         namespace, _, local = tag.rpartition("}")
-        kind = self[tag] = _KINDS_BY_NAMESPACE.get(namespace[1:].lower(), {}).get(local.lower(), IGNORE)
+        known = _KINDS_BY_NAMESPACE.get(namespace[1:].lower())
+        if known is None:
+            kind = ODD if tag.startswith(_XHTML) or local.lower() in _BASE else IGNORE
+        else:
+            kind = known.get(local.lower(), IGNORE)
+        self[tag] = kind
         return kind
 
 
@@ -177,6 +187,7 @@ class _Reader:
         self.scope = ""
 
     def read(self, root: Element) -> Collected:
+        _check_base(root)
         self.scope = _declared_language(root) or ""
         tags = [child.tag for child in root]
         if root.tag == "rss" and tags == ["channel"]:
@@ -193,12 +204,11 @@ class _Reader:
                 self._entry(entry)
         else:
             raise Unsupported
-        if root.get(_XML + "base") is not None:
-            raise Unsupported
         return self.collected
 
     def _channel(self, channel: Element, entry_tag: str) -> None:
         """The title, link and language of a channel, and its entries."""
+        _check_base(channel)
         title, link, language = "", None, ""
         self.scope = _declared_language(channel) or self.scope
         entries = []
@@ -226,8 +236,7 @@ class _Reader:
     def _entry(self, entry: Element) -> None:
         scope = self.scope
         if entry.keys():
-            if entry.get(_XML + "base") is not None:
-                raise Unsupported
+            _check_base(entry)
             declared = _declared_language(entry)
             scope = scope if declared is None else declared
         self._collect(self._flat(entry) if any(map(len, entry)) else entry, entry.get(_RDF + "about") or "", scope)
@@ -253,13 +262,14 @@ class _Reader:
             text = child.text or ""
             text = text.strip() if text.isascii() else repaired(text)
             if kind == TITLE:
-                if not title:
-                    title, title_is_html = text, _is_html(child)
-                    if child.keys() and (declared := _declared_language(child)) is not None:
-                        scope = declared
+                if title is not None:
+                    raise Unsupported
+                title, title_is_html = text, _is_html(child)
+                if child.keys() and (declared := _declared_language(child)) is not None:
+                    scope = declared
             elif kind == CATEGORY:
                 if child.keys():
-                    tags += [value for name, value in child.items() if name == "term"]
+                    tags += [value for name, value in child.items() if name.lower() == "term"]
                 if text:
                     tags.append(text)
             elif kind == PUBLISHED:
@@ -273,20 +283,25 @@ class _Reader:
                 text = as_html(text, is_html=_is_html(child))
                 if kind != CONTENT and summary is None:
                     summary = text
-                elif kind == CONTENT or not has_content:
-                    has_content = True  # a second summary is a content
-                    content = max(content, text, key=len)
+                elif has_content:
+                    raise Unsupported  # a third text
+                else:
+                    has_content, content = True, text  # a second summary is a content
             elif kind == CREATED:
                 created = text
             elif kind == MEDIA_TITLE:
-                if title is None:
+                if not title:
+                    if title is not None:
+                        raise Unsupported
                     title, title_is_html = text, _is_html(child)
             elif kind == LANGUAGE:
                 language = text
-            elif kind == KEYWORDS:
+            elif kind == KEYWORDS and not child.keys():
                 tags += [word.strip() for word in text.split(",")]
             elif kind == SOURCE:
                 publisher, publisher_url = text, child.get("url", "")
+            else:
+                raise Unsupported
         self.collected.add(
             title=title or "",
             title_is_html=title_is_html,
@@ -311,7 +326,14 @@ class _Reader:
             elif self.kinds[child.tag] != IGNORE:
                 raise Unsupported  # markup within a text: feedparser returns it as text
             else:
-                found += [each for each in child.iter() if self.kinds[each.tag] in _OF_GROUPS]
+                found += self._of_group(child)
+        return found
+
+    def _of_group(self, element: Element) -> list[Element]:
+        """What counts within an element that is ignored itself."""
+        found = [each for each in element.iter() if self.kinds[each.tag] != IGNORE]
+        if any(len(each) or self.kinds[each.tag] not in _OF_GROUPS for each in found):
+            raise Unsupported
         return found
 
     def _text(self, element: Element) -> str:
@@ -321,11 +343,11 @@ class _Reader:
 
     def _link(self, element: Element, link: str | None) -> str | None:
         """The link of a feed or an entry after this element; `link` is the link before."""
-        href = element.get("href") if element.keys() else None
+        if not _LINK_ATTRIBUTES.issuperset(element.keys()):
+            raise Unsupported
+        href = element.get("href")
         if href is None:
             return element_link(self.base, element.text)
-        if element.get(_XML + "base") is not None:
-            raise Unsupported
         if element.get("rel", "alternate").lower() != "alternate":
             return link
         return resolved(self.base, href) if element.get("type", "text/html").lower() in _HTML_LINK else link
@@ -333,11 +355,19 @@ class _Reader:
     def _id(self, element: Element, text: str) -> tuple[str, str | None]:
         """The id, and the link if the id is a permalink."""
         for name, value in element.items():
-            if name.lower() == "ispermalink" and value != "true":
+            if name.lower() != "ispermalink":
+                raise Unsupported
+            if value != "true":
                 return text, None
         if text and not is_plain_url(text) and not is_plain_id(text):
             text = repaired(resolved(self.base, (element.text or "").strip()))
         return text, text
+
+
+def _check_base(element: Element) -> None:
+    """Raises Unsupported if the element changes the base URL, or has attributes that feedparser reads as elements."""
+    if not _BASES.isdisjoint(element.keys()):
+        raise Unsupported
 
 
 def _declared_language(element: Element) -> str | None:
@@ -348,7 +378,9 @@ def _declared_language(element: Element) -> str | None:
 
 def _is_html(element: Element) -> bool:
     """Whether the element's text is HTML, by its type or else by its name. Raises Unsupported for any other type."""
-    declared = element.get("type") if element.keys() else None
+    declared = element.get("type")
+    if any(name.lower().endswith(("type", "mode")) and name != "type" for name in element.keys()):  # noqa: SIM118
+        raise Unsupported
     if declared is None:
         return element.tag.endswith(_HTML_NAMES)
     if declared.lower() not in _TYPES:

@@ -103,30 +103,3 @@ async def test_a_request_does_so_many_feeds_and_the_next_ones_do_the_rest(stocke
             break
     assert seen == ["f0", "f1", "f2", "f3", "f4"]
     assert await feeds("enabled=true") == {}
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "action"),
-        ({"action": "delete", "filter": {"enabled": True}}, "action"),
-        ({"action": "enable"}, "filter"),
-        ({"action": "enable", "filter": {}}, "filter"),
-        ({"action": "enable", "filter": []}, "filter"),
-        ({"action": "enable", "filter": {"colour": "red"}}, "colour"),
-        ({"action": "enable", "filter": {"ids": []}}, "ids"),
-        ({"action": "tag", "filter": {"enabled": True}}, "tags"),
-        ({"action": "tag", "filter": {"enabled": True}, "tags": []}, "tags"),
-        ({"action": "fetch", "filter": {"enabled": True}, "tags": ["a"]}, "tags"),
-        ({"action": "enable", "filter": {"enabled": True}, "dry_run": 1}, "dry_run"),
-        ({"action": "enable", "filter": {"enabled": True}, "limit": 501}, "limit"),
-        ({"action": "enable", "filter": {"enabled": True}, "cursor": 5}, "cursor"),
-        ({"action": "enable", "filter": {"enabled": True}, "cursor": "abc"}, "cursor"),
-        ({"action": "enable", "filter": {"enabled": True}, "all": True}, "all"),
-    ],
-)
-async def test_a_wrong_action_is_400_with_the_name_of_the_field(stocked: Container, body: Any, field: str) -> None:
-    before = await feeds()
-    answer = await call("bulk_feeds", body=body)
-    assert (answer.status, answer.json["field"]) == (400, field)
-    assert await feeds() == before

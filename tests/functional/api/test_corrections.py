@@ -97,25 +97,6 @@ async def test_a_phrase_or_a_source_is_excluded_by_a_run_and_comes_back_by_anoth
     assert (await call("get_correction", tool="Quorvia", correction_id=name)).json["state"] == "outdated"
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "words"),
-    [
-        ({"verdict": "right"}, 400, "article: one of article, source, phrase"),
-        ({"article": "{article}", "verdict": "wrong"}, 400, "verdict: must be one of right, not_this_tool"),
-        ({"article": "{article}", "verdict": "right", "author": ""}, 400, "author: must be text of 1 to 100"),
-        ({"article": "{article}", "verdict": "right", "who": "me"}, 400, "who: no such field"),
-        ({"article": "dedup:0", "verdict": "right"}, 404, "article: there is none"),
-        ({"source": "nowhere"}, 404, "feed: there is none"),
-    ],
-)
-async def test_what_is_wrong_is_refused_with_a_reason(
-    app: Container, article: str, body: dict[str, str], status: int, words: str
-) -> None:
-    answer = await correct("Quorvia", **{name: value.format(article=article) for name, value in body.items()})
-    assert (answer.status, answer.mimetype) == (status, "application/problem+json")
-    assert words in answer.json["detail"]
-
-
 async def test_what_is_not_there_is_404_and_what_is_not_watched_is_409(app: Container, article: str) -> None:
     for name in ("nothing", "SOURCE:nothing", "a/b", " ", "a\x00b", f"{article} "):
         for endpoint, body in (("get_correction", None), ("undo_correction", {"author": "Ada"})):

@@ -92,24 +92,6 @@ async def test_stories_are_split_joined_and_kept_apart_by_their_articles(app: Co
     assert (everything.status, everything.json["detail"]) == (409, "articles: these are all articles of the story")
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "field"),
-    [
-        ("split_article", {"source": "b"}, "author"),
-        ("split_article", {"author": "Ada"}, "source"),
-        ("split_article", {"source": "b", "author": "Ada", "reason": "x" * 1001}, "reason"),
-        ("split_story", {"articles": [], "author": "Ada"}, "articles"),
-        ("split_story", {"articles": ["dedup:1", 2], "author": "Ada"}, "articles"),
-        ("join_stories", {"author": "Ada"}, "story"),
-        ("join_stories", {"story": "x", "author": "Ada"}, "event_id"),
-        ("undo_grouping_correction", {}, "author"),
-    ],
-)
-async def test_what_is_missing_or_wrong_is_named(app: Container, name: str, body: dict[str, Any], field: str) -> None:
-    answer = await call(name, body=body, article_id="dedup:" + "1" * 32, event_id="story", correction_id="correction:x")
-    assert (answer.status, answer.json["field"]) == (400, field)
-
-
 async def test_what_is_not_there_is_not_found(app: Container) -> None:
     one = await stored_article(app, 1)
     nobody, story = "dedup:" + "f" * 32, event_id("dedup:" + "f" * 32, NOW)

@@ -231,30 +231,6 @@ async def test_several_tools_are_answered_at_once_in_the_order_of_the_request(ap
     }
 
 
-@pytest.mark.parametrize(
-    ("function", "query", "field"),
-    [
-        ("list_histories", "", "tools"),
-        ("list_histories", "tools=Tool%200,,", "tools"),
-        ("list_histories", "tools=Tool%200,nobody", "tools"),
-        ("list_histories", "tools=Tool%200&layer=raw", "layer"),
-        ("list_histories", "tools=Tool%200&days=31", "days"),
-        ("get_tool_history", "from=2026-02-01&to=2026-01-01", "from"),
-        ("get_tool_history", "from=2026-02-01&days=3", "days"),
-        ("get_tool_history", "to=2026-02-01", "from"),
-        ("get_tool_history", "from=2026-02-01&to=2026-03-01", "to"),
-        ("get_tool_history", "from=2026-01-01&step=hour", "from"),
-        ("get_tool_history", "from=1999-01-01", "from"),
-        ("get_tool_history", "step=week", "step"),
-        ("get_tool_history", "from=2025-12-01&layer=raw", "from"),
-    ],
-)
-async def test_what_cannot_be_answered_names_its_field(app: Container, function: str, query: str, field: str) -> None:
-    names = {"tool": TOOL.tool_id} if function == "get_tool_history" else {}
-    answer = await call(function, query, **names)
-    assert (answer.status, answer.json["field"]) == (400, field)
-
-
 async def test_the_change_compares_the_same_time_before(app: Container, clock: Watch) -> None:
     for number in range(6):
         await _say(app, TOOL, f"before-{number}", START - 7 * DAY - timedelta(hours=number), "negative")

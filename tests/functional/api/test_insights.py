@@ -83,21 +83,6 @@ async def test_a_movement_has_what_a_figure_is_made_of(app: Container, articles:
     assert sum(each["share"] for each in found["sources"]) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("from=2026-02-21T00:00:00Z", "to"),
-        ("from=x&to=2026-02-21T00:00:00Z", "from"),
-        ("from=2026-02-22T00:00:00Z&to=2026-02-21T00:00:00Z", "from"),
-        ("from=2020-02-20T00:00:00Z&to=2020-02-21T00:00:00Z", "from"),
-        ("from=2026-02-20T00:00:00Z&to=2026-02-21T00:00:00Z&shift_hours=0", "shift_hours"),
-    ],
-)
-async def test_a_movement_without_a_time_that_is_kept_is_refused(app: Container, query: str, field: str) -> None:
-    answer = await call("get_movement", query, tool="Quorvia")
-    assert (answer.status, answer.json["field"]) == (400, field)
-
-
 async def test_mentions_are_listed_by_time_and_sentiment(app: Container, articles: list[str]) -> None:
     assert len((await call("list_mentions", tool="Quorvia")).json["items"]) == 2
     (negative,) = (await call("list_mentions", "sentiment=negative", tool="Quorvia")).json["items"]

@@ -152,22 +152,6 @@ async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     return False
 
 
-async def test_a_change_that_died_and_is_taken_back_leaves_the_figures_of_what_counts(ingested: Container) -> None:
-    """At every write: also of a mention of the reading that was to count, but not yet of its article."""
-    for writes in range(100):
-        lived = await change_and_die(ingested, 1, writes)
-        await patched(ingested, source_priority=999)
-        for each in (await call("list_runs")).json["items"]:
-            await ingested.workflows.driver.advance(each["run_id"])
-        article = await shared()
-        assert (article["canonical"]["source"], article["sentiment"]) == ("good", "positive")
-        assert await mentions(ingested) == {"positive"}, f"died at write {writes}"
-        if lived:
-            assert writes > 5
-            return
-    raise AssertionError("never through")
-
-
 async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first(ingested: Container) -> None:
     """At every write of the change and of its run."""
     for writes in range(100):

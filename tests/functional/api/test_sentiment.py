@@ -9,7 +9,6 @@ import pytest
 
 from models.cache import SentimentCacheEntry, entry_id, generation_id
 from models.tool import Tool
-from services import container
 from services.container import Container
 from services.figures.breadth import Breadth
 from services.mentions.dirty_hours import mark_dirty
@@ -170,44 +169,6 @@ async def test_a_matching_etag_is_304(watched: Container) -> None:
     assert (other.status, other.json["total_mentions"]) == (200, 3)
 
 
-@pytest.mark.parametrize(
-    ("function", "query", "field"),
-    [
-        ("get_tool_sentiment", "hours=2", "hours"),
-        ("get_tool_sentiment", "hours=", "hours"),
-        ("get_tool_sentiment", "hours=024", "hours"),
-        ("get_tool_sentiment", "period=hour_24", "period"),
-        ("get_tool_sentiment", "period=HOUR_24&hours=1", "period"),
-        ("get_tool_sentiment", "days=1", "days"),
-        ("list_tool_evidence", "period=DAY_1", "period"),
-        ("list_tool_evidence", "cursor=abc", "cursor"),
-        ("list_tool_evidence", "cursor=1-abc", "cursor"),
-        ("list_tool_evidence", "cursor=9999999999-abc", "cursor"),
-        ("list_tool_evidence", "limit=0", "limit"),
-        ("list_tool_evidence", "sentiment=angry", "sentiment"),
-        ("list_latest_sentiment", "period=x", "period"),
-        ("list_latest_sentiment", "cursor=abc", "cursor"),
-        ("get_tool_history", "days=31", "days"),
-        ("get_tool_history", "days=0", "days"),
-        ("get_tool_history", "layer=cooked", "layer"),
-        ("get_cache_health", "verbose=1", "verbose"),
-        ("get_metrics", "format=json", "format"),
-    ],
-)
-async def test_another_period_layer_or_cursor_is_400_with_its_name(
-    watched: Container, function: str, query: str, field: str
-) -> None:
-    answer = await call(function, query, tool=TOOL.tool_id)
-    assert (answer.status, answer.mimetype, answer.json["field"]) == (400, "application/problem+json", field)
-
-
-@pytest.mark.parametrize(
-    "function", ["get_tool_sentiment", "list_tool_evidence", "get_tool_history", "delete_tool_cache"]
-)
-async def test_an_unknown_tool_is_404(watched: Container, function: str) -> None:
-    assert (await call(function, tool="nobody")).status == 404
-
-
 async def test_evidence_lists_the_mentions_behind_the_figure_page_by_page(watched: Container) -> None:
     figure = (await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)).json
     found: list[dict[str, Any]] = []
@@ -349,12 +310,6 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
 
 
-async def test_evidence_of_a_stale_entry_queues_its_refresh(watched: Container) -> None:
-    await call("get_tool_sentiment", tool=TOOL.tool_id)
-    await _age(watched, minutes=31)
-    assert (await call("list_tool_evidence", tool=TOOL.tool_id)).sent == [{"tool_ids": [TOOL.tool_id]}]
-
-
 async def test_an_entry_that_cannot_be_read_is_computed_anew(watched: Container) -> None:
     await call("get_tool_sentiment", tool=TOOL.tool_id)
     key = (SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
@@ -433,18 +388,6 @@ async def test_a_news_api_without_a_token_is_not_pending(watched: Container) -> 
     lines = (await call("get_metrics")).body.decode().splitlines()
     assert "toolpulse_queue_size 1" in lines
     assert not any("tiingo" in line for line in lines)
-
-
-async def test_metrics_can_be_switched_off(environment: pytest.MonkeyPatch, watched_off: None) -> None:
-    assert (await call("get_metrics")).status == 404
-
-
-@pytest.fixture
-async def watched_off(environment: pytest.MonkeyPatch) -> Any:
-    environment.setenv("METRICS_ENABLED", "false")
-    services = await container.get()
-    yield
-    await services.close()
 
 
 async def _age(app: Container, minutes: int) -> None:

@@ -120,25 +120,6 @@ async def test_pages_of_stories_are_complete_newest_first_and_without_repetition
     assert found == names
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("state=ended", "state"),
-        ("min_articles=1", "min_articles"),
-        ("min_articles=x", "min_articles"),
-        ("limit=0", "limit"),
-        ("cursor=x", "cursor"),
-        ("since=yesterday", "since"),
-        ("text=%22a+b%22", "text"),
-        ("language=EN", "language"),
-        ("sentiment=positive", "sentiment"),
-    ],
-)
-async def test_a_wrong_filter_is_named(app: Container, query: str, field: str) -> None:
-    answer = await call("list_stories", query)
-    assert (answer.status, answer.json["field"]) == (400, field)
-
-
 async def test_a_story_that_is_gone_is_not_found_and_says_where_its_articles_are(world: World) -> None:
     await world.tool("Hexwharf")
     articles = await grouped(world)

@@ -91,39 +91,6 @@ async def test_a_change_of_nothing_that_can_be_changed_is_400_and_says_what_can_
     assert refused.json["allowed"].startswith("cannot be changed; what can be changed: name, aliases")
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "field"),
-    [
-        ("add_tool", {"aliases": ["A"]}, "name"),
-        ("add_tool", {"name": "A", "colour": "red"}, "colour"),
-        ("add_tool", b"[]", "body"),
-        ("change_tool", {"status": "MERGED"}, "status"),
-        ("change_tool", {"name": ""}, "name"),
-        ("merge_tool", {}, "into"),
-        ("merge_tool", {"into": 7}, "into"),
-        ("preview_tool", {"alias": "A"}, "alias"),
-        ("preview_tool", {"aliases": [""]}, "aliases"),
-        ("preview_tool", {"aliases": 7}, "aliases"),
-        ("preview_tool", {"name_rules": {"A": {}}}, "name_rules"),
-        ("reanalyze_tool", {"deep": True}, "deep"),
-        ("reanalyze_tool", {"apply": "no"}, "apply"),
-        ("reanalyze_tool", {"apply": None}, "apply"),
-        ("reanalyze_tool", {"analyzer": "embedded"}, "analyzer"),
-        ("reanalyze_tool", {"apply": True, "analyzer": "embedded"}, "analyzer"),
-        ("reanalyze_tool", {"apply": False, "analyzer": 7}, "analyzer"),
-        ("reanalyze_tool", {"apply": False, "analyzer": "vader"}, "analyzer"),
-        ("reanalyze_tool", {"apply": False, "analyzer": "azure-language"}, "analyzer"),
-        ("reanalyze_tool", {"apply": False, "analyzer": "candidate"}, "analyzer"),
-    ],
-)
-async def test_an_invalid_tool_is_refused_with_the_name_of_the_field(
-    app: Container, name: str, body: Any, field: str
-) -> None:
-    await add("Quorvia")
-    answer = await call(name, body=body, tool="Quorvia")
-    assert (answer.status, answer.json["field"], answer.sent) == (400, field, [])
-
-
 async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -> None:
     for name in ("b", "A", "c"):
         await add(name)

@@ -8,7 +8,7 @@ evidence of the day after.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -109,10 +109,13 @@ class Finding:
         return tuple(dict.fromkeys(each.publisher for each in self.reports))[:MOST_NAMED]
 
 
-def decide(stories: Iterable[ToolStory], known: Collection[Signal], now: datetime) -> list[Signal]:
+def decide(stories: Collection[ToolStory], known: Collection[Signal], now: datetime) -> list[Signal]:
     """The signals of a story to write: made, updated, withdrawn or made anew. `stories` is the story as far as it
-    mentions each tool, `known` are its signals."""
+    mentions each tool, `known` are its signals. Those of a tool that the story does not mention any more go on at the
+    others: that tool was merged."""
     before = {(each.tool_id, each.id): each for each in known}
+    present = {story.tool_id for story in stories}
+    of_merged = {each.id for each in known if each.tool_id not in present}
     written: list[Signal] = []
     found: set[tuple[str, str]] = set()
     for story in stories:
@@ -124,7 +127,7 @@ def decide(stories: Iterable[ToolStory], known: Collection[Signal], now: datetim
                 after = before[key].changed(now, **fields, withdrawn_at=None)
                 if after.changed(before[key].updated_at) != before[key]:
                     written.append(after)
-            elif now - finding.timestamp <= TOLD_WITHIN:
+            elif now - finding.timestamp <= TOLD_WITHIN or key[1] in of_merged:
                 made = {**fields, "created_at": now, "updated_at": now}
                 written.append(Signal(tool_id=story.tool_id, event_id=story.event_id, **made))
     gone = [each for key, each in before.items() if key not in found and each.withdrawn_at is None]

@@ -185,6 +185,21 @@ async def test_a_corrected_mention_is_found_without_any_message(world: World) ->
     await world.all_is_decided()
 
 
+async def test_the_signals_of_a_merged_tool_go_on_at_the_other(world: World) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    await outage(world)
+    await world.grouped()
+    world.watch.advance(days=2)
+    await world.run(await world.worker.changes.merge(old.tool_id, new.tool_id))
+    await world.grouped()
+    world.watch.advance(minutes=1)
+    await world.sweep()
+    await world.decide()
+    assert await world.signals(old) == {}
+    assert (await world.signals(new))["NEW"].after.articles == 3
+    await world.all_is_decided()
+
+
 async def test_the_expiry_of_articles_withdraws_nothing(world: World) -> None:
     tool = await world.tool("Hexwharf")
     articles = await outage(world)

@@ -14,7 +14,7 @@ from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS
 from services.articles.words import LONGEST_SEARCH
 from services.container import Container
-from services.mentions.of_article import mentions_of_article, observed
+from services.mentions.listing import mentions_of_article, observed
 from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name

@@ -13,7 +13,7 @@ from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
 from services.mentions.analyzers.choice import Reanalysis
-from services.mentions.of_article import tool_articles
+from services.mentions.listing import tool_articles
 from services.mentions.references import Asked
 from services.tools import lists as tool_lists
 from services.tools.form import (

@@ -24,6 +24,8 @@ def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
         from services.mentions.analyzers.embedded import EmbeddedAnalyzer
         from services.mentions.analyzers.tables import parse_tool_table, unpacked
 
+        if not settings.sentiment_candidate_file:
+            raise InvalidInput("analyzer", "candidate needs SENTIMENT_CANDIDATE_FILE")
         try:
             text = unpacked(Path(settings.sentiment_candidate_file))
             return EmbeddedAnalyzer(tool_table=parse_tool_table(text))
@@ -33,6 +35,8 @@ def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
     def azure_language() -> Analyzer:
         from services.mentions.analyzers.azure_language import AzureLanguageAnalyzer
 
+        if not settings.azure_language_endpoint:
+            raise InvalidInput("analyzer", "azure-language needs AZURE_LANGUAGE_ENDPOINT")
         return AzureLanguageAnalyzer(
             settings.azure_language_endpoint,
             key=settings.azure_language_key or None,
@@ -40,9 +44,4 @@ def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
         )
 
     makers = {"embedded": embedded, "azure-language": azure_language, "candidate": candidate}
-    missing = {}
-    if not settings.azure_language_endpoint:
-        missing["azure-language"] = "AZURE_LANGUAGE_ENDPOINT"
-    if not settings.sentiment_candidate_file:
-        missing["candidate"] = "SENTIMENT_CANDIDATE_FILE"
-    return Analyzers(settings.analyzer, makers, missing)
+    return Analyzers(settings.analyzer, makers)

@@ -83,14 +83,6 @@ def state_of(
     return "active" if is_applied else "outdated"
 
 
-def corrected(mention: SentimentScore, correction: Correction | None, now: datetime) -> SentimentScore:
-    """The mention of a tool that is not detected any more, after a correction; the same object if nothing changes."""
-    own = {name: getattr(mention.analyzer_judgement or mention, name) for name in _JUDGEMENT_FIELDS}
-    fields = with_verdict(own, correction, mention.revision, ())
-    is_same = all(getattr(mention, name) == value for name, value in fields.items())
-    return mention if is_same else mention.changed(now, **fields)
-
-
 def _applied(own: Mapping[str, Any], correction: Correction) -> dict[str, Any]:
     """A confirmed sentiment stays as the analyzer gives it while the analyzer gives it: to confirm a mention changes no
     figure."""

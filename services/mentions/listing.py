@@ -1,4 +1,5 @@
-"""Lists the mentions of a tool that count, latest first, all or those of one sentiment.
+"""Lists mentions that count, with what people read beside them: those of a tool, those of an article with the names of
+their tools, what each observation says in its own words, and the articles that mention a tool.
 
 No index has the sentiment of a mention: a list with this filter reads on until its page is full.
 """
@@ -6,16 +7,27 @@ No index has the sentiment of a mention: a list with this filter reads on until 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
+from models.article import Article
 from models.errors import InvalidInput
-from models.mention import SentimentScore
+from models.mention import SentimentScore, what_it_says
+from models.observation import Observation
+from models.resources.articles import ArticleResource, ObservationResource, SaidOfTool
+from models.resources.base import View
+from models.resources.mentions import MentionResource
+from models.scored import ScoredDocument, WordsJudgement
 from models.values import format_time
 from services.articles.listing import UNSCORED
-from services.ports import Document, Listed, Page, Query, Store, Where, listed
-from services.store.containers import MENTIONS
+from services.articles.sources import with_source_counts
+from services.parse.publisher_id import shown_name
+from services.ports import Document, Listed, Page, Query, Store, Where, listed, listed_documents
+from services.store.containers import ARTICLES, MENTIONS
+from services.tools.catalog import Catalog
 
+_JUDGEMENT = tuple(WordsJudgement.model_fields)
 MOST_PAGES = 20
 """Pages that one list reads to find mentions with a sentiment. It then ends early, with a cursor."""
 
@@ -56,3 +68,83 @@ async def mentions_between(
         where.append(Where("published_at", "lt", format_time(until)))
     page = await mentions_page(store, tool_id, where, limit, after, said)
     return listed(page, SentimentScore.from_document, "source_id")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMention:
+    """`tool` is the primary name; None for a tool that cannot be read."""
+
+    mention: SentimentScore
+    tool: str | None
+
+    def resource(self, view: View = "default") -> MentionResource:
+        return MentionResource.of(self.mention, view).with_added(tool=self.tool)
+
+
+@dataclass(frozen=True, slots=True)
+class MentionsOfArticle:
+    """The mentions that count, by the names of their tools. `unreadable` are the tools whose mention cannot be read."""
+
+    items: tuple[NamedMention, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+async def mentions_of_article(store: Store, catalog: Catalog, article: Article) -> MentionsOfArticle:
+    keys = [(tool_id, article.source_id) for tool_id in article.tool_ids_ever_detected]
+    documents = await store.read_many(MENTIONS.name, keys) if keys else ()
+    found = listed_documents(documents, SentimentScore.from_document, "tool_id")
+    counting = [each for each in found.items if each.counts]
+    tools = await catalog.known([each.tool_id for each in counting]) if counting else None
+    names = {tool.tool_id: tool.primary_name for tool in tools.items} if tools is not None else {}
+    named = [NamedMention(each, names.get(each.tool_id)) for each in counting]
+    return MentionsOfArticle(
+        tuple(sorted(named, key=lambda each: ((each.tool or "").casefold(), each.mention.tool_id))), found.unreadable
+    )
+
+
+def observed(
+    observation: Observation, article: Article, mentions: Sequence[NamedMention], view: View = "default"
+) -> ObservationResource:
+    """The observation with the sentiment of its own words, in general and for each tool that they name.
+
+    Null where these words were not judged: an earlier version of what a source published, or the words of a source
+    that the article does not list and no listed source shares.
+    """
+    revision = observation.revision
+    general = _in_general(article, revision)
+    if general is None:
+        return ObservationResource.of(observation, None, None, view)
+    tools = []
+    for each in mentions:
+        is_judged = revision == each.mention.revision or revision in (each.mention.other_words or {})
+        said = what_it_says(each.mention, revision)
+        if is_judged and said is not None:
+            judgement = {name: getattr(said, name) for name in _JUDGEMENT}
+            tools.append(SaidOfTool.shaped({"tool_id": each.mention.tool_id, "tool": each.tool, **judgement}))
+    return ObservationResource.of(observation, general, tools, view)
+
+
+def _in_general(article: Article, revision: str) -> ScoredDocument | WordsJudgement | None:
+    if revision == article.analyzed_revision:
+        return article
+    return (article.other_words or {}).get(revision)
+
+
+async def tool_articles(
+    store: Store, tool_id: str, limit: int, after: str | None, said: str | None = None, view: View = "default"
+) -> Listed[dict[str, Any]]:
+    """One page of articles, newest first; with `said`, those whose mention has this sentiment, or is unscored. Mentions
+    outlive their articles: a page may be shorter than `limit`."""
+    page = await mentions_page(store, tool_id, (), limit, after, said)
+    mentions = listed(page, SentimentScore.from_document, "source_id")
+    keys = [(each.source_id, Article.ID) for each in mentions.items]
+    found = await store.read_many(ARTICLES.name, keys)
+    articles = await with_source_counts(store, listed_documents(found, Article.from_document, "source_id"))
+    alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
+    items = [_shown(alive[each.source_id], each, view) for each in mentions.items if each.source_id in alive]
+    return Listed(items, page.next, (*mentions.unreadable, *articles.unreadable))
+
+
+def _shown(article: Article, mention: SentimentScore, view: View) -> dict[str, Any]:
+    resource = ArticleResource.of(article, shown_name(article.publisher_id), view)
+    return resource.with_added(mention=MentionResource.of(mention, view)).shown()

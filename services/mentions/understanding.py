@@ -24,7 +24,7 @@ from models.tool import ReferenceRole, Tool
 from services.articles.sources import observation_id
 from services.articles.words import article_words
 from services.mentions.analyzers.port import Analyzer, NotJudged
-from services.mentions.corrections import corrected, judged_passages, removes, with_verdict
+from services.mentions.corrections import judged_passages, removes, with_verdict
 from services.mentions.prose import Prose, prose_of, prose_of_reading
 from services.mentions.scoring import (
     Questions,
@@ -250,10 +250,7 @@ def wanted_mentions(
         elif stored is not None:
             # A deprecated tool is not detected any more, and keeps the mentions that it has.
             keeps = tool is not None and tool.status == "DEPRECATED" and analysis.article.deleted_at is None
-            if keeps and not removes(correction):
-                wanted[tool_id] = stored if correction is None else corrected(stored, correction, now)
-            else:
-                wanted[tool_id] = removed(stored, now)
+            wanted[tool_id] = stored if keeps and not removes(correction) else removed(stored, now)
     return wanted
 
 

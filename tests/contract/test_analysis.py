@@ -12,7 +12,7 @@ from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
 from services.articles.entry_documents import REDACTED
-from services.mentions.of_article import tool_articles
+from services.mentions.listing import tool_articles
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
@@ -17,17 +16,11 @@ if TYPE_CHECKING:
 
 
 class Analyzers:
-    """`present_name` is the analyzer that scores articles. `missing` says what other analyzers lack, by name."""
+    """The analyzers by name. `present_name` is the one that scores articles."""
 
-    def __init__(
-        self,
-        present_name: str,
-        makers: Mapping[str, Callable[[], Analyzer]],
-        missing: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, present_name: str, makers: Mapping[str, Callable[[], Analyzer]]) -> None:
         self.present_name = present_name
         self._makers = makers
-        self._missing = missing
         self._made: dict[str, Analyzer] = {}
 
     @property
@@ -36,11 +29,8 @@ class Analyzers:
 
     def get(self, name: str) -> Analyzer:
         """Raises InvalidInput for another name, and for an analyzer that lacks something."""
-        if name in self._missing:
-            raise InvalidInput("analyzer", f"{name} needs {self._missing[name]}")
         if name not in self._makers:
-            names = ", ".join(sorted({*self._makers, *self._missing}))
-            raise InvalidInput("analyzer", f"must be one of {names}")
+            raise InvalidInput("analyzer", f"must be one of {', '.join(sorted(self._makers))}")
         if name not in self._made:
             self._made[name] = self._makers[name]()
         return self._made[name]

@@ -42,7 +42,7 @@ class Analysis:
         ids = itertools.count(1)
         self.catalog = Catalog(world.store, world.clock, lambda: f"00000000-0000-4000-8000-{next(ids):012d}")
         self.watchlist = Watchlist(self.catalog, world.clock)
-        analyzers = Analyzers("embedded", {"embedded": EmbeddedAnalyzer}, {})
+        analyzers = Analyzers("embedded", {"embedded": EmbeddedAnalyzer})
         announcer = Announcer(MemoryQueues())
         self.writer = MentionWriter(
             world.store, self.catalog, self.watchlist, analyzers.present, announcer, world.clock

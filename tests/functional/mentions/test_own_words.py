@@ -14,7 +14,7 @@ from services.figures.coverage import Coverage
 from services.figures.history import History, RawHistory
 from services.figures.recount import Recount
 from services.figures.span import span_of
-from services.mentions.of_article import mentions_of_article, observed
+from services.mentions.listing import mentions_of_article, observed
 from services.ports import Query, Store, Upsert
 from services.store.containers import ARTICLES
 from tests.documents import attribution, observation, reading

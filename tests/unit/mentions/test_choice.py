@@ -1,10 +1,14 @@
-"""The analyzers of an app by name."""
+"""The analyzers of an app by name, and which one a request wants to compare with."""
+
+from typing import Any
 
 import pytest
 
 from models.errors import InvalidInput
-from services.mentions.analyzers.choice import Analyzers
+from services.mentions.analyzers.choice import Analyzers, Reanalysis
 from tests.functional.mentions.world import Words
+
+ANALYZERS = Analyzers("words", {"words": Words, "other": Words})
 
 
 class Closable(Words):
@@ -31,10 +35,26 @@ async def test_each_analyzer_is_made_at_its_first_use_and_closed_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"),
-    [("azure", "analyzer: azure needs AZURE_KEY"), ("odd", "analyzer: must be one of azure, words"), ("", "one of")],
+    ("body", "expected"),
+    [
+        ({}, None),
+        ({"analyzer": None}, None),
+        ({"apply": False}, "words"),
+        ({"apply": False, "analyzer": "other"}, "other"),
+    ],
 )
-def test_an_analyzer_that_the_app_lacks_is_refused(name: str, problem: str) -> None:
-    analyzers = Analyzers("words", {"words": Words, "azure": Words}, {"azure": "AZURE_KEY"})
+def test_scores_are_applied_unless_the_request_says_otherwise(body: dict[str, Any], expected: str | None) -> None:
+    assert Reanalysis.checked(body).compared_with(ANALYZERS) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"analyzer": "words"}, "analyzer: needs apply: false"),
+        ({"apply": False, "analyzer": 1}, "analyzer: must be text"),
+        ({"apply": False, "analyzer": "odd"}, "analyzer: must be one of other, words"),
+    ],
+)
+def test_a_wrong_request_names_the_field(body: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
-        analyzers.get(name)
+        Reanalysis.checked(body).compared_with(ANALYZERS)

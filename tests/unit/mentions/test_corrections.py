@@ -17,7 +17,6 @@ from services.mentions.corrections import (
     after_undoing,
     after_verdict,
     carried,
-    corrected,
     holds,
     judged_passages,
     kept_passages,
@@ -25,7 +24,6 @@ from services.mentions.corrections import (
     passages_hash,
     removes,
     review,
-    said_of,
     state_of,
     time_of_verdict,
     with_reviews,
@@ -93,16 +91,6 @@ def test_a_verdict_holds_for_its_revision_and_for_the_same_words_about_the_tool(
 def test_only_not_this_tool_removes_a_mention() -> None:
     assert removes(verdict("not_this_tool"))
     assert not any(map(removes, (None, verdict("right"), verdict("neutral"), undone(verdict("not_this_tool")))))
-
-
-def test_a_mention_that_is_not_detected_any_more_is_corrected_and_restored() -> None:
-    stored = mention(revision="r1", sentiment="positive", score=0.8, polarity=0.6)
-    after = corrected(stored, verdict("negative"), LATER)
-    assert (after.sentiment, after.polarity, after.corrected) == ("negative", -1.0, True)
-    assert corrected(after, verdict("negative"), LATER) is after
-    back = corrected(after, undone(verdict("negative")), LATER)
-    assert back.shown() | {"updated_at": 0} == stored.shown() | {"updated_at": 0}
-    assert said_of(after).sentiment == said_of(stored).sentiment == "positive"
 
 
 def test_what_is_judged_are_the_passages_that_count_for_the_tool() -> None:

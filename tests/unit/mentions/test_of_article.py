@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from models.resources.mentions import MentionResource
 from models.scored import WordsJudgement
-from services.mentions.of_article import NamedMention, observed
+from services.mentions.listing import NamedMention, observed
 from tests.documents import TOOL_ID, article, mention, observation
 
 BAD = WordsJudgement(sentiment="negative", score=0.9, polarity=-0.5)

@@ -519,12 +519,10 @@ def test_a_verdict_of_a_person_is_applied_while_the_article_says_the_same_about_
     assert wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW) == {}
 
 
-def test_the_kept_mention_of_a_deprecated_tool_is_corrected() -> None:
+def test_a_deprecated_tool_keeps_its_mention_unless_it_is_about_something_else() -> None:
     stored = documents.mention(revision="r1", sentiment="positive", score=0.9, polarity=0.5)
     kept = analysis(detected={}, tool_ids=frozenset({TOOL_ID}), stored={TOOL_ID: stored})
     tools = {TOOL_ID: tool(status="DEPRECATED")}
     assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID] is stored
-    kept.corrections = {TOOL_ID: documents.correction()}
-    assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID].sentiment == "negative"
     kept.corrections = {TOOL_ID: documents.correction(verdict="not_this_tool", label=None)}
     assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID].removed_at == LATER

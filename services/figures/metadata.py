@@ -15,7 +15,6 @@ from models.cache import (
     LastRefresh,
 )
 from models.run import Attempt, JobRun
-from models.values import is_ahead
 from services.articles.listing import SAID
 from services.figures.counters import Counters
 from services.ports import Document, Store, Where, readable
@@ -38,18 +37,15 @@ class Metadata:
         errors: Sequence[str],
         now: datetime,
     ) -> None:
-        """`batches` are the attempts that succeeded, one for each batch. Does nothing for a refresh that ended before
-        the last one that was recorded, unless that was by a clock that was ahead."""
+        """`batches` are the attempts that succeeded, one for each batch."""
         await self._counters.flush()
         ended_ms = max((batch.ended_ms or 0 for batch in batches), default=0)
         # A refresh without a batch that ended is closed by the next tick.
         ended = datetime.fromtimestamp(ended_ms / 1000, UTC) if ended_ms else now
         metadata, last = await last_refreshes(self._store)
-        if last is None or last.ended_at <= ended or is_ahead(last.ended_at, now):
-            last = last_refresh(run, batches, status, errors, last, ended)
-            await self._store.upsert(SENTIMENT_CACHE.name, last.to_document())
-        refreshed = metadata.last_refresh_at if metadata else None
-        if status == "SUCCEEDED" and (refreshed is None or refreshed <= ended or is_ahead(refreshed, now)):
+        last = last_refresh(run, batches, status, errors, last, ended)
+        await self._store.upsert(SENTIMENT_CACHE.name, last.to_document())
+        if status == "SUCCEEDED":
             await self._write(run, batches, metadata, ended_ms)
 
     async def _write(

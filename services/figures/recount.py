@@ -35,7 +35,6 @@ from services.figures.count_documents import first_unreadable
 from services.figures.span import LIVE_DAYS, day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Edges, Windows, edges_of
-from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
 from services.ports import Document, Query, Store, Where, pages, query_all
 from services.store.change import until_unchanged
@@ -43,7 +42,6 @@ from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
 
-_TRIES = 20
 _PAGE = 1000
 _QUERIES_AT_ONCE = 16
 _READ_AT_ONCE = 1000
@@ -89,21 +87,7 @@ class Recount:
         windows were stored within this hour, costs one read. In the background, tools that have no turn before the
         deadline are left out, and keep their dirty hours.
         """
-        recounted, left = Recounted(now), list(tool_ids)
-        for _ in range(_TRIES):
-            if dirty_hours is None:
-                dirty_hours = await dirty_hours_of_tools(self._store, left)
-            outdated = await self._outdated(left, dirty_hours, recounted)
-            left, dirty_hours = [], None
-            for some in portions(outdated):
-                if deadline.in_background() and deadline.is_near():
-                    return recounted
-                left += await self._recount(some, recounted)
-            if not left:
-                return recounted
-        # The windows are right as of the last count; the hours stay dirty for the next recount.
-        log_event(log, logging.WARNING, "recount_left_dirty_hours", tools=len(left), first=left[0])
-        return recounted
+        return await self._windows_of(tool_ids, Recounted(now), dirty_hours)
 
     async def rebuild_tool(self, tool_id: str, now: datetime) -> None:
         """Counts the mentions of all hours of the tool, dirty or not, whatever counts are stored.
@@ -111,17 +95,30 @@ class Recount:
         Raises UnreadableDocument if a mention of the tool cannot be counted, Unavailable if other recounts keep
         overtaking this one.
         """
+        (await self._windows_of([tool_id], Recounted(now, anew={tool_id}))).raise_failure()
+
+    async def _windows_of(
+        self,
+        tool_ids: Sequence[str],
+        recounted: Recounted,
+        dirty_hours: Mapping[str, Sequence[DirtyHourDocument]] | None = None,
+    ) -> Recounted:
+        left, known = list(tool_ids), dirty_hours
 
         async def once() -> None:
-            recounted = Recounted(now, anew={tool_id})
-            dirty_hours = {tool_id: await dirty_hours_of(self._store, tool_id)}
-            outdated = await self._outdated([tool_id], dirty_hours, recounted)
-            overtaken = await self._recount(outdated, recounted)
-            recounted.raise_failure()
-            if overtaken:
-                raise ChangedMeanwhile(f"the timeline of {tool_id} has changed")
+            nonlocal left, known
+            dirty_hours = await dirty_hours_of_tools(self._store, left) if known is None else known
+            outdated = await self._outdated(left, dirty_hours, recounted)
+            left, known = [], None
+            for some in portions(outdated):
+                if deadline.in_background() and deadline.is_near():
+                    return
+                left += await self._recount(some, recounted)
+            if left:
+                raise ChangedMeanwhile("other workers have recounted these tools")
 
-        await until_unchanged(once, f"the timeline of {tool_id}")
+        await until_unchanged(once, f"the counts of {len(tool_ids)} tools")
+        return recounted
 
     async def _outdated(
         self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[DirtyHourDocument]], recounted: Recounted

@@ -13,11 +13,9 @@ from services.figures.metadata import LONGEST_REASON
 from services.figures.refresh import (
     OVERDUE,
     REWRITTEN_AT,
-    batch_errors,
     can_stay,
     done_batches,
     reason_of,
-    status_of,
     summary,
 )
 from services.ports import Document
@@ -89,13 +87,12 @@ WELL = batch("0001", progress=2, counts={"entries_written": 8, "tools_failed": 0
 ODD = batch("0002", progress=1, counts={"entries_written": 4, "tools_failed": 1}, errors=("c: not refreshed",))
 NONE = batch("0002", progress=0, counts={"tools_failed": 2}, errors=("d: ValueError: no", "e: ValueError: no"))
 DIED = batch("0002", status="FAILED")
-UNDER_WAY = batch("0002", status="STARTED")
 
 
 def test_a_batch_is_done_when_one_of_its_attempts_succeeded() -> None:
     again = batch("0002", 2)
-    assert done_batches([DIED, WELL, again]) == [WELL, again]
-    assert done_batches([DIED, UNDER_WAY]) == []
+    assert done_batches([DIED, WELL, again]) == {"0001": WELL, "0002": again}
+    assert done_batches([DIED]) == {}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +104,6 @@ def test_a_batch_is_done_when_one_of_its_attempts_succeeded() -> None:
         ([WELL, ODD], 2, "PARTIAL"),
         ([], 1, "FAILED"),
         ([DIED], 1, "FAILED"),
-        ([UNDER_WAY], 1, "FAILED"),
         ([NONE], 1, "FAILED"),
         ([WELL, NONE], 2, "PARTIAL"),
     ],
@@ -115,7 +111,7 @@ def test_a_batch_is_done_when_one_of_its_attempts_succeeded() -> None:
 def test_a_refresh_is_partial_if_a_batch_is_missing_or_a_tool_failed(
     attempts: list[Attempt], batches: int, status: str
 ) -> None:
-    assert status_of(run(batches=batches), attempts) == status
+    assert summary(run(batches=batches), attempts)["status"] == status
 
 
 def test_a_run_adds_up_its_batches_and_names_what_is_missing() -> None:
@@ -125,15 +121,12 @@ def test_a_run_adds_up_its_batches_and_names_what_is_missing() -> None:
         "metrics": {"entries_written": 12, "tools_failed": 1},
         "errors": ("1 of 3 batches did not end in time", "c: not refreshed"),
     }
+    assert summary(run(batches=1), [WELL])["errors"] == ()
 
 
 def test_a_batch_that_did_not_end_is_named_with_why_its_last_try_failed() -> None:
-    attempts = [batch("0002", status="FAILED"), batch("0003", status="FAILED"), batch("0003", 2), WELL, UNDER_WAY]
-    assert batch_errors(run(batches=4), attempts[:-1]) == [
-        "2 of 4 batches did not end in time",
-        "0002: worker_died",
-    ]
-    assert batch_errors(run(batches=1), [WELL]) == []
+    attempts = [batch("0002", status="FAILED"), batch("0003", status="FAILED"), batch("0003", 2), WELL]
+    assert summary(run(batches=4), attempts)["errors"] == ("2 of 4 batches did not end in time", "0002: worker_died")
 
 
 def test_the_reason_of_a_failure_names_its_kind_and_is_short() -> None:

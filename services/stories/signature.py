@@ -92,7 +92,6 @@ class Subject:
         self.terms = self.headline | {term: weight(term) for term in topics}
         self.size = math.sqrt(sum(says * says for says in self.terms.values()))
         self.names = frozenset(terms_of(names))
-        self.numbers = [term for term in self.headline if term[0].isdigit()]
 
     @cached_property
     def is_digest(self) -> bool:

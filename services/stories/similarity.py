@@ -3,15 +3,15 @@ other. Pure.
 
 1. More than 72 hours apart: 0.
 2. Their headlines name other issues of a series (versions, quarters, parts, numbered products): 0. So if the headlines
-   are alike and the articles are about other things: each has a name that the other article lacks, the leads have
-   nothing in common, they differ in their numbers only, or they are one sentence with other words in two places (a
-   template). So if the leads are a publisher's standing text.
+   are alike and the articles are about other things: each has a name that the other article lacks, they differ in their
+   numbers only, or they are one sentence with other words in two places (a template). So if the leads are a standing
+   text.
 3. One repeats the wording of the other (services/stories/wording.py): from COPY on.
 4. One is a digest of several events, or they share usual words of headlines only: 0. Both report how markets moved, on
    another day or in another direction: 0.
 5. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
    headline that the other article has at all, and those of both headlines that are no names. Much of it must be the
-   same, more if they are of one publisher, or if time lies between them.
+   same, more if they are of one publisher.
 """
 
 from __future__ import annotations
@@ -42,23 +42,16 @@ HEADLINES = 0.667
 SHARED_WORD = 0.0125
 """What a term of both headlines that is no name adds for each unit that it says."""
 SHARED_NUMBER = 0.03
-OTHER_NUMBERS = 0.13
-"""What it takes away if each headline has a number that the other article lacks."""
 ONE_PUBLISHER = 0.08
 """What it takes away if both are of one publisher: it seldom reports an event twice; and as much again on another
 day."""
 OTHER_DAY_HOURS = 18
 NO_SHARED_NAME = 0.3
 """What it takes away if both headlines have names, and the articles share none of them."""
-PER_HOUR = 0.0015
-"""What each hour between the publications takes away."""
 MARKET_HOURS = 12
 
 TEMPLATE = 0.6
 """The share of equal terms in headlines that are alike."""
-SAME_TEMPLATE = 0.75
-"""The same share, from which leads must have something in common: of FEWEST_TOPICS in each, COMMON_TOPICS."""
-FEWEST_TOPICS, COMMON_TOPICS = 6, 2
 FRAME = 0.4
 """The share of equal terms in headlines of which one sentence was filled in, in FEWEST_FILLED places, each with a term
 that says FILLING."""
@@ -66,13 +59,8 @@ FILLING = 3.5
 FEWEST_FILLED = 2
 FEWEST_TELLING = 2
 """Shared terms that are no usual words of headlines."""
-LEAST_TELLING = 2.6
-"""What a term says at least that tells what a headline alone says."""
-LIKE_HEADLINES = 0.38
-"""The likeness of headlines of one publisher, from which equal leads count whatever they say."""
-OF_ONE, OF_OTHER = 0.45, 0.33
-"""A lead is about one headline if it has the first share of what this one alone says, and not about the other if it has
-less than the second."""
+SAID_IN_LEAD = 1 / 3
+"""The least share of a headline's own words that a lead has which is about it."""
 
 _TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
 _DATES = frozenset(terms_of((*MONTHS, *WEEKDAYS)))
@@ -129,12 +117,9 @@ def told_alike(one: Signature, other: Signature) -> float:
     score = ALL_TERMS * _of_all_terms(mine, theirs) + HEADLINES * _of_headlines(mine, theirs)
     score += SHARED_WORD * sum(mine.headline[term] for term in both if term not in names)
     score += SHARED_NUMBER * sum(mine.terms[term] for term in shared if term[0].isdigit())
-    if _lacks_a_number(mine, theirs) and _lacks_a_number(theirs, mine):
-        score -= OTHER_NUMBERS
     if mine.names and theirs.names and names.isdisjoint(shared):
         score -= NO_SHARED_NAME
     hours = abs(one.minute - other.minute) / 60
-    score -= PER_HOUR * hours
     if one.publisher and one.publisher == other.publisher:
         score -= ONE_PUBLISHER * (1 + (hours >= OTHER_DAY_HOURS))
     return score
@@ -170,17 +155,12 @@ def _of_headlines(one: Subject, other: Subject) -> float:
     return math.sqrt(mine / one.headline_says * theirs / other.headline_says)
 
 
-def _lacks_a_number(one: Subject, other: Subject) -> bool:
-    """Whether one lacks a number of the other's headline."""
-    return any(term not in one.terms for term in other.numbers)
-
-
 def is_apart(one: Signature, other: Signature) -> bool:
     """Whether a rule keeps them apart, whatever they share."""
     mine, theirs = one.subject, other.subject
     if _is_other_issue(one, other):
         return True
-    if _differ_in_numbers(one, other) or _is_template(one, other) or _is_filled_in(mine, theirs):
+    if _differ_in_numbers(one, other) or _is_template(mine, theirs) or _is_filled_in(mine, theirs):
         return True
     return _is_standing_text(one, other)
 
@@ -202,50 +182,30 @@ def _is_other_market(one: Signature, other: Signature) -> bool:
 
 
 def _is_standing_text(one: Signature, other: Signature) -> bool:
-    """Whether one lead stands under two headlines: it says nothing of what only one of them says; or, of one publisher,
-    they share usual words and dates only ("Open thread"), or are little alike while it is about one of them."""
+    """Whether one lead stands under two headlines, which share little besides usual words and dates, and is about none
+    of them; or, of one publisher, about one of them only."""
     _, share = shared_lead(one, other)
     if share is None or share < OWN_LEAD:
         return False
-    mine, theirs = one.subject.headline.keys(), other.subject.headline.keys()
-    both = mine & theirs
     own = one.publisher == other.publisher
-    if mine - theirs and theirs - mine and 2 * len(both) <= min(len(mine), len(theirs)):
-        said = _is_in_lead(one, other), _is_in_lead(other, one)
-        if not any(said) or (own and not all(said)):
-            return True
-    if not own:
-        return False
-    if both and all(term in _TELLS_LITTLE or term in _DATES or term.isdecimal() for term in both):
+    mine, theirs = (_told_by(each.subject) for each in (one, other))
+    if own and not mine & theirs and not one.subject.headline.keys().isdisjoint(other.subject.headline):
         return True
-    if _of_both_headlines(one.subject, other.subject) >= LIKE_HEADLINES:
+    if 2 * len(mine & theirs) > min(len(mine), len(theirs)):
         return False
-    less, more = sorted((_in_own_lead(one, other), _in_own_lead(other, one)))
-    return more >= OF_ONE and less < OF_OTHER
+    said = _share_in_lead(one, other), _share_in_lead(other, one)
+    return min(said) < SAID_IN_LEAD if own else not any(said)
 
 
-def _is_in_lead(one: Signature, other: Signature) -> bool:
-    """Whether the lead has a word that only its own headline has."""
-    return any(word_id(word) in one.lead_set for word in one.word_set - other.word_set if word not in FUNCTION_WORDS)
+def _told_by(subject: Subject) -> set[str]:
+    """The terms of its headline, without usual ones, dates and numbers."""
+    return {each for each in subject.headline if not (each in _TELLS_LITTLE or each in _DATES or each.isdecimal())}
 
 
-def _of_both_headlines(one: Subject, other: Subject) -> float:
-    """The cosine of what the headlines say."""
-    shared = sum(says * says for term, says in one.headline.items() if term in other.headline)
-    sizes = (sum(says * says for says in each.headline.values()) for each in (one, other))
-    return shared / math.sqrt(math.prod(sizes)) if shared else 0.0
-
-
-def _in_own_lead(one: Signature, other: Signature) -> float:
-    """Of what only its headline says, the share that its lead says too; 1 if it says nothing of its own."""
-    own = {word: says for word in one.word_set for term in terms_of((word,)) if (says := _own_weight(term, other)) > 0}
-    found = sum(says for word, says in own.items() if word_id(word) in one.lead_set)
-    return found / sum(own.values()) if own else 1.0
-
-
-def _own_weight(term: str, other: Signature) -> float:
-    says = weight(term)
-    return says if says >= LEAST_TELLING and term not in other.subject.headline else 0.0
+def _share_in_lead(one: Signature, other: Signature) -> float:
+    """Of the words that only its own headline has, the share that its lead has too; 1 without such words."""
+    own = [word for word in one.word_set - other.word_set if word not in FUNCTION_WORDS]
+    return sum(word_id(word) in one.lead_set for word in own) / len(own) if own else 1.0
 
 
 def _is_other_issue(one: Signature, other: Signature) -> bool:
@@ -271,17 +231,11 @@ def _besides_numbers(subject: Subject) -> set[str]:
     return {term for term in subject.headline if not term[0].isdigit() and term not in NUMBERS}
 
 
-def _is_template(one: Signature, other: Signature) -> bool:
-    """Whether the headlines are alike, and the articles are about other things: the leads have little in common, or
-    each headline has a name that the other article lacks."""
-    mine, theirs = one.subject, other.subject
+def _is_template(mine: Subject, theirs: Subject) -> bool:
+    """Whether the headlines are alike, and each has a name that the other article lacks."""
     both, every = mine.headline.keys() & theirs.headline.keys(), mine.headline.keys() | theirs.headline.keys()
-    if len(both) >= TEMPLATE * len(every) and _lacks_a_name(mine, theirs) and _lacks_a_name(theirs, mine):
-        return True
-    if len(both) < SAME_TEMPLATE * len(every):
-        return False
-    topics = set(one.topics), set(other.topics)
-    return min(map(len, topics)) >= FEWEST_TOPICS and len(topics[0] & topics[1]) < COMMON_TOPICS
+    is_alike = len(both) >= TEMPLATE * len(every)
+    return is_alike and _lacks_a_name(mine, theirs) and _lacks_a_name(theirs, mine)
 
 
 def _is_filled_in(one: Subject, other: Subject) -> bool:

@@ -41,10 +41,6 @@ OWN_LEAD = 0.75
 """The same share, asked of leads of one publisher, of reports of markets, and of standing texts."""
 COPIED = (20, 0.8, 0.35)
 """From so many shared shingles at such a share, a headline that is less like the other one was written anew."""
-OTHER_LEAD = 0.1
-"""Below this share, leads have nothing in common."""
-SOME_LEAD = 0.3
-"""From this share on, like leads tell enough, however little the headlines chose."""
 
 FEWEST_TELLING = 3
 """Words that a headline must have, besides usual ones of news, to identify an article."""
@@ -144,7 +140,7 @@ def _is_same_headline(one: Signature, other: Signature, alike: Likeness, *, own:
         return False
     if own:
         return abs(one.minute - other.minute) <= OWN_HOURS * 60 and (alike.lead is None or alike.lead >= SAME_LEAD)
-    return alike.lead is None or alike.lead >= OTHER_LEAD or len(telling - _TELLS_LITTLE) > FEWEST_TELLING
+    return True
 
 
 def _is_start(cut: Signature, whole: Signature) -> bool:
@@ -165,9 +161,7 @@ def _is_similar_headline(one: Signature, other: Signature, alike: Likeness) -> b
         return len(one.stems & other.stems) >= TURNED and chosen >= CHOSEN_IN_ALL
     contained = not mine or not theirs
     asked = LIKE - CONTAINED * contained
-    if alike.lead is not None and alike.lead < SOME_LEAD:
-        asked += CONTAINED
-    if alike.lead is None or alike.lead < SOME_LEAD:
+    if alike.lead is None:
         enough = CHOSEN_IN_ALL if contained else CHOSEN
         asked = 1.0 if chosen < enough else max(asked, MOST_LIKE) if chosen < MUCH else asked
     return alike.headlines >= min(asked, 1.0) and alike.in_order >= IN_ORDER

@@ -99,12 +99,6 @@ async def test_what_a_site_does_not_give_is_skipped_with_the_reason(world: World
     assert await world.clean_up() == 0
 
 
-async def test_noarchive_for_another_robot_does_not_concern_us(world: World) -> None:
-    asked = await world.article()
-    world.server.answers["/story"] = page(X_Robots_Tag="otherbot: noarchive")
-    assert (await world.acquire(asked)).validation_status == "VALID"
-
-
 async def test_robots_txt_is_obeyed_and_asked_for_once_a_day(world: World) -> None:
     rules = "User-agent: *\nDisallow: /*private$\nAllow: /\n\nUser-agent: toolpulse\nDisallow: /closed\n"
     world.server.answers["/robots.txt"] = response(200, rules.encode(), content_type="text/plain")

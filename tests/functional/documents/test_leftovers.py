@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -49,21 +48,6 @@ async def test_an_article_whose_address_changed_no_longer_holds_the_old_page(wor
 
     document = await world.acquire(other._replace(url=asked.url))
     assert document.acquisition_status == "ACQUIRED"
-
-
-async def test_an_edit_during_a_try_has_the_new_page_read(world: World) -> None:
-    asked = await world.article(1, "/old")
-    moved = asked._replace(url=world.server.url("/new"), revision="r9")
-
-    async def edited(request: object, writer: asyncio.StreamWriter) -> None:
-        await world.discover(moved)
-        writer.write(page())
-        await writer.drain()
-        writer.close()
-
-    world.server.answers |= {"/old": edited, "/new": page()}
-    document = await world.acquire(asked)
-    assert (document.validation_status, document.locators[0].value) == ("VALID", moved.url)
 
 
 async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None:

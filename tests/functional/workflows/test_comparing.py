@@ -77,13 +77,6 @@ async def test_what_a_person_gave_or_confirmed_would_not_change(world: World, gr
     assert [each["source_id"] for each in report["samples"]] == [articles[2]]
 
 
-async def test_the_present_analyzer_is_compared_with_the_stored_scores(world: World) -> None:
-    await world.tool("Quorvia")
-    await world.delivered([await world.article(1, "Quorvia is good")])
-    report = await reported(world, "words")
-    assert (report["compared"], report["changed"], report["before"]) == (1, 0, report["after"])
-
-
 async def test_what_cannot_be_compared_is_counted_by_reason(world: World, grumpy: Grumpy) -> None:
     tool = await world.tool("Quorvia")
     titles = ["is good", "expires", "is deleted", "is broken", "has no mention", "is not named", "is odd"]
@@ -99,15 +92,6 @@ async def test_what_cannot_be_compared_is_counted_by_reason(world: World, grumpy
     report = await reported(world, "grumpy")
     assert report["compared"] == 1
     assert report["not_compared"] == {"EXPIRED": 2, "UNREADABLE": 1, "NOT_NAMED": 1, "NOT_JUDGED": 1}
-
-
-async def test_the_mentions_of_a_deprecated_tool_keep_their_scores(world: World, grumpy: Grumpy) -> None:
-    await world.tool("Quorvia")
-    await world.delivered([await world.article(1, "Quorvia is good")])
-    await world.worker.catalog.change("Quorvia", {"status": "DEPRECATED"})
-    world.worker = world.new_worker()
-    report = await reported(world, "grumpy")
-    assert (report["compared"], report["not_compared"]["NOT_NAMED"]) == (0, 1)
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 99])

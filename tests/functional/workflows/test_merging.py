@@ -8,10 +8,9 @@ import contextlib
 import pytest
 
 from models.errors import Conflict, NotFound, ToolpulseError
-from services.tools.catalog import Catalog
 from services.tools.form import tool_change
 from services.work.driver import WorkResult
-from tests.failing_stores import Crash, hesitant, mortal
+from tests.failing_stores import hesitant
 from tests.functional.mentions.world import Worker, World
 from tests.functional.workflows.carried_out import break_mention, generation, heal_mention, status, until_done
 
@@ -112,26 +111,6 @@ async def test_tools_cannot_be_merged_in_a_circle(world: World) -> None:
         assert (await world.worker.catalog.get(one.tool_id)) == (await world.worker.catalog.get(other.tool_id))
 
 
-@pytest.mark.parametrize("writes", range(1, 9, 2))
-async def test_a_merge_into_another_tool_does_not_overtake_one_that_died_half_way(world: World, writes: int) -> None:
-    old = await world.tool("Hexwharf")
-    for name in ("Pebblegrid", "Quorvia"):
-        await world.tool(name)
-    article = await world.article(1, "Hexwharf is good")
-    await world.delivered([article])
-    first = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
-    with contextlib.suppress(Crash):
-        await world.new_worker(mortal(world.store, writes)).workflows.advance(first.run_id)
-    with contextlib.suppress(Conflict):
-        await world.run(await world.worker.changes.merge(old.tool_id, "Quorvia"))
-    await world.run(first)
-    (holder,) = [tool for tool in await world.worker.catalog.active() if "Hexwharf" in tool.names]
-    assert (await world.worker.catalog.get("Hexwharf")).tool_id == holder.tool_id
-    assert (await world.worker.catalog.get(old.tool_id)).tool_id == holder.tool_id
-    assert (await world.read(article)).detected_tool_ids == (holder.tool_id,)
-    await world.is_counted(holder)
-
-
 async def test_a_tool_whose_merge_is_under_way_is_merged_nowhere_else(world: World) -> None:
     one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     await world.tool("Quorvia")
@@ -189,16 +168,3 @@ async def test_a_merge_leaves_mentions_that_cannot_be_read_and_is_partial(world:
     await heal_mention(world, tool, broken)
     assert set(await world.mentions(old)) == {broken}
     assert set(await world.mentions(new)) == {well, broken}
-
-
-async def test_a_name_of_a_merged_tool_may_be_added_to_neither(world: World) -> None:
-    await world.tool("Old", "Ancient")
-    await world.tool("New Thing")
-    await world.run(await world.worker.changes.merge("Old", "New Thing"))
-    catalog: Catalog = world.worker.catalog
-    for name in ("Old", "Ancient"):
-        with pytest.raises(Conflict):
-            await world.tool(name)
-    changed, _ = await catalog.change("New Thing", tool_change({"aliases": ["Ancient"]}))
-    assert changed.primary_name == "New Thing"
-    assert (await world.tool("Old")).primary_name == "Old"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.tools.form import tool_change
-from services.workflows.preview import MOST_SAMPLES, Preview, preview
+from services.workflows.preview import Preview, preview
 from tests.functional.mentions.world import World
 
 
@@ -127,10 +127,3 @@ async def test_a_preview_names_the_tool_that_has_a_name_already(world: World) ->
     other = await world.tool("Tarnwick", "TW")
     assert (await tried(world, "Quorvia", aliases=["tw"])).taken_by == {"tw": other.tool_id}
     assert (await tried(world, "Quorvia", name="Tarnwick")).taken_by == {"Tarnwick": other.tool_id}
-
-
-async def test_ten_samples_are_shown_and_all_articles_counted(world: World) -> None:
-    await world.tool("Quorvia")
-    await world.delivered([await world.article(number, f"Tarnwick {number} opens") for number in range(1, 13)])
-    found = await tried(world, "Quorvia", aliases=["Tarnwick"])
-    assert (found.would_add, len(found.added), MOST_SAMPLES) == (12, 10, 10)

@@ -12,7 +12,6 @@ import pytest
 
 from models.errors import Conflict, NotFound
 from models.grouping_correction import GroupingCorrection
-from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from services.work.driver import WORKFLOWS_STAGE
 from tests.builders import overdue_keys
@@ -136,27 +135,6 @@ async def test_deleting_one_of_the_two_deletes_only_that_one(world: SplitWorld) 
     with pytest.raises(Conflict, match="deleted"):
         await world.analysing.worker.grouping.undo(made.correction_id, ADA)
     await world.is_whole()
-
-
-async def test_an_article_without_its_first_one_takes_no_entry_of_the_deleted_one(world: SplitWorld) -> None:
-    before = await world.brought("a", "b")
-    made = await split(world, before.source_id, "b")
-    await world.analysing.worker.delete(before.source_id)
-    world.ingesting.publish("b", [entry("b", text="Pebblegrid is good.")])
-    world.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
-    for feed in "ab":
-        await world.ingesting.poll(feed)
-    await world.analyse()
-    (left,) = await world.articles()
-    assert (left.source_id, left.text_for_analysis) == (made.others[0], "Pebblegrid is good.")
-    await world.is_whole()
-
-
-async def test_a_source_whose_feed_is_gone_can_be_split_off(world: SplitWorld) -> None:
-    before = await world.brought("a", "b")
-    await world.ingesting.store.delete(FEEDS.name, "b", "feed")
-    await split(world, before.source_id, "b")
-    assert await world.sources() == [["a"], ["b"]]
 
 
 async def test_asking_again_returns_the_same_correction(world: SplitWorld) -> None:

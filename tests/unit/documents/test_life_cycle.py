@@ -69,15 +69,6 @@ def test_a_failed_try_waits_as_long_as_the_server_asks_but_a_day_at_most() -> No
     assert life_cycle.failed(claimed(), "X", None, NOW).next_eligible_attempt_at == NOW + timedelta(minutes=15)
 
 
-def test_the_tries_that_a_person_asks_for_begin_with_the_first_wait() -> None:
-    document = STUB
-    for _ in range(6):
-        document = life_cycle.failed(claimed(document), "TIMEOUT", None, NOW)
-    again = life_cycle.failed(claimed(life_cycle.tried_again(document, NOW)), "TIMEOUT", None, NOW)
-    assert (again.attempt_count, again.next_eligible_attempt_at) == (7, NOW + timedelta(minutes=15))
-    assert life_cycle.failed(claimed(again), "TIMEOUT", None, NOW).next_eligible_attempt_at == NOW + timedelta(hours=1)
-
-
 def test_after_the_sixth_failure_the_document_is_given_up() -> None:
     document = STUB
     for number in range(1, 7):
@@ -145,11 +136,6 @@ def test_a_dropped_document_stays_dropped() -> None:
     assert life_cycle.edited(after, ASKED._replace(revision="r2"), LATER) is after
 
 
-def test_a_pending_review_changes_nothing() -> None:
-    assert life_cycle.reviewed(quarantined(), "PENDING", None, LATER) is None
-    assert life_cycle.reviewed(STUB, "CLEARED_TERMINAL", None, LATER) is None
-
-
 ENDS: dict[str, DocumentProduct] = {
     "valid": life_cycle.valid(acquired(), {}, NOW),
     "paywall": life_cycle.unavailable(claimed(), "PAYWALL", NOW),
@@ -166,11 +152,6 @@ def test_a_person_may_ask_for_another_try_of_what_no_review_holds(document: Docu
     assert after.skip_reason is None
     assert after.duplicate_of is None
     assert after.attempt_limit == after.attempt_count + 6
-
-
-def test_a_try_that_is_under_way_goes_on() -> None:
-    begun = claimed()
-    assert life_cycle.tried_again(begun, NOW) is begun
 
 
 @pytest.mark.parametrize("document", ENDS.values(), ids=ENDS)

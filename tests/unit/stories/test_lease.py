@@ -50,15 +50,6 @@ async def test_the_lease_of_a_dead_worker_ends_and_it_cannot_renew_or_release_it
     assert await other.hold()
 
 
-async def test_a_renewed_lease_lasts_as_long_again(new_lease: NewLease, watch: Watch) -> None:
-    one, other = new_lease(), new_lease()
-    await one.hold()
-    watch.advance(seconds=LEASE.total_seconds() - 1)
-    assert await one.hold()
-    watch.advance(seconds=LEASE.total_seconds() - 1)
-    assert not await other.hold()
-
-
 async def test_the_lease_of_a_clock_that_was_ahead_does_not_count(new_lease: NewLease, watch: Watch) -> None:
     watch.advance(hours=3)
     await new_lease().hold()

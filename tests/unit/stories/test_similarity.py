@@ -81,13 +81,6 @@ def test_reports_of_markets_are_similar_on_the_same_day_in_the_same_direction() 
     assert score(one, "Wall Street stocks climb as oil prices jump") == 0
 
 
-def test_a_template_over_other_leads_is_no_story() -> None:
-    headline = "Weekly security release notes now available"
-    one = "Acme fixes two holes in the Foobar scheduler that let guests read files of other tenants on shared disks."
-    other = "Quuxsoft warns about forged tokens in its mail gateway and asks administrators to rotate all their keys."
-    assert similarity(signature(headline, one), signature(headline, other)) == 0
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -125,17 +118,17 @@ def test_what_the_leads_share_counts() -> None:
     assert similarity(signature(one, LEAD), signature(other, LEAD)) > OPENING
 
 
-def test_time_and_the_same_publisher_count_against_one_event() -> None:
+def test_the_same_publisher_counts_against_one_event() -> None:
     one, other = "Acme agrees to buy Quuxsoft in cash", "Quuxsoft shareholders hear of a bid by Acme"
     here, later = score(one, other), score(one, other, hours=72)
-    assert here - later == pytest.approx(72 * 0.0015)
+    assert here == later
 
     def own(hours: float) -> float:
         both = signature(one, publisher="a.test"), signature(other, hours=hours, publisher="a.test")
         return similarity(*both)
 
     assert here - own(0) == pytest.approx(0.08)
-    assert here - own(18) == pytest.approx(2 * 0.08 + 18 * 0.0015)
+    assert here - own(18) == pytest.approx(2 * 0.08)
 
 
 def test_a_similarity_says_what_was_compared() -> None:

@@ -30,17 +30,9 @@ def test_words_that_mean_the_same_are_one_term(one: str, other: str) -> None:
     assert terms_of(words_of(one)) == terms_of(words_of(other))
 
 
-def test_terms_are_listed_once_in_their_order() -> None:
-    assert terms_of(["printer", "acme", "printers"]) == ("printer", "acme")
-
-
 @pytest.mark.parametrize(
     ("term", "says"),
     [("the", 0.0), ("says", 0.0), ("quux", 4.5), ("36b", 5.0), ("4400", 2.0), ("7", 0.5), ("2026", 0.5)],
 )
 def test_what_a_term_says(term: str, says: float) -> None:
     assert weight(term) == says
-
-
-def test_frequent_terms_say_less_than_rare_ones() -> None:
-    assert 0 < weight("company") < weight("sue") < weight("quux")

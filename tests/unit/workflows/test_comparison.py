@@ -1,20 +1,12 @@
 """What a comparison of analyzers reports."""
 
-import json
 from typing import Any
-
-import pytest
 
 from models.mention import SentimentScore
 from models.values import Sentiment
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.analyzers.port import Judgement
-from services.mentions.scoring import Unscored
 from services.workflows.comparing import (
-    LONGEST_HEADLINE,
     MOST_SAMPLES,
-    MOST_VERSIONS,
-    OTHER_VERSIONS,
     Comparison,
     Rating,
     rating_of_confirmed,
@@ -29,11 +21,6 @@ ANALYZER = EmbeddedAnalyzer()
 def stored(number: int, sentiment: Sentiment | None, polarity: float | None, **fields: Any) -> SentimentScore:
     unscored = {"score": None, "unscored_reason": "LANGUAGE"} if sentiment is None else {}
     return mention(source_id=f"dedup:{number:032x}", sentiment=sentiment, polarity=polarity, **unscored, **fields)
-
-
-def test_a_rating_is_that_of_a_mention_or_of_a_new_score() -> None:
-    assert Rating.of_mention(stored(1, "positive", 0.5)) == GOOD == Rating.of_score(Judgement("positive", 0.9, 0.5))
-    assert Rating.of_mention(stored(1, None, None)) == UNSCORED == Rating.of_score(Unscored("LANGUAGE"))
 
 
 def test_a_comparison_counts_labels_before_and_after_and_their_averages() -> None:
@@ -55,11 +42,6 @@ def test_a_comparison_counts_labels_before_and_after_and_their_averages() -> Non
     assert report["not_compared"] == {"EXPIRED": 2, "UNREADABLE": 0, "NOT_NAMED": 1, "NOT_JUDGED": 0}
 
 
-def test_a_comparison_without_mentions_has_no_share() -> None:
-    report = Comparison().report(ANALYZER)
-    assert (report["compared"], report["share_changed"], report["samples"]) == (0, None, [])
-
-
 def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
     found = Comparison()
     for number in range(1, 40):
@@ -74,38 +56,6 @@ def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
         "before": {"sentiment": "negative", "polarity": -0.39},
         "after": {"sentiment": "neutral", "polarity": 0.0},
     }
-
-
-def test_the_versions_that_scored_the_mentions_are_counted() -> None:
-    found = Comparison()
-    for number in range(MOST_VERSIONS + 3):
-        found = found.with_rating(stored(number, "positive", 0.5, analyzer="x", analyzer_version=str(number)), GOOD)
-    found = found.with_rating(stored(99, "positive", 0.5, analyzer="x", analyzer_version="0"), GOOD)
-    assert (found.scored_by["x/0"], found.scored_by[OTHER_VERSIONS], len(found.scored_by)) == (2, 3, MOST_VERSIONS + 1)
-
-
-@pytest.mark.parametrize("headline", ["y" * 5000, None])
-def test_a_comparison_stays_small_and_is_read_as_it_was_stored(headline: str | None) -> None:
-    found = Comparison()
-    for number in range(60):
-        version = "v" * 100 + str(number)
-        given = stored(number, "positive", 0.5, headline=headline, analyzer_version=version)
-        found = found.with_rating(given, BAD).without("UNREADABLE")
-    written = json.dumps(found.model_dump(mode="json"))
-    assert len(written) < 20_000
-    assert Comparison.model_validate(json.loads(written)) == found
-    assert {len(each.headline) for each in found.samples} == {38 if headline is None else LONGEST_HEADLINE}
-
-
-def test_the_limits_are_those_of_the_documentation() -> None:
-    assert (MOST_SAMPLES, MOST_VERSIONS, LONGEST_HEADLINE, OTHER_VERSIONS) == (20, 20, 200, "others")
-
-
-def test_the_share_has_four_decimals() -> None:
-    found = Comparison().with_rating(stored(1, "positive", 0.5), BAD)
-    for number in (2, 3, 4, 5, 6, 7):
-        found = found.with_rating(stored(number, "positive", 0.5), GOOD)
-    assert found.report(ANALYZER)["share_changed"] == 0.1429
 
 
 def test_a_change_from_one_side_to_the_other_is_larger_than_one_from_or_to_unscored() -> None:

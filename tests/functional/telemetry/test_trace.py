@@ -59,9 +59,9 @@ def names_of_the_trace(endpoint: Endpoint, function: str) -> set[str]:
     return {each["name"] for each in spans if each["trace"] in traces}
 
 
-async def printed_by(host: RunningHost, text: str) -> None:
+async def printed_by(host: RunningHost, text: str, times: int = 1) -> None:
     async with asyncio.timeout(30):
-        while text not in host.printed():  # noqa: ASYNC110 - another process writes it
+        while host.printed().count(text) < times:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.1)
 
 
@@ -99,10 +99,11 @@ async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_cache_and_a
         settings["LOG_LEVEL"] = "DEBUG"
         async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
             await post(session, "/api/v1/tools", {"name": "Moorlight"})
+            await printed_by(host, "Executed 'Functions.refresh_tools'")  # else it waits, and gathers what follows
             await printed_by(host, '"event": "work_resumed"')  # the worker claims feeds when it starts, too
             await post(session, "/api/v1/feeds", {"url": feed_url, "source_name": "News"})
             await post(session, "/admin/functions/ingest_due_feeds?wait=1", {})
-            await printed_by(host, "Executed 'Functions.refresh_tools'")
+            await printed_by(host, "Executed 'Functions.refresh_tools'", times=2)
             for name in ("refresh_sentiment_cache", "clean_up"):
                 await post(session, f"/admin/functions/{name}?wait=1", {})
             for path in ("tools/Moorlight/sentiment", "tools/none/sentiment", "health"):

@@ -9,14 +9,14 @@ The order of writes lets the next analysis repair a crash, and never lets an out
     3. the hours of all these mentions are marked dirty, also of mentions that were right already: an earlier analysis
        may have crashed before this step. The signals of their stories are due. Then the cache entries of their tools
        are invalidated, if the caller wants that, and the tools are announced;
-    4. tools are read again, also if nothing was written: one may have been merged meanwhile;
+    4. tools are read again, also if nothing was written: one may have been merged meanwhile, or have got a correction;
     5. the article is replaced by its ETag, or read again if nothing of it changes.
 An article that another writer changed in between is analysed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from models.article import Article
@@ -140,7 +140,7 @@ class MentionWriter:
         if invalidate is not None:
             await invalidate(frozenset().union(*(each.tool_ids for each in analyses)))
         await self._announcer.announce(REFRESH_STAGE, dirty)
-        analyses = await self._with_same_tools(analyses, report)
+        analyses = await self._with_same_tools(analyses, tools, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
         due = {each.source_id: each.article.analysis_due_since for each in analyses}
         for each in await self._stored(after):
@@ -207,11 +207,25 @@ class MentionWriter:
         await mark_signals_due(self._store, sorted(stories), now)
         return moments
 
-    async def _with_same_tools(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
-        """Leaves out the articles with a tool that is no longer active. A tool that was merged after it was read may
-        have got a mention that the merge did not see: from this worker, or from one that died before this check."""
-        inactive = no_longer_active(analyses, await self._gathering.tools(analyses, report))
-        return [each for each in report.not_failed(analyses) if inactive.isdisjoint(each.detected)]
+    async def _with_same_tools(
+        self, analyses: list[ArticleAnalysis], tools: Mapping[str, Tool], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """Leaves out the articles with a tool that is no longer active, and those with a correction that has changed. A
+        tool that was merged after it was read may have got a mention that the merge did not see: from this worker, or
+        from one that died before this check. So may a mention that was corrected."""
+        present = await self._gathering.tools(analyses, report)
+        inactive = no_longer_active(analyses, present)
+        known = {tool_id: tool.corrections for tool_id, tool in tools.items()}
+        more = [tool_id for tool_id, tool in present.items() if tool.corrections != known.get(tool_id, 0)]
+        corrections = await self._gathering.corrections(analyses, more)
+        return [
+            each
+            for each in report.not_failed(analyses)
+            if inactive.isdisjoint(each.detected)
+            and each.source_id not in corrections.unreadable
+            and {key: value for key, value in each.corrections.items() if key in more}
+            == corrections.items.get(each.source_id, {})
+        ]
 
     async def _stored(self, articles: Sequence[tuple[ArticleAnalysis, Article]]) -> list[ArticleAnalysis]:
         """Stores each article as it should be. An article with tools that stays the same is read again.

@@ -21,13 +21,12 @@ from services.figures.reader import is_reanalysis_offered
 from services.figures.recount import Recount
 from services.mentions.analysis import Analysis
 from services.mentions.analysis_due import redrive_errors
-from services.mentions.dirty_hours import dirty_hours_of
-from services.store.containers import ARTICLES, CATALOG
+from services.store.containers import ARTICLES
 from services.tools.form import new_tool
 from services.topology import LAST_DELIVERY
 from services.work.driver import TIME_PER_MESSAGE
 from services.work.stage import MOST_TRIES
-from tests.failing_stores import Crash, unheard
+from tests.failing_stores import Crash
 from tests.functional.mentions.world import Words, World
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,13 +81,6 @@ async def test_it_is_told_once_since_when_each_analysis_was_due(world: World) ->
     world.watch.advance(seconds=3)
     await analysis.work([new], alone=False)
     assert told[1:] == [world.watch.now - timedelta(seconds=3)]
-
-
-async def test_a_mention_is_never_published_later_than_its_article_was_first_seen(world: World) -> None:
-    quorvia = await world.tool("Quorvia")
-    early = await world.article(1, "Quorvia", timestamp=world.watch.now + timedelta(hours=3))
-    await world.delivered([early])
-    assert (await world.mentions(quorvia))[early].published_at == world.watch.now
 
 
 async def test_the_first_article_about_a_tool_is_its_discovery(world: World) -> None:
@@ -166,25 +158,6 @@ async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_give
     await world.is_counted(tarnwick)
 
 
-@pytest.mark.parametrize("writes", range(14))
-async def test_a_message_that_is_delivered_again_after_an_answer_was_lost_gives_the_same(
-    world: World, writes: int
-) -> None:
-    """The write was done, and its worker does not know."""
-    quorvia, tarnwick, articles = await two_tools_and_three_articles(world)
-    with contextlib.suppress(Unavailable):
-        await world.new_worker(unheard(world.store, writes)).analysis.handle(articles)
-    await world.delivered(articles)
-    assert {key: each.sentiment for key, each in (await world.mentions(quorvia)).items()} == {
-        articles[0]: "positive",
-        articles[1]: "neutral",
-    }
-    assert set(await world.mentions(tarnwick)) == {articles[0], articles[2]}
-    assert {(await world.read(each)).status for each in articles} == {"analyzed"}
-    for tool in (quorvia, tarnwick):
-        await world.is_counted(tool)
-
-
 async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
@@ -257,19 +230,6 @@ async def test_an_article_that_kills_its_workers_becomes_an_error_and_the_others
     assert (await world.read(well)).status == "analyzed"
 
 
-async def test_a_message_that_was_sent_twice_is_done_once_unless_the_article_was_edited(world: World) -> None:
-    tool = await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia is good")
-    first = await world.worker.analysis.handle([one])
-    for each in await dirty_hours_of(world.store, tool.tool_id):
-        await world.store.delete(CATALOG.name, tool.tool_id, each["id"])
-    assert (first.done, (await world.worker.analysis.handle([one])).done) == (1, 0)
-    assert await dirty_hours_of(world.store, tool.tool_id) == []
-    await world.edit(one, "Quorvia is bad")
-    await world.worker.analysis.handle([one])
-    assert (await world.read(one)).sentiment == "negative"
-
-
 async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_message_fails(
     world: World,
 ) -> None:
@@ -332,22 +292,6 @@ async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_o
     assert await BacklogReader(world.store).read() == Backlog(0, 1)
 
 
-async def test_an_edit_whose_analysis_was_given_up_can_be_analysed_again(world: World) -> None:
-    one = await world.article(1, "All good")
-    await world.delivered([one])
-    await world.edit(one, "cursed and bad")
-    await world.given_up([one])
-    article = await world.read(one)
-    assert (article.status, article.sentiment) == ("error", "positive")
-    world.analyzer.curse = "nothing"
-    assert await redrive_errors(world.store, 9, world.watch.now) == [one]
-    article = await world.read(one)
-    assert (article.status, article.sentiment, article.scored_headline) == ("pending", "positive", "All good")
-    await world.delivered([one])
-    article = await world.read(one)
-    assert (article.status, article.sentiment, article.scored_headline) == ("analyzed", "negative", "cursed and bad")
-
-
 async def test_an_article_that_another_clock_made_due_is_analysed_at_once(world: World) -> None:
     one = await world.article(1, "All good", analysis_due_since=world.watch.now + timedelta(seconds=5))
     await world.delivered([one])
@@ -364,18 +308,6 @@ async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: W
     await world.delivered([old, new])
     assert set(await world.mentions(quorvia)) == {old}
     assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
-
-
-async def test_a_mention_that_a_deprecated_tool_lost_does_not_come_back(world: World) -> None:
-    quorvia = await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia is good")
-    await world.delivered([one])
-    await world.edit(one, "Nothing")
-    await world.delivered([one])
-    await world.worker.catalog.change("Quorvia", {"status": "DEPRECATED"})
-    await world.edit(one, "Nothing again")
-    await world.delivered([one])
-    assert (await world.mentions(quorvia), (await world.read(one)).detected_tool_ids) == ({}, ())
 
 
 async def test_an_article_that_cannot_be_read_does_not_stop_a_backfill(world: World) -> None:

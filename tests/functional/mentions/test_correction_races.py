@@ -3,27 +3,24 @@ figures are what the verdicts say."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from models.errors import ToolpulseError, Unavailable
+from models.errors import ToolpulseError
 from models.tool import Tool
-from services.ports import Query, Store, Where
+from services.ports import Query, Where
 from services.store.containers import RUNS
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LOST_AFTER, STUCK_AFTER
 from tests.builders import overdue_keys
-from tests.failing_stores import Crash, Interrupted, hesitant, mortal
+from tests.failing_stores import Crash, mortal
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.test_races import interrupted
 from tests.functional.mentions.world import Worker, World
-
-pytestmark = pytest.mark.soak
 
 MOST_CALLS = 80
 Act = Callable[[Worker, Tool, str], Awaitable[Any]]
@@ -71,20 +68,17 @@ async def reanalysis(worker: Worker, tool: Tool, article: str) -> None:
     await worker.workflows.advance((await worker.changes.reanalyze(tool.tool_id)).run_id)
 
 
-async def backfill(worker: Worker, tool: Tool, article: str) -> None:
-    await worker.workflows.advance((await worker.changes.backfill([tool.tool_id])).run_id)
-
-
 CORRECTIONS = [
     (None, corrected, "negative"),
-    (None, removed, None),
-    ("negative", undone, "positive"),
-    ("not_this_tool", undone, "positive"),
-    ("not_this_tool", corrected, "negative"),
+    pytest.param(None, removed, None, marks=pytest.mark.soak),
+    pytest.param("negative", undone, "positive", marks=pytest.mark.soak),
+    pytest.param("not_this_tool", undone, "positive", marks=pytest.mark.soak),
+    pytest.param("not_this_tool", corrected, "negative", marks=pytest.mark.soak),
 ]
+OTHERS = [message, pytest.param(reanalysis, marks=pytest.mark.soak)]
 
 
-@pytest.mark.parametrize("other", [message, reanalysis, backfill])
+@pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
 async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
     world: World, before: str | None, correct: Act, left: str | None, other: Act
@@ -106,47 +100,7 @@ async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
         await world.is_counted(news.tools[number])
 
 
-@pytest.mark.parametrize("version", ["1", "2"])
-@pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
-async def test_once_a_correction_has_returned_the_mention_is_never_otherwise(
-    world: World, before: str | None, correct: Act, left: str | None, version: str
-) -> None:
-    """Not even for a moment, by an analysis that read the tool before: a recount would count it so."""
-    news = Newsroom(world)
-    await news.fill(before)
-    world.analyzer.version = version
-    for number in range(MOST_CALLS):
-
-        async def act(number: int = number) -> None:
-            await correct(world.worker, news.tools[number], news.articles[number])
-
-        async def check(number: int = number) -> None:
-            assert await news.sentiment(number) == left, number
-
-        store = Watched(world.store, number, act, check)
-        await message(world.new_worker(cast("Store", store)), news.tools[number], news.articles[number])
-        if not store.has_acted:
-            assert number > 4
-            return
-    raise AssertionError("the work makes too many calls")
-
-
-class Watched(Interrupted):
-    """After `act`, calls `check` after each call."""
-
-    def __init__(
-        self, store: Store, calls: int, act: Callable[[], Awaitable[Any]], check: Callable[[], Awaitable[Any]]
-    ) -> None:
-        super().__init__(store, calls, act)
-        self._check = check
-
-    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        result = await super()._call(name, call)
-        if self.has_acted:
-            await self._check()
-        return result
-
-
+@pytest.mark.soak
 async def test_a_correction_that_is_undone_before_it_was_applied_is_applied_by_nobody(world: World) -> None:
     """Undoing it finds nothing to write, so that no ETag of the mention changes."""
     news = Newsroom(world)
@@ -167,7 +121,7 @@ async def test_a_correction_that_is_undone_before_it_was_applied_is_applied_by_n
         await world.is_counted(news.tools[number])
 
 
-@pytest.mark.parametrize("other", [message, reanalysis, backfill])
+@pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
 async def test_an_analysis_in_the_middle_of_a_correction_changes_nothing(
     world: World, before: str | None, correct: Act, left: str | None, other: Act
@@ -186,6 +140,7 @@ async def test_an_analysis_in_the_middle_of_a_correction_changes_nothing(
         await world.is_counted(news.tools[number])
 
 
+@pytest.mark.soak
 async def test_of_two_corrections_at_once_one_follows_the_other_and_both_are_in_the_history(world: World) -> None:
     news = Newsroom(world)
     await news.fill()
@@ -206,6 +161,7 @@ async def test_of_two_corrections_at_once_one_follows_the_other_and_both_are_in_
         await world.is_counted(tool)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("headline", "left"), [("is bad", "negative"), ("is good", "neutral")])
 async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_the_tool_change(
     world: World, headline: str, left: str
@@ -231,6 +187,7 @@ async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_th
         await world.is_counted(news.tools[number])
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
 async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdict: str, left: str | None) -> None:
     news, numbers = Newsroom(world), itertools.count()
@@ -253,6 +210,7 @@ async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdi
             await world.is_counted(tool)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
 async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
     world: World, verdict: str, left: str | None
@@ -280,6 +238,7 @@ async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
             await world.is_counted(tool)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
 async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_without_being_asked_again(
@@ -315,36 +274,7 @@ async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_w
             return
 
 
-async def test_a_verdict_that_is_finished_during_a_merge_does_not_win_over_a_later_one(world: World) -> None:
-    """It was stored before the merge, and is carried over with the one that replaced it."""
-    tool, target = await world.tool("Zorbex"), await world.tool("Tarnwick")
-    article = await world.article(1, "Zorbex is good")
-    await world.delivered([article])
-    dying = world.new_worker(mortal(world.store, 3))
-    with contextlib.suppress(Crash):
-        await dying.correct(tool, article, "neutral")
-    assert (await world.worker.corrections.get(tool.tool_id, article)).label == "neutral"
-    runs = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
-    (died,) = [each for each in runs if each["workflow_name"] == "correct_mention"]
-    world.watch.advance(seconds=1)
-    await world.worker.correct(tool, article, "negative", "Grace")
-    run = await world.worker.changes.merge(tool.tool_id, target.tool_id)
-    for writes in itertools.count(1):
-        with contextlib.suppress(Crash):
-            await world.new_worker(mortal(world.store, writes)).workflows.advance(run.run_id)
-        if (await world.worker.catalog.get(tool.tool_id)).tool_id == target.tool_id:
-            break
-    assert await world.worker.corrections.find(tool.tool_id, article) is not None
-    with pytest.raises(Unavailable, match="is being merged"):
-        await world.worker.workflows.advance(died["run_id"])
-    await world.worker.workflows.advance(run.run_id, 2)
-    await world.worker.workflows.advance(died["run_id"], 2)
-    found = await world.worker.corrections.get(target.tool_id, article)
-    assert (found.label, [each.label for each in found.history]) == ("negative", ["neutral"])
-    assert (await world.mentions(target))[article].sentiment == "negative"
-    await world.is_counted(target)
-
-
+@pytest.mark.soak
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_merge_that_dies_anywhere_leaves_every_correction_with_the_target_once(
     world: World, when: When
@@ -375,36 +305,3 @@ async def test_a_merge_that_dies_anywhere_leaves_every_correction_with_the_targe
         if not dying.is_dead:
             assert k > 20
             return
-
-
-@pytest.mark.parametrize("seed", range(6))
-async def test_people_workers_and_a_reanalysis_at_once_leave_what_the_verdicts_say(world: World, seed: int) -> None:
-    tool = await world.tool("Quorvia")
-    articles = [await world.article(number, "Quorvia is good") for number in range(1, 7)]
-    await world.delivered(articles)
-    world.analyzer.version = "2"
-
-    async def person(number: int) -> None:
-        worker = world.new_worker(hesitant(world.store, seed * 10 + number))
-        for article, verdict in zip(articles, ("negative", "not_this_tool", "neutral", "right") * 2, strict=False):
-            with contextlib.suppress(ToolpulseError):
-                await worker.correct(tool, article, verdict, f"Person {number}")
-                if number == 1 and verdict == "neutral":
-                    await worker.undo(tool, article)
-
-    async def working(act: Act, number: int) -> None:
-        worker = world.new_worker(hesitant(world.store, seed * 10 + number))
-        for article in articles:
-            with contextlib.suppress(ToolpulseError):
-                await act(worker, tool, article)
-
-    await asyncio.gather(person(0), person(1), working(message, 2), working(reanalysis, 3))
-    mentions = await world.mentions(tool)
-    for article in articles:
-        found = await world.worker.corrections.get(tool.tool_id, article)
-        label = found.label if found.is_active else "positive"
-        assert (mentions[article].sentiment if article in mentions else None) == label
-    after = await world.worker.catalog.get(tool.tool_id)
-    active = (await world.worker.corrections.page(after, "active", 100, None)).items
-    assert sum(each.reviewed for each in after.reviews.values()) == len(active)
-    await world.is_counted(tool)

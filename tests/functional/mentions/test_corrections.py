@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
-
 import pytest
 
 from models.cache import CacheGeneration
@@ -13,7 +10,7 @@ from models.request import SignedBody
 from models.resources.tools import Precision
 from models.tool import Tool
 from services.mentions.correction_form import NewCorrectionBody
-from services.ports import Document, Query, Store
+from services.ports import Query
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.form import tool_change
 from tests.documents import feed
@@ -184,50 +181,6 @@ async def test_who_changes_their_mind_replaces_the_verdict_and_the_earlier_one_s
     await world.is_counted(tool)
 
 
-async def test_the_precision_of_a_tool_is_measured_from_the_verdicts_that_are_not_undone(
-    world: World, tool: Tool
-) -> None:
-    nothing = {"reviewed": 0, "precision": None, "scored": 0, "sentiment_accuracy": None}
-    assert await reviewed(world, tool) == nothing
-    articles = [await article(world, number=number) for number in range(1, 5)]
-    for one, verdict in zip(articles, ("right", "positive", "negative", "not_this_tool"), strict=True):
-        await world.worker.correct(tool, one, verdict)
-    assert await reviewed(world, tool) == {
-        "reviewed": 4,
-        "precision": 0.75,
-        "scored": 3,
-        "sentiment_accuracy": 0.6667,
-    }
-    other = await world.tool("Tarnwick")
-    assert await reviewed(world, other) == nothing
-    assert (await world.worker.corrections.reviews_of_all()).keys() == {"words/1"}
-    for one in articles:
-        await world.worker.undo(tool, one)
-    assert await reviewed(world, tool) == nothing
-
-
-async def test_labelled_data_has_the_text_the_names_the_label_and_what_the_analyzer_said(
-    world: World, tool: Tool
-) -> None:
-    one = await article(world, "Quorvia is good, says Tarnwick", text="Quorvia is fast. It rains.")
-    two = await article(world, number=2)
-    said = (await world.mentions(tool))[one]
-    await world.worker.correct(tool, one, "negative")
-    await world.worker.undo(tool, (await world.worker.correct(tool, two, "right")).correction_id)
-    await world.worker.delete(one)
-    (line,) = (await world.worker.corrections.labels(10, None)).items
-    assert (line["text"], line["label"]) == ("Quorvia is good, says Tarnwick\nQuorvia is fast.", "negative")
-    assert [line["text"][start:end] for start, end in line["names"]] == ["Quorvia", "Quorvia"]
-    assert line["analyzer"] == {
-        "sentiment": "positive",
-        "score": said.score,
-        "polarity": said.polarity,
-        "unscored_reason": None,
-        "analyzer": "words",
-        "analyzer_version": "1",
-    }
-
-
 async def test_a_merge_carries_corrections_over_and_the_targets_own_verdict_wins(world: World, tool: Tool) -> None:
     target = await world.tool("Tarnwick")
     both = [await article(world, "Quorvia and Tarnwick are good", number) for number in (1, 2)]
@@ -299,16 +252,6 @@ async def test_a_verdict_is_outdated_while_the_article_does_not_name_the_tool(wo
     assert await state() == "active", "it is labelled data"
 
 
-async def test_sources_whose_ids_differ_in_case_are_muted_each_by_its_own(world: World, tool: Tool) -> None:
-    for feed_id in ("news", "NEWS"):
-        await world.store.create("feeds", feed(feed_id=feed_id, feed_url=f"https://{feed_id}.example").to_document())
-        wanted = NewCorrectionBody.checked({"source": feed_id, "author": "Ada"})
-        muted, _, _ = await world.worker.correcting.make(tool.tool_id, wanted)
-    assert muted.muted_sources == ("news", "NEWS")
-    left, _, _ = await world.worker.correcting.undo(tool.tool_id, "SOURCE:news", SignedBody(author="Ada"))
-    assert left.muted_sources == ("NEWS",)
-
-
 async def test_an_article_of_muted_sources_only_does_not_mention_the_tool_until_another_source_has_it(
     world: World, tool: Tool
 ) -> None:
@@ -357,31 +300,6 @@ async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles
     await world.is_counted(tool)
 
 
-async def test_an_analysis_reads_corrections_only_of_tools_that_have_some(world: World, tool: Tool) -> None:
-    reads = _CountedReads(world.store)
-    worker = world.new_worker(cast("Store", reads))
-    await worker.analysis.handle([await world.article(1, "Quorvia is good")])
-    assert reads.of_corrections == 0
-    await world.worker.correct(tool, (await world.read(f"dedup:{1:032x}")).source_id, "right")
-    await worker.analysis.handle([await world.article(2, "Quorvia is good")])
-    assert reads.of_corrections > 0
-
-
-class _CountedReads:
-    """A store that counts how many corrections are asked for."""
-
-    def __init__(self, store: Store) -> None:
-        self.of_corrections = 0
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        self.of_corrections += sum(key.startswith("CORRECTION:") for _, key in keys)
-        return await self._store.read_many(container, keys)
-
-
 async def test_a_correction_that_cannot_be_read_fails_its_article_alone(world: World, tool: Tool) -> None:
     one, two = await article(world), await article(world, number=2)
     correction = await world.worker.correct(tool, one, "negative")
@@ -413,18 +331,6 @@ async def test_an_unscored_mention_counts_with_the_sentiment_of_a_person(world: 
     await world.is_counted(tool)
 
 
-async def test_a_verdict_on_an_unscored_mention_that_it_is_right_says_that_it_is_about_the_tool(
-    world: World, tool: Tool
-) -> None:
-    one = await world.article(1, "Quorvia ist da", language="de")
-    await world.delivered([one])
-    correction = await world.worker.correct(tool, one, "right")
-    assert (correction.label, (await world.mentions(tool))[one].sentiment) == (None, None)
-    assert await reviewed(world, tool) == {"reviewed": 1, "precision": 1.0, "scored": 0, "sentiment_accuracy": None}
-    assert (await world.worker.corrections.labels(10, None)).items == []
-    await world.is_counted(tool)
-
-
 async def test_a_tool_that_is_not_watched_keeps_its_corrected_mentions(world: World, tool: Tool) -> None:
     one, two = await article(world), await article(world, number=2)
     await world.worker.correct(tool, one, "negative")
@@ -437,18 +343,4 @@ async def test_a_tool_that_is_not_watched_keeps_its_corrected_mentions(world: Wo
     assert run is not None
     await world.run(run)
     assert await judged(world, tool) == {one: "negative"}
-    await world.is_counted(tool)
-
-
-async def test_a_deleted_article_loses_its_corrected_mention(world: World, tool: Tool) -> None:
-    one = await article(world)
-    await world.worker.correct(tool, one, "negative")
-    await world.worker.delete(one)
-    assert await world.mentions(tool) == {}
-    with pytest.raises(NotFound):
-        await world.worker.correct(tool, f"dedup:{9:032x}", "right")
-    with pytest.raises(Conflict, match="deleted"):
-        await world.worker.correct(tool, one, "neutral")
-    assert not (await world.worker.undo(tool, one)).is_active
-    assert await world.mentions(tool) == {}
     await world.is_counted(tool)

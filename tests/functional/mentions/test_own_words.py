@@ -19,7 +19,7 @@ from services.ports import Query, Store, Upsert
 from services.store.containers import ARTICLES
 from tests.documents import attribution, observation, reading
 from tests.failing_stores import Interrupted
-from tests.functional.mentions.world import Words, World
+from tests.functional.mentions.world import World
 
 URL = "https://{source}.example/1"
 
@@ -130,12 +130,6 @@ async def test_each_source_is_judged_by_its_own_words(news: Newsroom) -> None:
     await news.world.is_counted(news.quorvia)
 
 
-async def test_before_the_analysis_a_source_counts_with_what_the_article_says(news: Newsroom) -> None:
-    await news.joined("bad", "Quorvia is bad.")
-    assert await news.said() == {"tiingo": POSITIVE, "bad": POSITIVE}
-    assert (await news.by_source())["bad"] == (None, None)
-
-
 async def test_a_source_that_edits_its_words_is_judged_anew(news: Newsroom) -> None:
     await news.joined("other", "Quorvia is bad.")
     await news.delivered()
@@ -153,15 +147,6 @@ async def test_sources_with_the_same_words_cost_the_mention_and_the_article_noth
     assert "other_words" not in (await news.world.read(news.article)).to_document()
 
 
-async def test_another_analysis_of_the_same_writes_nothing(news: Newsroom) -> None:
-    await news.joined("bad", "Quorvia is bad.")
-    await news.delivered()
-    before = await news.world.read(news.article), (await news.world.mentions(news.quorvia))[news.article]
-    await news.world.worker.writer.write([news.article])
-    after = await news.world.read(news.article), (await news.world.mentions(news.quorvia))[news.article]
-    assert [each.stored_etag for each in before] == [each.stored_etag for each in after]
-
-
 async def test_a_reanalysis_judges_the_own_words_of_all_sources_again(news: Newsroom) -> None:
     await news.joined("bad", "Quorvia is bad.")
     await news.delivered()
@@ -172,18 +157,6 @@ async def test_a_reanalysis_judges_the_own_words_of_all_sources_again(news: News
         "tiingo": ("negative", [("Quorvia", "negative")]),
         "bad": ("positive", [("Quorvia", "positive")]),
     }
-
-
-async def test_a_comparison_leaves_what_sources_say(news: Newsroom) -> None:
-    await news.joined("bad", "Quorvia is bad.")
-    await news.delivered()
-    turned = Words("2")
-    turned.turned = True
-    news.world.other_analyzers["turned"] = lambda: turned
-    news.world.worker = news.world.new_worker()
-    run = await news.world.run(await news.world.worker.changes.compare("Quorvia", "turned"))
-    assert run.status == "SUCCEEDED"
-    assert await news.said() == {"tiingo": POSITIVE, "bad": NEGATIVE}
 
 
 async def test_words_that_cannot_be_judged_fail_nothing_and_count_as_the_article(news: Newsroom) -> None:
@@ -230,19 +203,6 @@ async def test_an_observation_that_cannot_be_read_is_not_judged(news: Newsroom) 
     await news.world.store.upsert(ARTICLES.name, {**document, "tags": 7})
     await news.delivered()
     assert await news.said() == {"tiingo": POSITIVE, "bad": NEGATIVE, "odd": POSITIVE}
-
-
-async def test_a_worker_that_dies_at_any_write_leaves_what_the_next_one_completes(news: Newsroom) -> None:
-    for writes in range(12):
-        text = f"Quorvia is {('bad', 'good')[writes % 2]}."
-        await news.joined("other", text, revision=f"r-{writes}")
-        survived = await news.world.dying(writes, lambda worker: worker.analysis.handle([news.article]))
-        await news.delivered()
-        assert await news.said() == {"tiingo": POSITIVE, "other": (NEGATIVE, POSITIVE)[writes % 2]}
-        await news.world.is_counted(news.quorvia)
-        if survived:
-            return
-    raise AssertionError("the analysis makes too many writes")
 
 
 async def test_a_source_that_changes_its_words_meanwhile_is_judged_by_the_later_ones(news: Newsroom) -> None:

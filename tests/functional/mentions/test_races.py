@@ -296,18 +296,5 @@ async def test_of_two_first_articles_one_is_the_discovery(world: World) -> None:
         assert [key for key, each in mentions.items() if each.role == "DISCOVERY"] == [tool.discovery_reference]
 
 
-async def test_a_tool_that_was_changed_by_a_worker_that_died_before_it_announced_it_is_not_mentioned_any_more(
-    world: World,
-) -> None:
-    quorvia = await world.tool("Quorvia")
-    await world.delivered([await world.article(1, "Nothing of note")])  # the worker has a detector
-    dying = world.new_worker(cast("Store", Interrupted(world.store, 0, _nothing, writes=1)))
-    with pytest.raises(Crash):
-        await dying.catalog.change("Quorvia", tool_change({"status": "DEPRECATED"}))
-    assert (await world.worker.catalog.get("Quorvia")).status == "DEPRECATED"
-    await world.delivered([await world.article(2, "Quorvia is good")])
-    assert await world.mentions(quorvia) == {}
-
-
 async def _nothing() -> None:
     """Does nothing."""

@@ -18,7 +18,6 @@ from services.ports import Query, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.work.announcing import Announcer
 from tests.builders import MemoryQueues
-from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.world import a_mention
 from tests.functional.mentions.world import World
 
@@ -188,27 +187,6 @@ async def test_a_merged_tool_gives_its_references(world: World) -> None:
         assert await ids(world, old, limit=limit) == joint
     await recounted(world, old, new)
     assert set(itertools.chain(*(await kept(world, old)).values())) == {"ancient-old", "ancient-both"}
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_after_a_crash_at_any_operation_each_reference_is_kept_once(world: World, when: Any) -> None:
-    for k in itertools.count(1):
-        tool = await world.tool(f"Quorvia{k}")
-        start = world.watch.now
-        names = [f"article-{k}-{number}" for number in range(3)]
-        for name in names:
-            await said(world, tool, name, start - 31 * DAY)
-        world.watch.advance(hours=48)
-        died = False
-        try:
-            await closed(world, DyingStore(world.store, k, when))
-        except Died:
-            died = True
-            await closed(world)
-        assert await kept(world, tool) == {(start - 31 * DAY).date().isoformat(): sorted(names, reverse=True)}
-        if not died:
-            assert k > 5
-            return
 
 
 async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_page_says_how_many_are_missing(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models.errors import InvalidInput, Unavailable
+from models.errors import Unavailable
 from services.mentions.analyzers.azure_language import BATCH, LONGEST_TEXT, AzureLanguageAnalyzer
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage
 from services.tools.matching import Span
@@ -45,12 +45,6 @@ async def test_texts_go_in_batches_of_ten() -> None:
         found = await judged(analyzer, [f"text {number}" for number in range(23)])
     assert len(found) == 23
     assert [len(texts) for texts in server.texts()] == [BATCH, BATCH, 3]
-
-
-async def test_without_texts_no_request_is_sent() -> None:
-    async with analyzing() as (server, analyzer):
-        assert await judged(analyzer, []) == []
-    assert server.requests == []
 
 
 async def test_a_text_that_the_service_refuses_fails_alone() -> None:
@@ -92,14 +86,6 @@ async def test_offsets_are_code_points() -> None:
     assert found == {"Alpha": Judgement("positive", 0.8, 0.6), "Beta": Judgement("negative", 0.7, -0.4)}
 
 
-async def test_a_target_that_only_touches_a_name_is_about_something_else() -> None:
-    text = "positive 1 0 0 Alpha Beta is bad."
-    async with analyzing() as (_, analyzer):
-        [found] = await analyzer.analyze([Passage(text, {"before": (Span(15, 21),), "part": (Span(24, 25),)})])
-    assert found.tools["before"] == Judgement("positive", 1.0, 1.0)
-    assert found.tools["part"] == Judgement("negative", 0.7, -0.4)
-
-
 async def test_a_tool_without_an_opinion_gets_the_sentences_that_name_it() -> None:
     found = await judged_tools("negative 0 0 1 Beta. Alpha. positive 1 0 0 Alpha.", "Alpha", "Beta")
     assert found == {"Alpha": Judgement("positive", 0.5, 0.5), "Beta": Judgement("negative", 1.0, -1.0)}
@@ -114,12 +100,6 @@ async def test_several_opinions_about_a_tool_are_taken_together() -> None:
     found = await judged_tools("Alpha is good. Alpha is bad. Beta is good and Beta is good.", "Alpha", "Beta")
     assert found["Alpha"] == Judgement("neutral", 0.9, 0.0)
     assert found["Beta"] == Judgement("positive", 0.8, 0.6)
-
-
-async def test_a_name_beyond_what_is_sent_gets_the_whole() -> None:
-    async with analyzing() as (_, analyzer):
-        [found] = await analyzer.analyze([Passage("x" * 6000 + " Alpha", {"tool": (Span(6001, 6006),)})])
-    assert found.tools["tool"] == found.whole == Judgement("neutral", 1.0, 0.0)
 
 
 async def test_the_tools_of_a_text_that_is_refused_are_not_judged() -> None:
@@ -182,13 +162,6 @@ async def test_a_service_that_asks_to_wait_too_long_is_unavailable_within_the_bu
             await judged(analyzer, ["fine"])
 
 
-async def test_a_service_that_does_not_listen_is_unavailable() -> None:
-    analyzer = AzureLanguageAnalyzer("http://127.0.0.1:9", key="a-key", retries=0)
-    with pytest.raises(Unavailable):
-        await judged(analyzer, ["fine"])
-    await analyzer.close()
-
-
 async def test_no_more_of_a_text_is_sent_than_the_service_takes() -> None:
     async with analyzing() as (server, analyzer):
         await judged(analyzer, ["x" * 20_000])
@@ -216,14 +189,3 @@ async def test_no_text_reaches_a_log_or_an_error(caplog: pytest.LogCaptureFixtur
         with pytest.raises(Unavailable) as caught:
             await judged(analyzer, ["unmistakable words"])
     assert "unmistakable" not in caplog.text + str(refused) + str(caught.value)
-
-
-async def test_closing_twice_or_before_use_does_nothing() -> None:
-    analyzer = AzureLanguageAnalyzer("http://127.0.0.1:9", key="a-key")
-    await analyzer.close()
-    await analyzer.close()
-
-
-def test_either_a_key_or_a_credential_is_needed() -> None:
-    with pytest.raises(InvalidInput):
-        AzureLanguageAnalyzer("http://127.0.0.1:9")

@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from scripts.sentiment import corpus
 from services.mentions.analyzers import general
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.general import LONGEST_TEXT, judge
@@ -110,12 +109,6 @@ def test_the_shipped_table_is_small_and_names_its_version() -> None:
     assert EmbeddedAnalyzer().version.startswith("2-")
 
 
-async def test_judgements_come_in_the_order_of_the_texts() -> None:
-    found = await EmbeddedAnalyzer().analyze([Passage("great"), Passage("terrible"), Passage("a table")])
-    sentiments = [each.whole.sentiment for each in found if isinstance(each.whole, Judgement)]
-    assert sentiments == ["positive", "negative", "neutral"]
-
-
 async def test_the_names_of_tools_are_no_opinion() -> None:
     names = ["Best Buy", "Brave", "Ghost", "Fatal Bug", "C++"]
     passages = [Passage(f"{name} is great", {"tool": (Span(0, len(name)),)}) for name in names]
@@ -172,30 +165,10 @@ async def test_each_tool_is_judged_by_what_is_said_of_it(text: str, sentiments: 
     assert "".join(judged_tools) == sentiments
 
 
-async def test_label_and_polarity_agree_for_each_tool() -> None:
-    passages = [Passage(row.text, row.names) for row in corpus.headlines()[:500]]
-    for found in await EmbeddedAnalyzer().analyze(passages):
-        for each in (found.whole, *found.tools.values()):
-            assert isinstance(each, Judgement)
-            sign = (each.polarity > 0) - (each.polarity < 0)
-            assert sign == {"positive": 1, "neutral": 0, "negative": -1}[each.sentiment]
-            assert 1 / 3 <= each.score <= 1
-
-
 async def test_a_tool_beyond_the_part_that_is_read_is_not_judged() -> None:
     text = "x " * LONGEST_TEXT + "Foo fails"
     [found] = await EmbeddedAnalyzer().analyze([Passage(text, {"foo": (Span(len(text) - 9, len(text) - 6),)})])
     assert isinstance(found.tools["foo"], NotJudged)
-
-
-async def test_a_neutral_text_has_no_polarity() -> None:
-    [found] = await EmbeddedAnalyzer().analyze([Passage("Company to report results on Thursday")])
-    assert isinstance(found.whole, Judgement)
-    assert (found.whole.sentiment, found.whole.polarity) == ("neutral", 0.0)
-
-
-async def test_no_texts_get_no_judgements() -> None:
-    assert await EmbeddedAnalyzer().analyze([]) == []
 
 
 async def test_much_text_leaves_the_event_loop_free() -> None:

@@ -205,22 +205,6 @@ def test_positive_and_negative_texts_without_a_clear_balance_are_neutral() -> No
     assert combine([Weighed(0, 1.0), Weighed(1, 1.0)], [weak, weak]) == weak
 
 
-@pytest.mark.parametrize("weight", [0.1, 0.5, 1.0, 1.5, 3.0])
-@pytest.mark.parametrize("first", [GOOD, BAD, PLAIN, Judgement("positive", 0.35, 0.01)])
-@pytest.mark.parametrize("second", [GOOD, BAD, PLAIN, Judgement("negative", 0.35, -0.01)])
-def test_sentiment_and_polarity_agree(first: Judgement, second: Judgement, weight: float) -> None:
-    found = combine([Weighed(0, 1.0), Weighed(1, weight)], [first, second])
-    assert isinstance(found, Judgement)
-    assert found.sentiment == ("neutral", "positive", "negative")[(found.polarity > 0) - (found.polarity < 0)]
-
-
-def test_a_name_at_the_end_of_what_is_read_counts() -> None:
-    text = "x" * (LONGEST_TEXT - 6) + " Alpha"
-    assert asked("News", text + " is great", "Alpha").tools["Alpha"][0].passage == 1
-    assert asked("News", text[1:] + "s is great", "Alphas").tools["Alphas"][0].passage == 1
-    assert asked("News", text + "s is great", "Alphas").tools["Alphas"][0].passage == 0, "the headline"
-
-
 def test_the_article_is_judged_by_its_headline_and_first_sentences() -> None:
     questions = asked("Alpha beats Beta", "Alpha beats Beta again. More.", "Alpha", "Beta")
     named = [texts(questions)[each.passage] for each in questions.article]

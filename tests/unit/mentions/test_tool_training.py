@@ -43,6 +43,7 @@ ROWS = [
 ] * 6
 
 
+@pytest.mark.soak
 def test_corrections_of_one_passage_with_a_sentiment_are_trained_from(tmp_path: Path) -> None:
     passages = (JudgedPassage(text="Quorvia beats Tarnwick", names=((0, 7),), other_names=((14, 22),)),)
     several = (*passages, JudgedPassage(text="So Quorvia wins.", names=((3, 10),)))
@@ -65,9 +66,8 @@ def test_corrections_of_one_passage_with_a_sentiment_are_trained_from(tmp_path: 
     (tmp_path / corpus.TONES).write_text("")
     (tmp_path / corpus.WHOLE_TONES).write_text("")
     assert of_held_out.text == held_out
-    assert tools.training_sets(tmp_path, file)["corrections"] == [one]
-    assert "corrections" not in tools.training_sets(tmp_path)
-    assert tools.training_sets(tmp_path).keys() | {"corrections"} == tools.PLAN.sets.keys()
+    sets = tools.training_sets(tmp_path, file)
+    assert (sets["corrections"], sets.keys()) == ([one], tools.PLAN.sets.keys())
 
 
 def test_a_name_is_found_as_a_word_first() -> None:
@@ -195,18 +195,21 @@ def test_a_feature_needs_five_uses() -> None:
     assert "w seldom" not in weights
 
 
+@pytest.mark.soak
 def test_nothing_of_the_held_out_third_is_trained_on() -> None:
     held_out = {each.text for each in corpus.headlines() if each.is_test}
     assert 0.31 < len(held_out) / len(corpus.headlines()) < 0.36
     assert not held_out & {each.text for each in corpus.headlines() if not each.is_test}
 
 
+@pytest.mark.soak
 def test_the_labels_are_many_and_twice_given() -> None:
     lines = [line.split("\t") for line in unpacked(corpus.HEADLINES).splitlines()[1:]]
     assert sum(len(line[5]) for line in lines) >= 4000
     assert all(len(line[3]) == len(line[4]) == len(line[5]) == len(line[2].split(" | ")) for line in lines)
 
 
+@pytest.mark.soak
 def test_headlines_that_were_labelled_once_or_written_are_not_held_out() -> None:
     held_out = {each.text for each in corpus.headlines() if each.is_test}
     rows = corpus.more_headlines() + corpus.written()
@@ -215,6 +218,7 @@ def test_headlines_that_were_labelled_once_or_written_are_not_held_out() -> None
     assert all(row.labels and all(row.names[tool] for tool in row.labels) for row in rows)
 
 
+@pytest.mark.soak
 def test_headlines_that_a_model_labelled_have_probabilities_and_are_not_held_out() -> None:
     rows = corpus.taught()
     labelled_by_hand = {each.text for each in corpus.headlines() + corpus.more_headlines()}

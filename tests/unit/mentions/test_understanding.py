@@ -247,22 +247,9 @@ class TestMention:
         "wrong",
         [
             {"role": "OTHER"},
-            {"sentiment": "negative", "polarity": -0.6},
-            {"score": 0.1},
-            {"polarity": 0.1},
             {"sentiment": None, "score": None, "polarity": None, "unscored_reason": "LANGUAGE"},
-            {"analyzer": "another"},
             {"analyzer_version": "2"},
-            {"revision": "r0"},
-            {"matches": ()},
-            {"source": "finnhub"},
-            {"publisher": None},
-            {"publisher_id": None},
-            {"headline": "Old"},
-            {"url": "https://example.org/old"},
-            {"event_id": None},
             {"event_id": "old", "removed_at": NOW},
-            {"removed_at": NOW},
         ],
     )
     def test_a_mention_with_one_wrong_field_is_corrected_and_keeps_its_publication_time(
@@ -322,20 +309,9 @@ class TestWantedMentions:
         after = wanted_mentions(made, tools, ANALYZER, NOW)[OTHER_TOOL_ID]
         assert (after is before, after.counts) == (keeps, keeps)
 
-    def test_a_tombstone_of_a_deprecated_tool_stays_one(self) -> None:
-        before = stored_mention(tool_id=OTHER_TOOL_ID, removed_at=NOW)
-        made = analysis(article(tool_ids_ever_detected=(OTHER_TOOL_ID,)), stored={OTHER_TOOL_ID: before})
-        tools = {OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick", status="DEPRECATED")}
-        assert wanted_mentions(made, tools, ANALYZER, NOW)[OTHER_TOOL_ID] is before
-
     def test_the_mention_of_a_tool_that_there_is_not_goes(self) -> None:
         made = analysis(stored={TOOL_ID: stored_mention()})
         assert not wanted_mentions(made, {}, ANALYZER, NOW)[TOOL_ID].counts
-
-    def test_a_mention_that_is_right_is_no_change(self) -> None:
-        made = analysis()
-        made.stored = made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
-        assert made.changes == []
 
 
 class TestFinishing:
@@ -379,13 +355,6 @@ class TestFinishing:
         made = analysis(after)
         made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
         assert finished(made, ANALYZER, LATER + timedelta(hours=1), whole=True) is made.article
-
-    def test_an_analysis_that_was_due_is_noted_though_it_gives_the_same(self) -> None:
-        due = self.finish(article()).changed(LATER, analysis_due_since=LATER)
-        assert self.finish(due).analysis_due_since is None
-
-    def test_an_article_in_error_is_analysed_again(self) -> None:
-        assert self.finish(article(status="error")).status == "analyzed"
 
     def test_tickers_in_the_text_are_kept_apart_from_those_of_the_sources(self) -> None:
         given = article(text_for_analysis="$QRVA rises", matched_tickers=("AAPL", "OLD"), detected_tickers=("OLD",))
@@ -435,10 +404,6 @@ class TestWhatTheGroupingMustSee:
 
     def test_a_new_article(self) -> None:
         assert self.after(article()).grouping_due_since == LATER
-
-    def test_since_when_it_waits_stays(self) -> None:
-        waiting = self.after(article()).changed(LATER, analysis_due_since=LATER)
-        assert self.after(waiting, self.EVEN_LATER).grouping_due_since == LATER
 
     def test_an_article_of_an_earlier_version_once_its_analysis_changes_it(self) -> None:
         older = self.after(article()).changed(LATER, grouping_due_since=None)

@@ -29,21 +29,9 @@ from tests.documents import NOW, tool
         ({"name": "A", "name_rules": {"A": {"case_sensitive": "yes"}}}, "name_rules"),
         ({"name": "A", "status": "ACTIVE"}, "status"),
         ({"name": "A", "colour": "red"}, "colour"),
-        ({"name": None}, "name"),
-        ({"name": "a\x9fb"}, "name"),
         ({"name": "a\ud800"}, "name"),
-        ({"name": "a\uffff"}, "name"),
-        ({"name": "A", "aliases": ["B", "b"]}, "aliases"),
         ({"name": "A", "keywords": ["x" * 121]}, "keywords"),
-        ({"name": "A", "excluded": [str(n) for n in range(101)]}, "excluded"),
-        ({"name": "A", "tickers": "MSFT"}, "tickers"),
-        ({"name": "A", "tickers": [7]}, "tickers"),
         ({"name": "A", "tickers": ["x" * 16]}, "tickers"),
-        ({"name": "A", "tickers": [".A"]}, "tickers"),
-        ({"name": "A", "tickers": [f"T{n}" for n in range(101)]}, "tickers"),
-        ({"name": "A", "name_rules": []}, "name_rules"),
-        ({"name": "A", "name_rules": {"A": 7}}, "name_rules"),
-        ({"name": "A", "name_rules": {" ": {}}}, "name_rules"),
         ({"name": "A", "name_rules": {"a": {}}}, "name_rules"),
         ({"name": "A", "name_rules": {"A": {"context": "word"}}}, "name_rules"),
         ({"name": "A", "name_rules": {str(n): {} for n in range(101)}}, "name_rules"),
@@ -62,15 +50,9 @@ INVISIBLE = (
 
 
 @pytest.mark.parametrize("character", INVISIBLE)
-@pytest.mark.parametrize("field", ["name", "aliases", "keywords"])
-def test_a_name_with_an_invisible_character_is_refused_as_it_could_look_like_another(
-    field: str, character: str
-) -> None:
-    name = f"Ru{character}st"
-    fields: dict[str, Any] = {"name": name} if field == "name" else {"name": "Rust", field: [name]}
-    with pytest.raises(InvalidInput, match=f"U\\+{ord(character):04X}") as wrong:
-        new_tool(fields)
-    assert wrong.value.field == field
+def test_a_name_with_an_invisible_character_is_refused_as_it_could_look_like_another(character: str) -> None:
+    with pytest.raises(InvalidInput, match=f"U\\+{ord(character):04X}"):
+        new_tool({"name": f"Ru{character}st"})
 
 
 @pytest.mark.parametrize(

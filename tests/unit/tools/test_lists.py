@@ -40,17 +40,8 @@ async def test_a_document_that_is_no_list_of_tools_is_refused(catalog: Catalog, 
         await apply_yaml(catalog, document)
 
 
-async def test_an_empty_list_is_a_list(catalog: Catalog) -> None:
-    assert (await apply_yaml(catalog, b"tools:\n")).added == []
-
-
 async def test_a_tool_may_be_listed_twice_and_with_its_status(catalog: Catalog) -> None:
     report = await apply_yaml(catalog, b"tools:\n- name: Old\n  status: DEPRECATED\n- name: old\n  tickers: [O]\n")
     tool = await catalog.get("Old")
     assert (tool.primary_name, tool.status, tool.tickers) == ("old", "DEPRECATED", ("O",))
     assert (report.added, report.known, report.changed, report.refused) == ([tool.tool_id], [], [], [])
-
-
-async def test_a_null_field_of_a_new_tool_is_absent(catalog: Catalog) -> None:
-    report = await apply_yaml(catalog, b"tools:\n- name: Old\n  aliases:\n")
-    assert (len(report.added), report.refused) == (1, [])

@@ -143,6 +143,8 @@ def hit_rate(hits: int, misses: int) -> float:
 
 
 class _Cached(StoredDocument):
+    """A document of the container `sentiment_cache`."""
+
     CONTAINER: ClassVar[str] = "sentiment_cache"
     PARTITION_FIELD: ClassVar[str] = "tool_id"
 

@@ -46,6 +46,8 @@ class AnalyzerJudgement(WordsJudgement):
 
 
 class VersionedJudgement(AnalyzerJudgement):
+    """An analyzer's judgement, with the analyzer and its version."""
+
     analyzer: Text = Field(description="The analyzer that judged it.")
     analyzer_version: Text = Field(description="The version of that analyzer.")
 

@@ -73,6 +73,8 @@ class OpenAttempt(Value):
 
 
 class _OfArticle(StoredDocument):
+    """A document of the full text of an article."""
+
     CONTAINER: ClassVar[str] = "documents"
     PARTITION_FIELD: ClassVar[str] = "source_id"
     COMPUTED: ClassVar[tuple[str, ...]] = ("data_product_id",)

@@ -36,6 +36,8 @@ def seen_key(source: str, content_hash: str) -> str:
 
 
 class _Locator(StoredDocument):
+    """A document of the container `locators`."""
+
     CONTAINER: ClassVar[str] = "locators"
     PARTITION_FIELD: ClassVar[str] = "locator"
 
@@ -45,8 +47,11 @@ class _Locator(StoredDocument):
 
 
 class LocatorAlias(_Locator):
-    """(provider, locator identity) → article. Created before the article is written, so a crash may leave an alias
-    without an article."""
+    """A locator alias.
+
+    (provider, locator identity) → article. Created before the article is written, so a crash may leave an alias without
+    an article.
+    """
 
     entity_type: Literal["LocatorAlias"] = "LocatorAlias"
     ttl_timestamp: UnixSeconds | None = lives(days=ALIAS_KEPT.days)
@@ -69,7 +74,10 @@ class LocatorAlias(_Locator):
 
 
 class DocumentAlias(LocatorAlias):
-    """Locator identity → the document that has the text of this page, whatever entries lead to it."""
+    """A locator alias of a full text.
+
+    Locator identity → the document that has the text of this page, whatever entries lead to it.
+    """
 
     data_product_id: IdPart
 

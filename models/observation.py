@@ -20,7 +20,9 @@ ObservationDocument = dict[str, Any]
 
 
 class Observation(StoredDocument):
-    """Unique per (source, article, observed day): these three make its `id` within the article's partition.
+    """What one source published of an article, as of one UTC day.
+
+    Unique per (source, article, observed day): these three make its `id` within the article's partition.
 
     `scraped_at` is when the source's revision was first seen, `source_priority` the priority that the source had then.
     `raw_value` is the entry's date as it was written, kept when it could not be parsed or had to be clamped;

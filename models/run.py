@@ -75,6 +75,8 @@ class CollisionMetrics(Value):
 
 
 class _InRun(StoredDocument):
+    """A document of the container `runs`."""
+
     CONTAINER: ClassVar[str] = "runs"
     PARTITION_FIELD: ClassVar[str] = "run_id"
 

@@ -81,7 +81,9 @@ def signal_id(kind: Kind, topic: Topic | None, event_id: str) -> str:
 
 
 class SignalsDue(StoredDocument):
-    """The signals of a story are due to be decided: its articles, or what they say of tools, have changed.
+    """The mark of a story whose signals are due.
+
+    The signals of a story are due to be decided: its articles, or what they say of tools, have changed.
 
     It is written after the change, by whoever makes it, and deleted after the signals were written. `tries` counts the
     failures; a story that was given up has no `signals_due_at`.

@@ -15,7 +15,7 @@ from models.errors import InvalidTransition
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The states that may follow each state; a state without followers is final."""
+    """A state machine. The states that may follow each state; a state without followers is final."""
 
     name: str
     steps: Mapping[str | None, tuple[str, ...]]

@@ -65,6 +65,8 @@ class Reason(Value):
 
 
 class _OfStories(StoredDocument):
+    """A document of the container `stories`."""
+
     CONTAINER: ClassVar[str] = "stories"
     PARTITION_FIELD: ClassVar[str] = "day"
 
@@ -171,7 +173,7 @@ class GroupingKey(StoredDocument):
 
 
 class GroupingLease(StoredDocument):
-    """Which worker groups articles, until `ttl_timestamp`: one at a time."""
+    """The lease of the grouping. Which worker groups articles, until `ttl_timestamp`: one at a time."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "GROUPING"
@@ -183,7 +185,10 @@ class GroupingLease(StoredDocument):
 
 
 class RemovedStory(_OfStories):
-    """Says that a story has no document any more: it has fewer than two articles. An export reads it."""
+    """The mark of a story that was removed.
+
+    Says that a story has no document any more: it has fewer than two articles. An export reads it.
+    """
 
     COMPUTED: ClassVar[tuple[str, ...]] = ("removed_id",)
     KIND: ClassVar[str] = "RemovedStory"

@@ -39,6 +39,8 @@ _Rows = dict[Text, dict[str, dict[str, tuple[_Row, ...]]]]
 
 
 class _OfTool(StoredDocument):
+    """A document of a tool's counts in the container `catalog`."""
+
     CONTAINER: ClassVar[str] = "catalog"
 
     tool_id: IdPart

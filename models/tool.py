@@ -174,8 +174,7 @@ class ToolName(StoredDocument):
 
 
 class CatalogVersion(StoredDocument):
-    """One document. `version` changes whenever a name or rule of detection changes, so that detectors are built
-    again."""
+    """The version of the catalog. It changes with each name or rule of detection, so that detectors are built again."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "CATALOG"

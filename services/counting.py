@@ -27,6 +27,8 @@ Counts = tuple[StoredDocument, Counter[str]]
 
 
 class CountWriter:
+    """Adds counts to stored documents."""
+
     def __init__(self, store: Store, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
         self._store = store
         self._flushed_every = flushed_every

@@ -24,7 +24,7 @@ back what is not done."""
 
 
 class Deadline(NamedTuple):
-    """`ends` is a time of `clock`, which counts seconds."""
+    """The time until which an invocation may work. `ends` is a time of `clock`, which counts seconds."""
 
     ends: float
     seconds: float

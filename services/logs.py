@@ -21,6 +21,8 @@ _stored = logging.getLogger("toolpulse.stored")
 
 
 class _Layout:
+    """The layout of log lines in this process."""
+
     structured = True
 
 

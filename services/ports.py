@@ -78,7 +78,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`next` is an opaque cursor, None on the last page.
+    """A page of a list.
+
+    `next` is an opaque cursor, None on the last page.
 
     Each page is a new read of the store: a document that is written between two pages is listed if it sorts after the
     cursor. A document whose sort values do not change is listed exactly once.

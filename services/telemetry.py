@@ -94,6 +94,8 @@ _MESSAGE_FIELD: Final = "traceparent"
 
 
 class Span(Protocol):
+    """A span."""
+
     def set(self, name: str, value: Attribute) -> None:
         """Sets an attribute. No payloads, keys, query strings or texts of articles."""
 
@@ -103,7 +105,10 @@ class Span(Protocol):
 
 
 class Backend(Protocol):
-    """`parent` and `link` are W3C traceparents; without a parent, the current span is the parent."""
+    """A backend of telemetry.
+
+    `parent` and `link` are W3C traceparents; without a parent, the current span is the parent.
+    """
 
     def span(
         self, name: str, kind: Kind, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
@@ -119,6 +124,8 @@ class Backend(Protocol):
 
 
 class _Off:
+    """A span that records nothing."""
+
     def set(self, name: str, value: Attribute) -> None: ...
 
     def fail(self, error: str) -> None: ...

@@ -26,7 +26,9 @@ _REQUEST_BYTES = 1024 * 1024
 
 
 class BlobArchive:
-    """One client, made at the first call, for the event loop of that call.
+    """The archive in Azure Blob Storage.
+
+    One client, made at the first call, for the event loop of that call.
 
     `connection_string` is for an emulator; else `endpoint`, such as https://<account>.blob.core.windows.net, with a
     `credential`, which the caller owns and closes. A call takes at most `timeout_seconds` with its retries.

@@ -28,7 +28,7 @@ _TRIES = 10
 
 
 class FolderArchive:
-    """`root` is made at the first put."""
+    """The archive in a folder. `root` is made at the first put."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

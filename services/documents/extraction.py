@@ -59,6 +59,8 @@ class ReaderStopped(Exception):
 
 
 class PageReader:
+    """Reads pages in processes of their own."""
+
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._at_once = asyncio.Semaphore(PAGES_AT_ONCE)

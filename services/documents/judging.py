@@ -71,14 +71,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The site does not give the text."""
+    """The finding that the site does not give the text."""
 
     reason: SkipReason
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A person must look at the page."""
+    """The finding that a person must look at the page."""
 
     reason: QuarantineReason
     fingerprint: str

@@ -25,7 +25,10 @@ LEAST_CHARACTERS = 250
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`main` selects the elements with the text, `drop` those to leave out. Without `main`, the extractor finds it."""
+    """How the pages of a site are read.
+
+    `main` selects the elements with the text, `drop` those to leave out. Without `main`, the extractor finds it.
+    """
 
     name: str
     version: str

@@ -21,6 +21,8 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class FullTexts:
+    """Reads full texts from the archive."""
+
     archive: Archive
 
     async def read(self, articles: Iterable[Article]) -> Mapping[str, str | Unavailable]:

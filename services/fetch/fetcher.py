@@ -58,11 +58,13 @@ _FAILURES_OF_HOST = _HOST_FAILS | {FetchStatus.TLS}
 
 
 class Fetcher:
-    """One per worker: owns the connections, the limits and the breaker of hosts, until `close`.
+    """Fetches URLs.
 
-    The timeout in the settings is for one attempt with all its redirects. The wait before attempt n+1 is
-    base^(n-1) seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces
-    the network in tests: no address is then checked, and `tls` and `resolver` are not used.
+    One per worker: owns the connections, the limits and the breaker of hosts, until `close`.
+
+    The timeout in the settings is for one attempt with all its redirects. The wait before attempt n+1 is base^(n-1)
+    seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces the network
+    in tests: no address is then checked, and `tls` and `resolver` are not used.
     """
 
     def __init__(

@@ -30,13 +30,18 @@ slow. So feeds are parsed and written together, which takes a tenth less time th
 
 @dataclass(slots=True)
 class _Host:
+    """The requests to one host."""
+
     slots: asyncio.Semaphore
     requests: int = 0
 
 
 class HostLimits:
-    """At most `overall` requests at once, and `per_host` to one host; 0 stands for POLITE_PER_HOST, and for no limit to
-    this machine itself. Requests that wait for a host do not count in the overall limit."""
+    """The limits of requests at once.
+
+    At most `overall` requests at once, and `per_host` to one host; 0 stands for POLITE_PER_HOST, and for no limit to
+    this machine itself. Requests that wait for a host do not count in the overall limit.
+    """
 
     def __init__(self, overall: int, per_host: int) -> None:
         self._overall = asyncio.Semaphore(overall)
@@ -211,13 +216,18 @@ class HostReport:
 
 @dataclass(slots=True)
 class _Failing:
+    """The failures of one host."""
+
     failures: int = 0
     pause_until: float = 0.0
 
 
 class Breaker:
-    """After `threshold` failures in a row, requests to the host are refused for a pause. The first failure after the
-    pause begins another. Times are seconds, all of the same clock."""
+    """The circuit breaker of hosts.
+
+    After `threshold` failures in a row, requests to the host are refused for a pause. The first failure after the pause
+    begins another. Times are seconds, all of the same clock.
+    """
 
     def __init__(self, threshold: int = THRESHOLD) -> None:
         self._threshold = threshold

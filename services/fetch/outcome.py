@@ -57,12 +57,16 @@ _HEADER = re.compile(r"header\s+([A-Za-z0-9!#$%&'*+.^_`|~-]+):\s*([\x20-\x7e]+)"
 
 @dataclass(frozen=True, slots=True)
 class BasicCredential:
+    """A user name and a password."""
+
     username: str
     password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderCredential:
+    """A header with a secret."""
+
     name: str
     value: str = field(repr=False)
 
@@ -93,7 +97,9 @@ def credentials_in(environment: Mapping[str, str]) -> Callable[[str], Credential
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """`etag` and `last_modified` make the request conditional; `body_hash` is the hash of the last body.
+    """The request for one fetch.
+
+    `etag` and `last_modified` make the request conditional; `body_hash` is the hash of the last body.
 
     The credential goes to the URL's own origin only. The repr has no URL, whose query may be a secret. `reservation` is
     the body's share of the memory for bodies.

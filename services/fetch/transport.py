@@ -50,7 +50,7 @@ _CONNECTION_ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`body` is set for a 2xx whose body was to be read."""
+    """The response to one request. `body` is set for a 2xx whose body was to be read."""
 
     status_code: int
     headers: Mapping[str, str]
@@ -70,7 +70,10 @@ class Failure:
 
 
 class HttpClient:
-    """Owns the transport, and closes it. Not httpx.AsyncClient, which would keep cookies and follow redirects."""
+    """Sends single requests.
+
+    Owns the transport, and closes it. Not httpx.AsyncClient, which would keep cookies and follow redirects.
+    """
 
     def __init__(self, transport: httpx.AsyncBaseTransport, most_bytes: int) -> None:
         self._transport = transport
@@ -179,7 +182,10 @@ def _failure(error: httpx.TransportError, url: URL, responded: bool) -> Failure:
 
 
 class RefusedAddress(OSError):
-    """Raised while connecting. An OSError, since aiohttp tries the next address only after an OSError."""
+    """The error for an address that is not allowed.
+
+    Raised while connecting. An OSError, since aiohttp tries the next address only after an OSError.
+    """
 
 
 class LookupFailed(httpx.ConnectError):
@@ -217,8 +223,11 @@ class Resolver(AbstractResolver):
 
 
 class CheckedTransport(httpx.AsyncBaseTransport):
-    """Owns the connections. Sends the body of a POST only, and has no timeout of its own. `tls` and `resolver` replace
-    the system's in tests."""
+    """A transport of httpx over aiohttp that checks addresses.
+
+    Owns the connections. Sends the body of a POST only, and has no timeout of its own. `tls` and `resolver` replace the
+    system's in tests.
+    """
 
     def __init__(
         self,

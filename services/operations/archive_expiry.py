@@ -34,6 +34,8 @@ _DELETED_AT_ONCE = 8
 
 
 class ArchiveExpiry:
+    """Deletes expired folders of the archive."""
+
     def __init__(self, store: Store, archive: Archive, clock: Clock) -> None:
         self._store = store
         self._archive = archive

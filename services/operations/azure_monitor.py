@@ -101,6 +101,8 @@ def _always_sampled(span: ReadableSpan) -> ReadableSpan:
 
 
 class _Span:
+    """A span of OpenTelemetry as the app sees it."""
+
     def __init__(self, span: trace.Span) -> None:
         self._span = span
 
@@ -121,7 +123,7 @@ def _span_context(traceparent: str | None) -> SpanContext:
 
 
 class OpenTelemetry:
-    """See services.telemetry.Backend."""
+    """The backend of Application Insights. See services.telemetry.Backend."""
 
     def __init__(self, version: str, ratio: float, spans: SpanExporter, metrics: MetricReader) -> None:
         resource = Resource({"service.name": "toolpulse", "service.version": version})

@@ -79,7 +79,7 @@ _INTERNAL = ("entity_type", "schema_version", "ttl_timestamp")
 
 
 class CacheHealth:
-    """`started` is when this worker started."""
+    """Reports the health of the cache. `started` is when this worker started."""
 
     def __init__(
         self,

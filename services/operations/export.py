@@ -62,7 +62,10 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """`keys` are the fields that a removal names. `marks` is the kind of documents that say that one was removed."""
+    """How a layer is exported.
+
+    `keys` are the fields that a removal names. `marks` is the kind of documents that say that one was removed.
+    """
 
     container: Container
     where: tuple[Where, ...]
@@ -97,8 +100,11 @@ _KINDS: Mapping[Layer, _Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """`began`: when the export was begun. What was removed before, it never had. `seen`: the versions behind `settled`
-    that were brought."""
+    """The cursor of an export.
+
+    `began`: when the export was begun. What was removed before, it never had. `seen`: the versions behind `settled`
+    that were brought.
+    """
 
     place: Place
     settled: Place
@@ -111,6 +117,8 @@ class _Cursor:
 
 
 class Export:
+    """Exports what is stored."""
+
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock

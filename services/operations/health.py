@@ -58,6 +58,8 @@ _ENABLED = Where("enabled", "eq", True)
 
 @dataclass(frozen=True, slots=True)
 class CacheState:
+    """What the check of the cache reads."""
+
     metadata: CacheMetadata | None
     last: LastRefresh | None
     dirty: DirtyTools
@@ -65,6 +67,8 @@ class CacheState:
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
+    """The report of the app's health."""
+
     checks: Mapping[str, Check]
     version: str
     timestamp: datetime
@@ -228,8 +232,11 @@ def judge_audit(audit: Audit | None) -> Check:
 
 
 class Health:
-    """`started` is when this worker started; `sources_on` are the news APIs that have a token, `sources_off` those that
-    have none."""
+    """Checks the health of the app.
+
+    `started` is when this worker started; `sources_on` are the news APIs that have a token, `sources_off` those that
+    have none.
+    """
 
     def __init__(
         self,

@@ -22,6 +22,8 @@ log = logging.getLogger("toolpulse.heartbeats")
 
 
 class Heartbeats:
+    """Records and reads the runs of timers."""
+
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock

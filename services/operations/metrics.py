@@ -41,8 +41,11 @@ Sample = tuple[Labels, float]
 
 
 class Metrics:
-    """`connections` is the limit of this process's connections to its store; `sources_off` are the news APIs that have
-    no token and are not fetched."""
+    """Writes the metrics for Prometheus.
+
+    `connections` is the limit of this process's connections to its store; `sources_off` are the news APIs that have no
+    token and are not fetched.
+    """
 
     def __init__(
         self,

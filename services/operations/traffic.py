@@ -42,7 +42,10 @@ class Load:
 
 
 class StoreTraffic:
-    """`counted` returns the counters of this worker by container since its start; None if its store counts nothing."""
+    """The requests to the store.
+
+    `counted` returns the counters of this worker by container since its start; None if its store counts nothing.
+    """
 
     def __init__(
         self, store: Store, clock: Clock, counted: Callable[[], Mapping[str, RequestCounters]] | None = None

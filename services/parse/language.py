@@ -76,7 +76,7 @@ _OTHER_SCRIPTS = re.compile("[\u0370-\u03ff\u0530-\u05ff\u0900-\u11ff\u1780-\u17
 
 
 class Decided(NamedTuple):
-    """`confident`: the text alone says so, whatever is declared or was before."""
+    """A language that was decided. `confident`: the text alone says so, whatever is declared or was before."""
 
     language: str
     confident: bool

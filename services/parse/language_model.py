@@ -27,6 +27,8 @@ _LANE = 4
 
 
 class _Table(NamedTuple):
+    """The table of n-grams."""
+
     languages: tuple[str, ...]
     unit: float
     rows: dict[bytes, int]

@@ -118,8 +118,11 @@ def counted_publisher(publisher: str | None, source: str) -> str:
 
 
 class _Site(NamedTuple):
-    """`publisher` has published all pages of the host; None if it is an aggregator. `platform`: its paths name
-    accounts. `is_listed`: publisher_owners.txt names the owner."""
+    """A site.
+
+    `publisher` has published all pages of the host; None if it is an aggregator. `platform`: its paths name accounts.
+    `is_listed`: publisher_owners.txt names the owner.
+    """
 
     publisher: str | None
     platform: str | None = None

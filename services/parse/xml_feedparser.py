@@ -56,7 +56,7 @@ _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 
 
 class _Enough(Exception):
-    pass
+    """Raised when enough of a document was read."""
 
 
 class _Limits:
@@ -101,11 +101,14 @@ class _Limits:
 
 
 class _Strict(_Limits, api.StrictFeedParser):  # type: ignore[misc]
-    pass
+    """feedparser's strict parser with limits."""
 
 
 class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
-    """Ignores an element for which feedparser raises an error: the entries after it are still read."""
+    """feedparser's loose parser with limits.
+
+    Ignores an element for which feedparser raises an error: the entries after it are still read.
+    """
 
     ignored = 0
 

@@ -12,6 +12,8 @@ from models.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Entry:
+    """An entry of a list."""
+
     line: int
     fields: Mapping[str, Any]
 

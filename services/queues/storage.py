@@ -36,7 +36,9 @@ _MESSAGE_BYTES = 48 * 1024
 
 
 class StorageQueues:
-    """One client, made at the first call, for the event loop of that call.
+    """The queues in Azure Storage.
+
+    One client, made at the first call, for the event loop of that call.
 
     `connection_string` is for an account key, an emulator or the local host; else `service_url`, such as
     https://<account>.queue.core.windows.net, with a `credential`, which the caller owns and closes.

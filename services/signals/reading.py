@@ -35,6 +35,8 @@ def signal_filter(given: Mapping[str, str], kind: Kind | None, state: State) -> 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
+    """Lists signals."""
+
     store: Store
     catalog: Catalog
 

@@ -43,6 +43,8 @@ _PAGE = 500
 
 
 class SignalWriter:
+    """Decides and writes signals."""
+
     def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
         self._store = store
         self._catalog = catalog

@@ -30,7 +30,9 @@ ROUNDS = 8  # tries of a write whose document changes before each try
 
 
 class CosmosStore:
-    """See services.ports.Store. Needs either a key (emulators) or a credential, which the caller closes.
+    """The store on Cosmos DB.
+
+    See services.ports.Store. Needs either a key (emulators) or a credential, which the caller closes.
 
     `budget_seconds` bounds each request of an operation with all its retries.
     """

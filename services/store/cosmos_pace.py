@@ -29,7 +29,7 @@ FIRST_ESTIMATE, NEWEST_SHARE = 10.0, 0.2
 
 
 class Pace:
-    """Times are of one clock, in seconds. `rate` is the limit in RU/s."""
+    """The pace of requests to one container. Times are of one clock, in seconds. `rate` is the limit in RU/s."""
 
     def __init__(self) -> None:
         self.rate = math.inf

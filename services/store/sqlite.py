@@ -27,7 +27,9 @@ INLINE_DOCUMENTS = 64  # reading so many takes as long as handing the work to a 
 
 
 class SqliteStore:
-    """See services.ports.Store. One event loop per store; any number of stores and processes per file.
+    """The store on SQLite.
+
+    See services.ports.Store. One event loop per store; any number of stores and processes per file.
 
     After `wait_seconds` of waiting for another writer's lock, a write raises Unavailable.
     """

@@ -32,8 +32,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class SearchIndex:
-    """`objects`: the definitions of the table and its triggers, by name; `fill`: the statements that index anew all
-    stored documents."""
+    """A full-text index.
+
+    `objects`: the definitions of the table and its triggers, by name; `fill`: the statements that index anew all stored
+    documents.
+    """
 
     container: Container
     search: Search

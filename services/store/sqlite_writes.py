@@ -50,6 +50,8 @@ Failed = list[int | None]
 
 @dataclass(slots=True, eq=False)
 class _Call:
+    """A call that waits for its batches."""
+
     container: str
     batches: Sequence[Batch]
     size: int

@@ -34,6 +34,8 @@ _MOVE = re.compile(r"\)?,? (?:is |was |shares |stock )?(?:up|down|[-+]?\d+(?:\.\
 
 
 class Verdict(NamedTuple):
+    """Whether a name is meant, with the cues that say so."""
+
     is_meant: bool
     cues: tuple[str, ...] = ()
 

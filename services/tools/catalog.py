@@ -26,6 +26,8 @@ _PAGE = 1000
 
 
 class Catalog:
+    """Adds, changes and finds tools."""
+
     def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
         """`new_id` returns UUIDs as text with hyphens."""
         self._store = store

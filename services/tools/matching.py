@@ -46,7 +46,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NormalizedText:
-    """`origins[n]` is the index in `original` of the character n of `text`; None if both have the same indexes."""
+    """A text that is normalised for the search.
+
+    `origins[n]` is the index in `original` of the character n of `text`; None if both have the same indexes.
+    """
 
     original: str
     text: str

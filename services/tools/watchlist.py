@@ -17,6 +17,8 @@ its change."""
 
 @dataclass(frozen=True, slots=True)
 class _Built:
+    """A detector that was built."""
+
     detector: Detector
     version: str | None
     since: datetime

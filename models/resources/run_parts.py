@@ -177,9 +177,7 @@ class ComparisonReport(_Known):
     after: FiguresOfComparison = Field(description="The figures with the new scores.")
     labels: ChangesOfLabels = Field(description="Mentions by stored label, then by new one.")
     not_compared: NotCompared = Field(description="Mentions that were not compared, by reason.")
-    scored_by: dict[Text, Count] = Field(
-        description="Compared mentions by the analyzer and version that scored them; `others` for more than 20."
-    )
+    scored_by: dict[Text, Count] = Field(description="Compared mentions by the analyzer and version that scored them.")
     samples: tuple[SampleOfComparison, ...] = Field(
         description="The 20 mentions whose polarity changes most, of those that get another label."
     )

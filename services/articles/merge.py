@@ -216,7 +216,7 @@ def _with_entry(
         return article
     if after["canonical"]["source"] == key:
         after["text_for_analysis"] = candidate.text or None
-    return _with_analysis_due(article, after, attempt.time)
+    return with_analysis_due(article, after, attempt.time)
 
 
 def _with_attribution(
@@ -252,7 +252,7 @@ def _are_equal(before: ArticleDocument, after: ArticleDocument) -> bool:
     return {**before, "updated_at": ""} == {**after, "updated_at": ""}
 
 
-def _with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:
+def with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:
     """Makes the analysis of `after` due if its input differs from that of `before`."""
     if not analysed_alike(before, after):
         after.setdefault("analysis_due_since", time)

@@ -40,9 +40,7 @@ log = logging.getLogger("toolpulse.analysis")
 
 PAGE = 100
 MOST_SAMPLES = 20
-MOST_VERSIONS = 20
 LONGEST_HEADLINE = 200
-OTHER_VERSIONS = "others"
 
 Label = Literal["positive", "negative", "neutral", "unscored"]
 LABELS: tuple[Label, ...] = get_args(Label)
@@ -118,8 +116,6 @@ class Comparison(Value):
         before = Rating.of_mention(mention)
         row = self.labels.get(before.label, {})
         version = f"{mention.analyzer}/{mention.analyzer_version}"
-        if version not in self.scored_by and len(self.scored_by) >= MOST_VERSIONS:
-            version = OTHER_VERSIONS
         samples = self.samples
         if after.label != before.label:
             headline = (mention.headline or "")[:LONGEST_HEADLINE] or mention.source_id

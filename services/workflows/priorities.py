@@ -17,7 +17,7 @@ from models.feed import Feed
 from models.observation import ObservationDocument
 from models.run import JobRun
 from models.values import format_time
-from services.articles.merge import with_priority
+from services.articles.merge import with_analysis_due, with_priority
 from services.articles.sources import further_attributions, is_listed, observations_of, priority_of
 from services.figures.entries import Generations
 from services.mentions.understanding import fingerprint
@@ -62,8 +62,8 @@ class Priorities:
                 continue
             if article is not None:
                 articles[source_id] = article
-        # An earlier try may have rewritten articles and died before their analysis: these are found here too.
-        outdated = [name for name, each in articles.items() if has_outdated_figures(each)]
+        # Also those that an earlier try has rewritten before it died.
+        outdated = [name for name, each in articles.items() if each.get("analysis_due_since")]
         report = await self.writer.write(outdated, invalidate=self.generations.raise_all)
         found = len(articles) + len(failed)
         counts: Counted = {"articles": found, "analyzed": len(report.done)}
@@ -89,7 +89,7 @@ class Priorities:
         after = with_present_priority(article, feed_id, priority, now, observations)
         operations: list[Operation] = []
         if after is not article:
-            after = await self._with_text(article, after)
+            after = with_analysis_due(article, await self._with_text(article, after), now)
             operations.append(Replace(after, article["_etag"]))
         if not is_listed(article, feed_id) and not article.get("deleted_at"):
             operations += _priority_of_latest(observations, feed_id, priority, now)
@@ -142,12 +142,3 @@ def _priority_of_latest(
     if latest.get("source_priority") == priority:
         return []
     return [Replace({**latest, "source_priority": priority, "updated_at": now}, latest["_etag"])]
-
-
-def has_outdated_figures(article: ArticleDocument) -> bool:
-    """Whether the last analysis read another reading than the present one. A pending article has a message for its
-    analysis already. One in error has figures if an earlier analysis succeeded."""
-    status = article["status"]
-    has_figures = status == "analyzed" or (status == "error" and article.get("analyzed_at") is not None)
-    is_outdated = article.get("analyzed_revision") != article["canonical"]["revision"]
-    return has_figures and is_outdated and not article.get("deleted_at")

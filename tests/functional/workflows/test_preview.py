@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
+from models.resources.tools import ToolPreview
 from services.tools.form import tool_change
-from services.workflows.preview import Preview, preview
+from services.workflows.preview import ToolPreviews
 from tests.functional.mentions.world import World
 
 
-async def tried(world: World, tool: str, **change: Any) -> Preview:
+async def tried(world: World, tool: str, **change: Any) -> ToolPreview:
     worker = world.worker
     stored = await worker.catalog.get(tool)
-    return await preview(world.store, worker.catalog, worker.watchlist, stored, tool_change(change), world.watch.now)
+    previews = ToolPreviews(world.store, worker.catalog, worker.watchlist, world.watch)
+    return await previews.of(stored, tool_change(change))
 
 
-def counts(found: Preview) -> tuple[int, int]:
+def counts(found: ToolPreview) -> tuple[int, int]:
     return found.would_add, found.would_remove
 
 

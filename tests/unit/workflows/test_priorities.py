@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from models.article import ArticleDocument
 from models.errors import UnreadableDocument
-from services.workflows.priorities import has_outdated_figures, with_present_priority
-from tests.documents import NOW, article, attribution, reading
+from services.workflows.priorities import with_present_priority
+from tests.documents import NOW, article, attribution
 
 NOW_TEXT = "2026-02-21T21:00:00Z"
 SOURCES = {
@@ -41,24 +41,3 @@ def test_an_article_that_cannot_be_read_is_not_changed() -> None:
         with_present_priority({**stored(), "status": "odd"}, "finnhub", 4, NOW_TEXT)
     with pytest.raises(KeyError):
         with_present_priority(stored(), "another", 4, NOW_TEXT)
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_outdated"),
-    [
-        ({}, False),
-        ({"status": "analyzed", "analyzed_revision": "r1"}, False),
-        ({"status": "analyzed", "analyzed_revision": "r0"}, True),
-        ({"status": "analyzed"}, True),
-        ({"status": "analyzed", "analyzed_revision": "r0", "deleted_at": "2026-02-21T20:00:00Z"}, False),
-        ({"status": "error", "analyzed_revision": "r0"}, False),
-        ({"status": "error", "analyzed_revision": "r0", "analyzed_at": "2026-02-21T20:00:00Z"}, True),
-        ({"status": "error", "analyzed_revision": "r1", "analyzed_at": "2026-02-21T20:00:00Z"}, False),
-        ({"status": "pending", "analyzed_revision": "r0", "analyzed_at": "2026-02-21T20:00:00Z"}, False),
-    ],
-)
-def test_figures_are_outdated_if_the_article_was_analysed_by_another_reading(
-    fields: dict[str, Any], is_outdated: bool
-) -> None:
-    document = cast(ArticleDocument, {**stored(canonical=reading(revision="r1")), **fields})
-    assert has_outdated_figures(document) == is_outdated

@@ -5,8 +5,7 @@ Also the four periods and their windows. services/figures counts mentions.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -297,7 +296,7 @@ class CacheMetadata(_Cached):
     * `last_refresh_ts`: when the last batch of that refresh ended. `last_refresh_duration_ms`: from the start of the
       refresh to that end, in milliseconds; both times are read from the workers' clocks with fractions of a second.
     * `total_entries`: the entries that were stored then, of all tools and periods.
-    * `cache_hits_24h`, `cache_misses_24h`: reads in the last 24 hours before that end, to the minute. A hit was stored
+    * `cache_hits_24h`, `cache_misses_24h`: reads in the clock hour of that end and the 23 before. A hit was stored
       or in memory, stale or not; a miss had to be computed. A read is counted within about ten seconds.
     * `cache_hit_rate`, computed: hits / (hits + misses), 0 to 1, three decimals; 0.0 without reads.
     * `error_count_24h`: reads that failed, and failed attempts to refresh a tool, in the same 24 hours.
@@ -356,36 +355,21 @@ class LastRefresh(_Cached):
     errors: tuple[Text, ...] = Field(default=(), max_length=MOST_FAILED_LISTED)
 
 
-CounterKind = Literal["hits", "misses", "errors"]
-COUNTER_KINDS: tuple[CounterKind, ...] = ("hits", "misses", "errors")
-_MINUTE_FIELD = re.compile(rf"(?:{'|'.join(COUNTER_KINDS)})_[0-5][0-9]")
-
-
-def minute_field(kind: CounterKind, minute: int) -> str:
-    """The field of CacheCounters for a minute of the hour, 0 to 59."""
-    return f"{kind}_{minute:02}"
-
-
 class CacheCounters(_Cached):
-    """The reads of the cache in one clock hour, by minute and raised by increments: `hits_07` counts the hits in the
-    eighth minute; likewise `misses_…`, and `errors_…` for failed reads and failed attempts to refresh a tool. A minute
-    in which nothing was counted has no field."""
+    """The reads of the cache in one clock hour, raised by increments. `errors` are failed reads and failed attempts to
+    refresh a tool."""
 
     entity_type: Literal["CacheCounters"] = "CacheCounters"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)
     hour: Hour
+    hits: Count = 0
+    misses: Count = 0
+    errors: Count = 0
 
     @classmethod
     def at(cls, now: datetime) -> Self:
         """The counters of the hour of `now`, without any count: the seed of an increment."""
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
-
-    @model_validator(mode="after")
-    def _counts(self) -> Self:
-        for name, value in (self.model_extra or {}).items():
-            if _MINUTE_FIELD.fullmatch(name) and (type(value) is not int or value < 0):
-                raise ValueError(f"{name} must be a count")
-        return self
 
     @property
     def partition(self) -> str:
@@ -394,8 +378,3 @@ class CacheCounters(_Cached):
     @property
     def id(self) -> str:
         return f"{METADATA_PARTITION}:{self.hour}"
-
-    def sum(self, kind: CounterKind, minutes: Iterable[int]) -> int:
-        """The counts of these minutes of the hour."""
-        counts = self.model_extra or {}
-        return sum(counts.get(minute_field(kind, minute), 0) for minute in minutes)

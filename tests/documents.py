@@ -219,7 +219,7 @@ def last_refresh(**changes: Any) -> LastRefresh:
 
 
 def cache_counters(**changes: Any) -> CacheCounters:
-    return _of(CacheCounters, {"hour": "2026022120", "hits_07": 5}, changes)
+    return _of(CacheCounters, {"hour": "2026022120", "hits": 5}, changes)
 
 
 def fetch_day(**changes: Any) -> FetchDay:

@@ -1,4 +1,4 @@
-"""Counts the reads of the cache, in the last 24 hours (by minute) and in total. A read never waits for a write."""
+"""Counts the reads of the cache, by hour and in total. A read never waits for a write."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import Literal, TypedDict
 
-from models.cache import COUNTER_KINDS, METADATA_PARTITION, CacheCounters, CounterKind, minute_field
+from models.cache import CacheCounters
 from models.errors import InvalidInput, NotFound
 from models.operations import CacheTotals
-from models.values import format_time
+from models.values import format_time, hour_key
 from services import telemetry
 from services.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Store, readable
@@ -21,7 +21,6 @@ from services.store.containers import SENTIMENT_CACHE
 State = Literal["HIT", "STALE", "MISS"]
 """How an aggregate was read: HIT and STALE were stored or in memory, MISS was computed."""
 
-_MINUTES = 24 * 60
 _BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
 _BUCKETS = [f"within_{bound}_ms" for bound in CacheTotals.BOUNDS_MS]
 """A read counts in the bucket of each bound that its duration does not exceed."""
@@ -36,7 +35,7 @@ class Counted(TypedDict):
 
 
 class CountedHour(TypedDict):
-    """The counts of one clock hour, or of the part of it that lies in the last 24 hours."""
+    """The counts of one clock hour."""
 
     hour: str
     hits: int
@@ -48,7 +47,7 @@ class Counters:
     def __init__(self, store: Store, clock: Clock, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
         self._store = store
         self._clock = clock
-        self._by_minute: Counter[tuple[int, CounterKind]] = Counter()
+        self._by_hour: dict[str, Counts] = {}
         self._totals: Counter[str] = Counter()
         self._by_shortest_bound = [0] * (len(_BUCKETS) + 1)
         self.writer = CountWriter(store, flushed_every)
@@ -87,23 +86,16 @@ class Counters:
         await self.writer.flush()
 
     async def hours(self) -> list[CountedHour]:
-        """The counts that all processes have flushed in the current minute and the 1,439 before it, by clock hour, the
-        oldest first.
-
-        An hour whose document cannot be read counts as 0.
-        """
-        last = _minute_of(self._clock())
-        first = last - _MINUTES + 1
-        hours = range(first // 60, last // 60 + 1)
-        keys = [(METADATA_PARTITION, CacheCounters.at(_start_of(hour)).id) for hour in hours]
-        stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        """The counts that all processes have flushed in the current clock hour and the 23 before it, the oldest first.
+        An hour whose document cannot be read counts as 0."""
+        now = self._clock().replace(minute=0, second=0, microsecond=0)
+        seeds = [CacheCounters.at(now - timedelta(hours=back)) for back in range(23, -1, -1)]
+        stored = await self._store.read_many(SENTIMENT_CACHE.name, [(seed.partition, seed.id) for seed in seeds])
         counted: list[CountedHour] = []
-        for hour, document in zip(hours, stored, strict=True):
-            counters = readable(document, CacheCounters.from_document)
-            minutes = range(max(first - 60 * hour, 0), min(last - 60 * hour, 59) + 1)
-            sums = {kind: counters.sum(kind, minutes) if counters is not None else 0 for kind in COUNTER_KINDS}
-            at = format_time(_start_of(hour))
-            counted.append({"hour": at, "hits": sums["hits"], "misses": sums["misses"], "errors": sums["errors"]})
+        for seed, document in zip(seeds, stored, strict=True):
+            found = readable(document, CacheCounters.from_document) or seed
+            hour = format_time(seed.created_at)
+            counted.append({"hour": hour, "hits": found.hits, "misses": found.misses, "errors": found.errors})
         return counted
 
     async def last_24_hours(self) -> Counted:
@@ -112,17 +104,16 @@ class Counters:
     async def close(self) -> None:
         await self.writer.close()
 
-    def _count(self, kind: CounterKind, number: int = 1) -> None:
-        self._by_minute[_minute_of(self._clock()), kind] += number
+    def _count(self, kind: Literal["hits", "misses", "errors"], number: int = 1) -> None:
+        now = self._clock()
+        if (hour := hour_key(now)) not in self._by_hour:
+            self._by_hour[hour] = CacheCounters.at(now), Counter()
+        self._by_hour[hour][1][kind] += number
         self.writer.soon()
 
     def _take(self) -> Iterator[Counts]:
-        by_minute, self._by_minute = self._by_minute, Counter()
-        by_hour: dict[int, Counter[str]] = {}
-        for (minute, kind), number in by_minute.items():
-            by_hour.setdefault(minute // 60, Counter())[minute_field(kind, minute % 60)] = number
-        for hour, counts in by_hour.items():
-            yield CacheCounters.at(_start_of(hour)), counts
+        by_hour, self._by_hour = self._by_hour, {}
+        yield from by_hour.values()
         totals, self._totals = self._totals, Counter()
         by_bound, self._by_shortest_bound = self._by_shortest_bound, [0] * (len(_BUCKETS) + 1)
         for index, number in enumerate(by_bound):
@@ -137,13 +128,3 @@ def summed(hours: Sequence[CountedHour]) -> Counted:
         "cache_misses_24h": sum(each["misses"] for each in hours),
         "error_count_24h": sum(each["errors"] for each in hours),
     }
-
-
-def _minute_of(moment: datetime) -> int:
-    """The number of the minute since 1970."""
-    return int(moment.timestamp()) // 60
-
-
-def _start_of(hour: int) -> datetime:
-    """The start of the hour with this number since 1970."""
-    return datetime.fromtimestamp(hour * 3600, UTC)

@@ -180,7 +180,7 @@ async def test_metadata_and_counters_that_cannot_be_read_do_not_stop_a_refresh(
     await process.refresh()
     await _break(store, SENTIMENT_CACHE.name, "metadata", "metadata", total_entries="many")
     counters = CacheCounters.at(watch.now)
-    await _break(store, SENTIMENT_CACHE.name, counters.partition, counters.id, hits_17="many")
+    await _break(store, SENTIMENT_CACHE.name, counters.partition, counters.id, hits="many")
     await _break(store, SENTIMENT_CACHE.name, "metadata", "last_refresh", status="fine")
     watch.advance(hours=1)
     process.cache.counters.errors(2)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from models.cache import (
-    COUNTER_KINDS,
     DEFAULT_PERIOD,
     FRESH_FOR,
     MOST_FAILED_LISTED,
@@ -24,11 +23,10 @@ from models.cache import (
     Window,
     entry_id,
     generation_id,
-    minute_field,
     percentages,
     period_named,
 )
-from models.errors import InvalidInput, UnreadableDocument
+from models.errors import InvalidInput
 from tests import documents
 from tests.documents import TOOL_ID, cache_entry
 
@@ -252,23 +250,6 @@ def test_how_a_refresh_ended_is_stored_beside_the_metadata_with_at_most_a_hundre
         documents.last_refresh(failed_tools=reasons)
     with pytest.raises(ValueError, match="at most 100"):
         documents.last_refresh(errors=("why",) * 101)
-
-
-def test_counters_have_a_field_for_each_kind_and_minute_in_which_something_was_counted() -> None:
-    counters = CacheCounters.at(NOW)
-    assert (counters.entity_type, counters.hour) == ("CacheCounters", "2026022120")
-    assert [counters.sum(kind, range(60)) for kind in COUNTER_KINDS] == [0, 0, 0]
-    assert [minute_field(kind, 7) for kind in COUNTER_KINDS] == ["hits_07", "misses_07", "errors_07"]
-    stored = {**counters.to_document(), "hits_00": 2, "hits_59": 3, "misses_59": 5, "cache_hits": 7}
-    found = CacheCounters.from_document(stored)
-    assert [found.sum("hits", minutes) for minutes in (range(60), range(1, 60), range(59))] == [5, 3, 2]
-    assert [found.sum("misses", [59]), found.sum("errors", range(60))] == [5, 0]
-
-
-@pytest.mark.parametrize("value", [-1, 1.5, "many", True, None])
-def test_a_minute_must_have_a_count(value: object) -> None:
-    with pytest.raises(UnreadableDocument, match="hits_07 must be a count"):
-        CacheCounters.from_document({**CacheCounters.at(NOW).to_document(), "hits_07": value})
 
 
 def test_hours_name_the_periods_too() -> None:

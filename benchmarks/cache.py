@@ -245,7 +245,7 @@ async def over_http(rounds: int, seconds: float) -> None:
         tool = a_tool(0, utc_now() - timedelta(days=60))
         await store.create(CATALOG.name, tool.to_document())
         process = Process(store, utc_now)
-        body = (await process.cache.reader.read(tool.tool_id, "HOUR_24")).aggregate.body
+        body = (await process.cache.reader.read(tool.tool_id, "HOUR_24")).body
         await process.close()
         await store.close()
         app = data / "app"
@@ -403,7 +403,7 @@ async def misses(scale: float) -> None:
             missing.append(await timed(miss))
         for _ in range(5):
             brute.append(await timed(lambda: brute_force(store, tool.tool_id)))
-        entry = (await miss()).aggregate.entry
+        entry = (await miss()).entry
         assert (entry.total_mentions, entry.positive_count) == (
             (await brute_force(store, tool.tool_id)).total,
             (await brute_force(store, tool.tool_id)).positive,

@@ -16,7 +16,7 @@ from models.resources.movement import MentionByPassages, Movement, Trend
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.movement import Asked
-from services.figures.reader import Served, resource_of
+from services.figures.reader import Aggregate, resource_of
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between
 from services.topology import REFRESH_TOOLS
@@ -102,10 +102,10 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     """List the mentions behind an aggregate, latest first."""
     said = SENTIMENT.of(req)
     served = await _read(services, req)
-    entry, (limit, cursor) = served.aggregate.entry, page_of(req)
+    entry, (limit, cursor) = served.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor, said)
     facts = await services.figures.evidence.window_facts(entry, cursor)
-    view, completeness = VIEW.of(req), served.aggregate.completeness.shown()
+    view, completeness = VIEW.of(req), served.completeness.shown()
     return resources_response(mentions, lambda mention: MentionResource.of(mention, view), **facts, **completeness)
 
 
@@ -116,8 +116,7 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.reader.read_all(page.items, period)
     now, view = services.clock(), VIEW.of(req)
-    aggregates = [row.aggregate for row in rows.items]
-    found = [resource_of(each.entry, each.name, each.analyzer, each.completeness, now, view) for each in aggregates]
+    found = [resource_of(each.entry, each.name, each.analyzer, each.completeness, now, view) for each in rows.items]
     return list_response(shown_all(found), page.next, (*page.unreadable, *rows.unreadable))
 
 
@@ -151,7 +150,7 @@ def _period(req: func.HttpRequest) -> Period:
     return period_named(HOURS.of(req), PERIOD.of(req))
 
 
-async def _read(services: Container, req: func.HttpRequest) -> Served:
+async def _read(services: Container, req: func.HttpRequest) -> Aggregate:
     """The aggregate that the request names."""
     return await services.figures.reader.read(req.route_params["tool"], _period(req))
 
@@ -159,13 +158,14 @@ async def _read(services: Container, req: func.HttpRequest) -> Served:
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-def _aggregate_response(services: Container, req: func.HttpRequest, served: Served) -> func.HttpResponse:
+def _aggregate_response(services: Container, req: func.HttpRequest, served: Aggregate) -> func.HttpResponse:
     """HTTP caches may keep the body, and must revalidate its ETag at each request."""
-    aggregate = served.aggregate.in_view(VIEW.of(req), services.clock())
+    now = services.clock()
+    aggregate = served.in_view(VIEW.of(req), now)
     headers = {
         "Cache-Control": "no-cache",
         "ETag": aggregate.etag,
-        "Age": str(served.age_seconds),
+        "Age": str(served.entry.age_seconds(now)),
         "X-Cache": served.state,
     }
     known = req.headers.get("If-None-Match")

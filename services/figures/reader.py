@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from models.cache import Period, SentimentCacheEntry, entry_id
+from models.cache import Period, SentimentCacheEntry, entry_id, generation_id
 from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.resources.aggregates import AggregateResource
 from models.resources.base import View
 from models.tool import Tool
-from services.figures.completeness import Completeness, CompletenessReader
+from services.figures.completeness import NOT_KNOWN, Completeness, CompletenessReader
 from services.figures.counters import Counters, State
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.logs import log_event
@@ -48,6 +48,7 @@ class Aggregate:
     analyzer: str
     completeness: Completeness
     made_at: datetime
+    state: State = "HIT"
     view: View = "default"
 
     @cached_property
@@ -61,38 +62,12 @@ class Aggregate:
 
     def in_view(self, view: View, now: datetime) -> Aggregate:
         """The default view is the one that is kept."""
-        if view == "default":
-            return self
-        return replace(self, made_at=now, view=view)
+        return self if view == "default" else replace(self, made_at=now, view=view)
 
     def with_completeness(self, current: Completeness, now: datetime) -> Aggregate:
         """This aggregate, which was read before `current` was counted."""
         completeness = self.completeness.and_now(current)
-        if completeness == self.completeness:
-            return self
-        return replace(self, completeness=completeness, made_at=now)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The entry of a tool for one read."""
-
-    tool: Tool
-    entry: SentimentCacheEntry
-    state: State
-
-    def served(self, analyzer: str, completeness: Completeness, now: datetime) -> Served:
-        aggregate = Aggregate(self.entry, self.tool.primary_name, analyzer, completeness, now)
-        return Served(aggregate, self.state, self.entry.age_seconds(now))
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The aggregate for one read."""
-
-    aggregate: Aggregate
-    state: State
-    age_seconds: int
+        return self if completeness == self.completeness else replace(self, completeness=completeness, made_at=now)
 
 
 class RecentAggregates:
@@ -171,99 +146,92 @@ class Reader:
         self._computed_at_once = asyncio.Semaphore(_COMPUTED_AT_ONCE)
         self._computing: dict[str, asyncio.Task[ToolEntries]] = {}
 
-    async def read(self, text: str, period: Period) -> Served:
+    async def read(self, text: str, period: Period) -> Aggregate:
         """The aggregate of the tool with that id, name or alias. Raises NotFound, Unavailable."""
         with self._counters.failures():
-            return await self._read(text, period)
+            started, now = time.perf_counter(), self._clock()
+            aggregate = await self._from_memory(text, period, now)
+            if aggregate is None:
+                last_write: object = None
 
-    async def _read(self, text: str, period: Period) -> Served:
-        started, now = time.perf_counter(), self._clock()
+                async def once() -> list[Aggregate]:
+                    nonlocal last_write
+                    last_write = self._last_write()
+                    return await self._read([await self._catalog.get(text)], period, now)
+
+                (aggregate,) = await until_unchanged(once, f"the figures of {text}")
+                self._recent.put(text, replace(aggregate, state="HIT"), now, last_write)
+            self._note([aggregate], time.perf_counter() - started)
+            return aggregate
+
+    async def _from_memory(self, text: str, period: Period, now: datetime) -> Aggregate | None:
         recent = self._recent.get(text, period, now)
-        if recent is not None:
-            aggregate = recent.with_completeness(await self._completeness.of_all(), now)
-            # Not if its generation was raised, or its tool refreshed, in between.
-            if self._recent.get(text, period, now) is recent:
-                self._note(aggregate.entry, "HIT", time.perf_counter() - started)
-                return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
+        if recent is None:
+            return None
+        aggregate = recent.with_completeness(await self._completeness.of_all(), now)
+        # Not if its generation was raised, or its tool refreshed, in between.
+        return aggregate if self._recent.get(text, period, now) is recent else None
 
-        async def once() -> Served:
-            last_write = self._last_write()
-            tool = await self._catalog.get(text)
-            stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
-            found = await self._found(tool, period, now, *stored)
-            await self._announce_stale([found])
-            (served,) = await self._with_completeness([found], now)
-            self._require_current([served])
-            self._recent.put(text, served.aggregate, now, last_write)
-            return served
-
-        served = await until_unchanged(once, f"the figures of {text}")
-        self._note(served.aggregate.entry, served.state, time.perf_counter() - started)
-        return served
-
-    async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
+    async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Aggregate]:
         """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
         with a document that cannot be read are listed as unreadable, and count as failed reads."""
+        unreadable: list[str] = []
         with self._counters.failures():
-            rows = await self._read_current(tools, period)
-        self._counters.errors(len(rows.unreadable))
-        return rows
+            started, now = time.perf_counter(), self._clock()
 
-    async def _read_current(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
-        started, now = time.perf_counter(), self._clock()
+            async def once() -> list[Aggregate]:
+                unreadable.clear()
+                return await self._read(tools, period, now, unreadable)
 
-        async def once() -> Listed[Served]:
-            served = await self._read_all(tools, period, now)
-            self._require_current(served.items)
-            return served
+            aggregates = await until_unchanged(once, "the figures of some tool")
+            self._note(aggregates, time.perf_counter() - started)
+        self._counters.errors(len(unreadable))
+        return Listed(aggregates, unreadable=tuple(unreadable))
 
-        served = await until_unchanged(once, "the figures of some tool")
-        for each in served.items:
-            self._note(each.aggregate.entry, each.state, (time.perf_counter() - started) / len(tools))
-        return served
+    def _note(self, aggregates: Sequence[Aggregate], seconds: float) -> None:
+        for each in aggregates:
+            self._counters.read(each.state, seconds / len(aggregates))
+            fields = {"tool_id": each.entry.tool_id, "period": each.entry.period, "state": each.state}
+            log_event(log, logging.DEBUG, "cache_read", **fields)
 
-    def _note(self, entry: SentimentCacheEntry, state: State, seconds: float) -> None:
-        self._counters.read(state, seconds)
-        log_event(log, logging.DEBUG, "cache_read", tool_id=entry.tool_id, period=entry.period, state=state)
-
-    async def _read_all(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[Served]:
-        keys = [key for tool in tools for key in _keys(tool.tool_id, period)]
+    async def _read(
+        self, tools: Sequence[Tool], period: Period, now: datetime, unreadable: list[str] | None = None
+    ) -> list[Aggregate]:
+        """Raises UnreadableDocument for a tool of which a document cannot be read, or adds it to `unreadable`; raises
+        ChangedMeanwhile if this process knows a later generation than that of an entry."""
+        keys = [
+            (tool.tool_id, name)
+            for tool in tools
+            for name in (entry_id(tool.tool_id, period), generation_id(tool.tool_id))
+        ]
         stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
 
-        async def one(tool: Tool, document: Document | None, generation: Document | None) -> Found | None:
+        async def one(tool: Tool, document: Document | None, generation: Document | None) -> Aggregate | None:
             try:
                 return await self._found(tool, period, now, document, generation)
             except UnreadableDocument:
+                if unreadable is None:
+                    raise
                 log.exception("tool_unreadable tool_id=%s", tool.tool_id)
+                unreadable.append(tool.tool_id)
                 return None
 
-        found = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
-        unreadable = tuple(tool.tool_id for tool, each in zip(tools, found, strict=True) if each is None)
-        well = [each for each in found if each is not None]
-        await self._announce_stale(well)
-        served = await self._with_completeness(well, now)
-        return Listed(served, unreadable=unreadable)
-
-    async def _with_completeness(self, found: Sequence[Found], now: datetime) -> list[Served]:
-        recounts = {each.entry.tool_id: each.entry.recounts for each in found}
-        of_tools = await self._completeness.of_tools(recounts)
-        return [each.served(self._analyzer(), of_tools[each.entry.tool_id], now) for each in found]
-
-    def _require_current(self, served: Iterable[Served]) -> None:
-        """Raises ChangedMeanwhile if this process knows a later generation than that of an entry.
-
-        This is checked last: the generation may have been raised while the entry was read, or while a computation that
-        this read shares was under way.
-        """
-        for entry in (each.aggregate.entry for each in served):
+        read = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
+        found = [each for each in read if each is not None]
+        await self._announce_stale(found)
+        of_tools = await self._completeness.of_tools({each.entry.tool_id: each.entry.recounts for each in found})
+        # Checked last: the generation may have been raised while an entry was read, or while a computation that this
+        # read shares was under way.
+        for entry in (each.entry for each in found):
             if entry.generation != self._generations.known(entry.tool_id):
                 raise ChangedMeanwhile(f"the generation of {entry.tool_id} was raised")
+        return [replace(each, completeness=of_tools[each.entry.tool_id]) for each in found]
 
     async def _found(
         self, tool: Tool, period: Period, now: datetime, document: Document | None, generation: Document | None
-    ) -> Found:
+    ) -> Aggregate:
         """The stored entry if it can be read, is of the tool's generation and of a window that has ended, and counts no
-        mention that has left its window; else a computed one."""
+        mention that has left its window; else a computed one. Its completeness is not known yet."""
         state: State
         self._generations.learn(tool.tool_id, generation)
         entry = readable(document, SentimentCacheEntry.from_document)
@@ -273,11 +241,11 @@ class Reader:
             entry, state = (await asyncio.shield(computing))[period], "MISS"
         else:
             state = "STALE" if entry.is_stale(now) else "HIT"
-        return Found(tool, entry, state)
+        return Aggregate(entry, tool.primary_name, self._analyzer(), NOT_KNOWN, now, state)
 
-    async def _announce_stale(self, found: Iterable[Found]) -> None:
+    async def _announce_stale(self, found: Iterable[Aggregate]) -> None:
         """A stale entry is served also if its tool cannot be announced: the refresh of all tools comes in any case."""
-        stale = [each.tool.tool_id for each in found if each.state == "STALE"]
+        stale = [each.entry.tool_id for each in found if each.state == "STALE"]
         try:
             if stale:
                 await self._announcer.announce(REFRESH_STAGE, stale)
@@ -299,10 +267,6 @@ class Reader:
         task = self._computing[tool.tool_id] = asyncio.get_running_loop().create_task(computed())
         task.add_done_callback(ended)
         return task
-
-
-def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:
-    return [(tool_id, entry_id(tool_id, period)), Generations.key(tool_id)]
 
 
 def resource_of(

@@ -24,7 +24,7 @@ from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.count_documents import hours_of, recounts_of
 from services.figures.points import compared
-from services.figures.reader import Reader, Served
+from services.figures.reader import Aggregate, Reader
 from services.figures.span import LIVE_DAYS, day_start, first_live_day
 from services.ports import Document, Listed, Store, readable
 from services.store.containers import CATALOG
@@ -173,10 +173,10 @@ class Trends:
         """In the order of the tools. Those with a document that cannot be read are listed as unreadable."""
         served = await self.reader.read_all(tools, period)
         by_id = {tool.tool_id: tool for tool in tools}
-        pasts = await self._pasts_of([each.aggregate.entry for each in served.items], period, now)
+        pasts = await self._pasts_of([each.entry for each in served.items], period, now)
         known = [(each, past) for each, past in zip(served.items, pasts, strict=True) if past is not None]
         rows = await asyncio.to_thread(_rows, known, by_id, now)
-        unread = [each.aggregate.entry.tool_id for each, past in zip(served.items, pasts, strict=True) if past is None]
+        unread = [each.entry.tool_id for each, past in zip(served.items, pasts, strict=True) if past is None]
         return Listed(rows, unreadable=(*served.unreadable, *unread))
 
     async def _pasts_of(
@@ -245,16 +245,16 @@ def past_of(
     return Past(entry.recounts, _times_of(entry), since, trend, before)
 
 
-def _rows(served: Sequence[tuple[Served, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:
+def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for each, past in served:
-        entry = each.aggregate.entry
+        entry = each.entry
         figures = entry.model_dump(mode="json", include=set(_FIELDS))
         tool = tools[entry.tool_id]
         rows.append(
-            {"tool": each.aggregate.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
+            {"tool": each.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
             | {name: figures[name] for name in _FIELDS}
-            | {"is_stale": entry.is_stale(now), **each.aggregate.completeness.shown()}
+            | {"is_stale": entry.is_stale(now), **each.completeness.shown()}
             | {"change": change_of(entry, past.before), "trend": past.trend}
         )
     return rows

@@ -57,7 +57,7 @@ class Race:
         before = sum(self.acknowledged.values())
         served = await process.cache.reader.read(self.tool.tool_id, self.period)
         # No await between the answer and this: it is what the caller sees.
-        generation = served.aggregate.entry.generation
+        generation = served.entry.generation
         assert generation >= self.acknowledged.get(number, 0), "of a generation that this process had raised"
         assert generation >= self.settled, "of a generation that was raised before this read, and memory had run out"
         self.crossed += sum(self.acknowledged.values()) > before
@@ -140,7 +140,7 @@ async def _world(seed: int, store: Store) -> int:
     await plain.cache.refresh.refresh_tools([tool.tool_id])
     await check_tables(store, tool.tool_id, clock.now)
     again = await plain.cache.reader.read(tool.tool_id, chance.choice(PERIOD_NAMES))
-    await check_entry(store, again.aggregate.entry, clock.now)
+    await check_entry(store, again.entry, clock.now)
     for process in (*processes, plain):
         await process.close()
     return race.crossed

@@ -147,7 +147,7 @@ class Machine:
 
         async def work(process: Process) -> None:
             served = await process.cache.reader.read(self.tools[number].tool_id, period)
-            entry = served.aggregate.entry
+            entry = served.entry
             if served.state == "MISS" and not self.waiting:
                 await check_entry(self.store, entry, self.clock.now)
 
@@ -176,8 +176,8 @@ class Machine:
             for period in PERIODS:
                 served = await fresh.cache.reader.read(tool.tool_id, period)
                 assert served.state == "HIT"
-                await check_entry(self.store, served.aggregate.entry, self.clock.now)
-                assert served.aggregate.entry.tool_id == self.with_problem_responses(tool.tool_id)
+                await check_entry(self.store, served.entry, self.clock.now)
+                assert served.entry.tool_id == self.with_problem_responses(tool.tool_id)
         for process in (self.process, fresh):
             await process.close()
 

@@ -141,7 +141,7 @@ async def work_with_the_wrong_clock(jumping: Jumping) -> None:
 async def mentions(services: Container) -> int:
     """The mentions that the figures of a month count."""
     served = await services.figures.reader.read("Quorvia", "DAY_30")
-    return served.aggregate.entry.total_mentions
+    return served.entry.total_mentions
 
 
 async def health(services: Container) -> Mapping[str, Check]:
@@ -184,7 +184,7 @@ async def everything_is_right_within_a_tick(jumping: Jumping, *, is_ahead: bool)
         assert last is not None
         assert max(metadata.last_refresh_at, last.ended_at) <= jumping.clock()
         served = await services.figures.reader.read("Quorvia", "DAY_30")
-        assert served.aggregate.completeness.complete
+        assert served.completeness.complete
         jumping.clock.forward(minutes=30)
         await jumping.tick(services)
         assert jumping.feeds.requests["works"] == fetched["works"] + 3

@@ -91,7 +91,7 @@ class AuditWorld:
 
     async def served(self, tool: Tool) -> int:
         """The mentions of the last day, as they are served."""
-        return (await self.figures.reader.read(tool.tool_id, "HOUR_24")).aggregate.entry.total_mentions
+        return (await self.figures.reader.read(tool.tool_id, "HOUR_24")).entry.total_mentions
 
     async def counting(self, tool: Tool) -> int:
         """The stored mentions. All were published in the last day."""

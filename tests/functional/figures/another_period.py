@@ -48,7 +48,7 @@ async def main(path: str, tool_id: str, at: str) -> None:
     found = {}
     for period in ("HOUR_1", "HOUR_6", "HOUR_24", "DAY_7", "DAY_30"):
         served = await process.cache.reader.read(tool_id, period)  # type: ignore[arg-type]
-        found[period] = [served.state, served.aggregate.entry.total_mentions]
+        found[period] = [served.state, served.entry.total_mentions]
     sys.stdout.write(json.dumps(found))
     await process.close()
     await store.close()

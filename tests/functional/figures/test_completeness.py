@@ -38,7 +38,7 @@ async def tool(store: SqliteStore) -> Tool:
 
 async def served(process: Process, period: Any = "HOUR_1") -> dict[str, Any]:
     read = await process.cache.reader.read(TOOL.tool_id, period)
-    body: dict[str, Any] = json.loads(read.aggregate.body)
+    body: dict[str, Any] = json.loads(read.body)
     return body
 
 
@@ -148,11 +148,11 @@ async def test_an_aggregate_in_memory_is_incomplete_as_soon_as_an_article_is_sto
     async with two_workers(store, watch, memory_seconds=60.0) as (worker, _):
         await worker.refresh()
         before = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
-        assert before.aggregate.completeness.complete
+        assert before.completeness.complete
         await store_article(store, 1)
         after = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
-        assert (after.state, after.aggregate.completeness.complete) == ("HIT", False)
-        assert after.aggregate.etag != before.aggregate.etag
+        assert (after.state, after.completeness.complete) == ("HIT", False)
+        assert after.etag != before.etag
 
 
 async def test_memory_serves_no_incomplete_figure_as_complete_at_any_step_of_another_worker(
@@ -185,7 +185,7 @@ async def test_only_the_tools_that_must_be_recounted_are_incomplete(
         await worker.refresh()
         await worker.analyse(TOOL.tool_id, "article-1", Judgement(PUBLISHED, "positive"))
         rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
-        assert [each.aggregate.completeness.complete for each in rows.items] == [False, True]
+        assert [each.completeness.complete for each in rows.items] == [False, True]
 
 
 @pytest.mark.parametrize("unreadable", [{"recounts": "many"}, {"recounts": [1]}, {"recounts": 2.5}])
@@ -200,7 +200,7 @@ async def test_a_tool_whose_last_recount_cannot_be_read_is_incomplete_and_does_n
         assert windows is not None
         await store.upsert(CATALOG.name, windows | unreadable)
         rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
-        assert [each.aggregate.completeness.complete for each in rows.items] == [False, True]
+        assert [each.completeness.complete for each in rows.items] == [False, True]
         assert not (await served(worker))["complete"]
 
 

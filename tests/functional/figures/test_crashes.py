@@ -79,7 +79,7 @@ async def test_after_a_crash_at_any_operation_the_next_refresh_makes_figures_rig
         await check_tables(store, tool.tool_id, NOW)
         for period in PERIODS:
             served = await process.cache.reader.read(tool.tool_id, period)
-            await check_entry(store, served.aggregate.entry, NOW)
+            await check_entry(store, served.entry, NOW)
         if not died:
             break
     assert k > FEWEST_OPERATIONS[what]

@@ -19,7 +19,7 @@ TOOL = a_tool(0, NOW - timedelta(days=40))
 async def _figure(process: Process) -> SentimentCacheEntry:
     await process.store.upsert(CATALOG.name, TOOL.to_document())
     await process.analyse(TOOL.tool_id, "one", Judgement(NOW - timedelta(minutes=5), "positive"))
-    return (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).aggregate.entry
+    return (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
 
 
 async def test_a_recount_in_the_second_of_the_entry_is_a_change(store: SqliteStore, watch: Watch) -> None:
@@ -30,7 +30,7 @@ async def test_a_recount_in_the_second_of_the_entry_is_a_change(store: SqliteSto
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
     await process.cache.generations.raise_(TOOL.tool_id)
-    after = (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).aggregate.entry
+    after = (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
     assert after.total_mentions == 2
     assert (await process.cache.evidence.window_facts(after, None))["changed_since"] is False
 

@@ -16,7 +16,7 @@ from models.tool import Tool
 from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.coverage import Coverage
 from services.figures.entries import Entries, Generations
-from services.figures.reader import Reader, RecentAggregates, Served
+from services.figures.reader import Aggregate, Reader, RecentAggregates
 from services.mentions.refresh_due import RefreshMessage
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
@@ -46,15 +46,15 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
 ) -> None:
     process = Process(store, watch)
     missed = await process.cache.reader.read(tool.primary_name, "HOUR_24")
-    assert (missed.state, missed.age_seconds) == ("MISS", 0)
+    assert (missed.state, missed.entry.age_seconds(watch.now)) == ("MISS", 0)
     watch.advance(minutes=5)
     totals = {}
     for period in PERIODS:
         hit = await process.cache.reader.read("c#", period)
-        assert (hit.state, hit.age_seconds) == ("HIT", 300)
-        totals[period] = hit.aggregate.entry.total_mentions
+        assert (hit.state, hit.entry.age_seconds(watch.now)) == ("HIT", 300)
+        totals[period] = hit.entry.total_mentions
     assert totals == {"HOUR_1": 0, "HOUR_24": 1, "DAY_7": 2, "DAY_30": 2}
-    body = json.loads(missed.aggregate.body)
+    body = json.loads(missed.body)
     assert body["tool"] == "tool 0"
     assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, None, 100.0)
     await process.close()
@@ -105,10 +105,10 @@ async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_b
         await process.cache.reader.read(tool.tool_id, "DAY_7")
     await here.cache.generations.raise_(tool.tool_id)
     at_once = await here.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (at_once.state, at_once.aggregate.entry.generation) == ("MISS", 1)
-    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 0
+    assert (at_once.state, at_once.entry.generation) == ("MISS", 1)
+    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).entry.generation == 0
     watch.advance(seconds=2)
-    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 1
+    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).entry.generation == 1
     for process in (here, elsewhere):
         await process.close()
 
@@ -127,7 +127,7 @@ async def test_once_a_generation_is_known_everywhere_no_process_serves_an_older_
     await here.cache.generations.raise_(tool.tool_id)
     await here.cache.generations.known_everywhere()
     served = await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (served.state, served.aggregate.entry.generation, waited) == ("MISS", 1, [2.0])
+    assert (served.state, served.entry.generation, waited) == ("MISS", 1, [2.0])
     for process in (here, elsewhere):
         await process.close()
 
@@ -136,10 +136,10 @@ async def test_a_process_that_refreshes_a_tool_serves_its_new_figures_at_once(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     process = Process(store, watch, memory_seconds=2.0)
-    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.total_mentions == 2
+    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).entry.total_mentions == 2
     await process.analyse(tool.tool_id, "article-3", Judgement(NOW - timedelta(hours=5), "neutral"))
     await process.cache.refresh.work(RefreshMessage((tool.tool_id,)))
-    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.total_mentions == 3
+    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).entry.total_mentions == 3
     await process.close()
 
 
@@ -162,7 +162,7 @@ async def test_concurrent_misses_compute_once(store: SqliteStore, watch: Watch, 
     periods: list[Period] = [*PERIODS] * 8
     served = await asyncio.gather(*(process.cache.reader.read(tool.tool_id, period) for period in periods))
     assert {each.state for each in served} == {"MISS"}
-    assert {each.aggregate.entry.last_updated_ts for each in served} == {int(NOW.timestamp())}
+    assert {each.entry.last_updated_ts for each in served} == {int(NOW.timestamp())}
     entries = [await stored_entry(store, tool.tool_id, period) for period in PERIODS]
     assert all(entry is not None for entry in entries)
     # Each reader asks for the tool and twice for the entry; one computes: its 11 writes and looks come once.
@@ -177,7 +177,7 @@ async def test_a_cancelled_reader_does_not_cancel_the_others(store: SqliteStore,
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     first.cancel()
-    assert (await second).aggregate.entry.total_mentions == 2
+    assert (await second).entry.total_mentions == 2
     await process.close()
 
 
@@ -189,7 +189,7 @@ async def test_a_stale_entry_is_served_at_once_and_its_tool_is_announced(
     await here.cache.refresh.refresh_tools([tool.tool_id])
     watch.advance(minutes=30)
     fresh = await here.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (fresh.state, json.loads(fresh.aggregate.body)["is_stale"]) == ("HIT", False)
+    assert (fresh.state, json.loads(fresh.body)["is_stale"]) == ("HIT", False)
     watch.advance(seconds=1)
     announced = []
     for seconds in (0, 1, 28, 1, 29):
@@ -197,12 +197,12 @@ async def test_a_stale_entry_is_served_at_once_and_its_tool_is_announced(
         for process in (here, elsewhere):
             served = await process.cache.reader.read(tool.tool_id, "DAY_7")
             assert served.state == "STALE"
-            assert json.loads(served.aggregate.body)["is_stale"] is True
+            assert json.loads(served.body)["is_stale"] is True
             announced.append(len(queues.sent[REFRESH_TOOLS]))
     assert announced == list(range(1, 11))
     await here.cache.refresh.refresh_tools([tool.tool_id])
     again = await here.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (again.state, json.loads(again.aggregate.body)["is_stale"]) == ("HIT", False)
+    assert (again.state, json.loads(again.body)["is_stale"]) == ("HIT", False)
     for process in (here, elsewhere):
         await process.close()
 
@@ -219,8 +219,8 @@ async def test_the_last_hour_is_computed_again_once_a_mention_has_left_it(
         hour, day = [(await process.cache.reader.read(tool.tool_id, period)) for period in ("HOUR_1", "HOUR_24")]
         assert day.state in ("HIT", "STALE")
         if hour.state != "STALE":
-            await check_entry(store, hour.aggregate.entry, watch.now)
-            read.append((hour.state, hour.aggregate.entry.total_mentions))
+            await check_entry(store, hour.entry, watch.now)
+            read.append((hour.state, hour.entry.total_mentions))
         watch.advance(minutes=1)
     assert [*dict.fromkeys(read)] == [("HIT", 2), ("MISS", 1), ("HIT", 1), ("MISS", 0), ("HIT", 0)]
     assert read.count(("MISS", 1)) == read.count(("MISS", 0)) == 1
@@ -234,7 +234,7 @@ async def test_an_entry_that_cannot_be_read_is_a_miss(store: SqliteStore, watch:
     assert entry is not None
     await store.upsert(SENTIMENT_CACHE.name, {**entry.to_document(), "total_mentions": 99})
     served = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (served.state, served.aggregate.entry.total_mentions) == ("MISS", 2)
+    assert (served.state, served.entry.total_mentions) == ("MISS", 2)
     await process.close()
 
 
@@ -246,7 +246,7 @@ async def test_many_tools_are_read_at_once_and_missing_entries_computed(
     process = Process(store, watch)
     await process.cache.refresh.refresh_tools([tool.tool_id])
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
-    assert [(each.state, each.aggregate.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
+    assert [(each.state, each.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
     await process.cache.counters.flush()
     counted = await process.cache.counters.last_24_hours()
     assert (counted["cache_hits_24h"], counted["cache_misses_24h"]) == (1, 1)
@@ -255,7 +255,7 @@ async def test_many_tools_are_read_at_once_and_missing_entries_computed(
 
 async def test_no_entry_of_an_older_generation_is_kept_in_memory(store: SqliteStore, watch: Watch, tool: Tool) -> None:
     process = Process(store, watch)
-    old = (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate
+    old = await process.cache.reader.read(tool.tool_id, "DAY_7")
     generations = Generations(store, watch)
     memory = RecentAggregates(generations, 2.0, lambda entry: False)
     memory.put("x", old, NOW)
@@ -293,9 +293,9 @@ async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised
         *(store, process.catalog, entries, generations, counters, completeness, process.announcer, watch),
         *(lambda: ANALYZER, 2.0),
     )
-    assert (await reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 0
+    assert (await reader.read(tool.tool_id, "DAY_7")).entry.generation == 0
     served = await reader.read(tool.tool_id, "DAY_7")
-    assert (served.state, served.aggregate.entry.generation) == ("MISS", 1)
+    assert (served.state, served.entry.generation) == ("MISS", 1)
     await process.close()
 
 
@@ -308,7 +308,7 @@ async def test_a_computation_begins_again_when_another_process_raises_the_genera
     )
     process = Process(meanwhile, watch, memory_seconds=2.0)
     served = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (meanwhile.happened, served.state, served.aggregate.entry.generation) == (True, "MISS", 1)
+    assert (meanwhile.happened, served.state, served.entry.generation) == (True, "MISS", 1)
     assert {entry and entry.generation for entry in await _stored(store, tool)} == {1}
     for each in (process, elsewhere):
         await each.close()
@@ -324,7 +324,7 @@ async def test_a_computed_entry_is_not_served_if_the_generation_was_raised_as_it
     meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
     process = Process(meanwhile, watch, memory_seconds=2.0)
     served = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (meanwhile.happened, served.aggregate.entry.generation) == (True, 1)
+    assert (meanwhile.happened, served.entry.generation) == (True, 1)
     await process.close()
 
 
@@ -339,7 +339,7 @@ async def test_a_stale_entry_is_not_served_if_the_generation_was_raised_as_it_wa
     await process.cache.refresh.refresh_tools([tool.tool_id])
     watch.advance(minutes=31)
     served = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (served.state, served.aggregate.entry.generation) == ("MISS", 1)
+    assert (served.state, served.entry.generation) == ("MISS", 1)
     await process.close()
 
 
@@ -348,7 +348,7 @@ async def test_a_reader_that_joins_a_computation_gets_no_entry_older_than_an_inv
 ) -> None:
     """It has made sure of its generation already when somebody else raises it, and then says so to a caller here."""
     elsewhere = Process(store, watch)
-    told: list[asyncio.Task[Served]] = []
+    told: list[asyncio.Task[Aggregate]] = []
 
     async def raised_and_told() -> None:
         await elsewhere.cache.generations.raise_(tool.tool_id)
@@ -360,7 +360,7 @@ async def test_a_reader_that_joins_a_computation_gets_no_entry_older_than_an_inv
     meanwhile = Meanwhile(store, *LAST_CHECK, raised_and_told)
     process = Process(meanwhile, watch)
     first = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert [first.aggregate.entry.generation, (await told[0]).aggregate.entry.generation] == [1, 1]
+    assert [first.entry.generation, (await told[0]).entry.generation] == [1, 1]
     for each in (process, elsewhere):
         await each.close()
 
@@ -374,7 +374,7 @@ async def test_of_many_tools_none_is_served_whose_generation_was_raised_meanwhil
     meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
     process = Process(meanwhile, watch)
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
-    assert [(each.state, each.aggregate.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
+    assert [(each.state, each.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
     await process.close()
 
 

@@ -148,7 +148,7 @@ class Scenario:
         """The mentions that the figures of the last 24 hours count, over all tools."""
         read = self.app.services.figures.reader.read
         served = [await read(f"Widget{number}x", "HOUR_24") for number in range(TOOLS)]
-        return sum(each.aggregate.entry.total_mentions for each in served)
+        return sum(each.entry.total_mentions for each in served)
 
 
 @asynccontextmanager

@@ -83,7 +83,7 @@ async def test_the_figures_are_right_when_the_call_returns(world: World, tool: T
     elsewhere = Process(world.store, world.watch)
 
     async def served() -> tuple[int, int, int, float]:
-        entry = (await elsewhere.cache.reader.read(tool.tool_id, "DAY_30")).aggregate.entry
+        entry = (await elsewhere.cache.reader.read(tool.tool_id, "DAY_30")).entry
         return entry.total_mentions, entry.positive_count, entry.negative_count, entry.average_sentiment
 
     own = (await world.mentions(tool))[articles[0]].polarity or 0.0

@@ -71,7 +71,7 @@ async def test_a_worker_that_dies_anywhere_leaves_exact_figures_and_an_attempt(
         assert (len(await world.mentions(tool)), len(await world.mentions(other))) == counted
         # Not a cached figure from before, though nothing has refreshed the tools.
         served = [await elsewhere.cache.reader.read(each.tool_id, "DAY_30") for each in (tool, other)]
-        assert [each.aggregate.entry.total_mentions for each in served] == [max(counted), counted[1]]
+        assert [each.entry.total_mentions for each in served] == [max(counted), counted[1]]
         for each in (tool, other):
             await world.is_counted(each)
         assert await world.worker.workflows.advance(run.run_id, 3) == result

@@ -29,7 +29,7 @@ async def test_each_page_of_a_workflow_invalidates_the_figures_that_it_changes(w
     elsewhere = Process(world.store, world.watch)
 
     async def served(tool: Tool) -> tuple[int, int]:
-        entry = (await elsewhere.cache.reader.read(tool.tool_id, "DAY_30")).aggregate.entry
+        entry = (await elsewhere.cache.reader.read(tool.tool_id, "DAY_30")).entry
         return entry.positive_count, entry.negative_count
 
     for number in range(1, PAGE + 2):

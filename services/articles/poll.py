@@ -124,7 +124,10 @@ class FeedPoller:
         if moved and (duplicate := await self._duplicate(feed, moved, "it has moved to a feed that")):
             return duplicate
         unconditional = request.etag is None and request.last_modified is None
-        lied = unconditional and polled.document is not None and have_lied(feed, polled.result)
+        has_validators = feed.etag is not None or feed.last_modified is not None
+        lied = False
+        if unconditional and polled.document is not None and has_validators and feed.validators_trusted:
+            lied = await self._is_lying(feed, request, polled.result)
         return replace(polled, lied=lied, unconditional=unconditional)
 
     async def _poll_api(self, feed: Feed, now: datetime) -> PollResult:
@@ -232,6 +235,14 @@ class FeedPoller:
             return None
         return _refused(feed, FetchStatus.DUPLICATE, f"{which} is registered already, as {name}", _DUPLICATE)
 
+    async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
+        """Whether the server's validators are wrong: the body has changed, and a conditional request would not have got
+        it."""
+        if feed.etag is not None and result.etag == feed.etag:
+            return True
+        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified)
+        return (await self._fetcher.fetch(conditional)).status is FetchStatus.NOT_MODIFIED
+
 
 def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:
     """Conditional, unless the feed's validators are not trusted or are to be checked."""
@@ -264,13 +275,6 @@ def named_by_document(feed: Feed, polled: PollResult) -> str | None:
     named = checked_url((polled.document.moved_to if polled.document else None) or "")
     known = (feed.fetch_url, polled.result.url, polled.found_at)
     return str(named) if not isinstance(named, str) and str(named) not in known else None
-
-
-def have_lied(feed: Feed, result: FetchResult) -> bool:
-    """Whether the validators of a changed body are those of the body before, so that they hide changes."""
-    if feed.etag is not None:
-        return result.etag == feed.etag
-    return feed.last_modified is not None and result.last_modified == feed.last_modified
 
 
 def is_checked(feed: Feed) -> bool:

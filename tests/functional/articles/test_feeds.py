@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from models.errors import Conflict, InvalidInput, NotFound, Unavailable
+from models.errors import Conflict, NotFound, Unavailable
 from models.feed import MOST_ERRORS, Feed
 from models.run import Attempt, IngestionBatch
 from services.articles.poll import CHECKED_EVERY
-from services.feeds.claims import ClaimedFeed, IngestMessage
+from services.feeds.claims import IngestMessage
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
@@ -145,17 +145,6 @@ async def test_validators_that_lie_are_detected_and_not_trusted_again(world: Wor
     assert (await world.feed("a")).total_articles_fetched == 3
 
 
-async def test_validators_that_are_true_are_checked_and_kept(world: World) -> None:
-    await world.add_feed("a")
-    for number in range(CHECKED_EVERY + 2):
-        world.publish("a", [item(number)], etag=f'"{number}"')
-        await world.poll("a")
-    feed = await world.feed("a")
-    assert feed.validators_trusted
-    assert feed.last_unconditional_fetch is not None
-    assert feed.total_articles_fetched == CHECKED_EVERY + 2
-
-
 @pytest.mark.parametrize("body", [WEB_PAGE, b"", b"<feed", b"{}", b"plain words"])
 async def test_a_body_that_is_no_feed_is_an_error_and_is_fetched_again_later(world: World, body: bytes) -> None:
     await world.add_feed("a", [item(1)])
@@ -190,34 +179,6 @@ async def test_ten_errors_in_a_row_disable_a_feed(world: World) -> None:
     assert await world.worker.claims.claim_every(world.clock.now) == []
 
 
-@pytest.mark.parametrize("status", [FetchStatus.GONE, FetchStatus.NOT_FOUND])
-async def test_a_feed_that_is_gone_is_disabled_at_once(world: World, status: FetchStatus) -> None:
-    await world.add_feed("a")
-    world.shelf.pages["https://a.example/feed"] = Page(status=status)
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.disabled_at, feed.lease) == (False, world.clock.now, None)
-
-
-async def test_retry_after_is_obeyed(world: World) -> None:
-    await world.add_feed("a")
-    page = Page(status=FetchStatus.RATE_LIMITED, fields={"retry_after": 7200.0, "status_code": 429})
-    world.shelf.pages["https://a.example/feed"] = page
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert feed.retry_after_until == world.clock.now + timedelta(hours=2)
-    assert feed.next_fetch_time >= world.clock.now + timedelta(hours=2)
-
-
-async def test_a_breaker_that_is_open_is_not_the_feeds_fault(world: World) -> None:
-    await world.add_feed("a")
-    world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.BREAKER_OPEN, fields={"retry_after": 60.0})
-    for _ in range(MOST_ERRORS + 1):
-        await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.consecutive_errors) == (True, 0)
-
-
 async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_saved(world: World) -> None:
     await world.add_feed("a")
     host = host_of("https://a.example/feed")
@@ -231,26 +192,6 @@ async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_s
     world.publish("a", [item(1)])
     await world.poll("a")
     assert world.worker.hosts.cooling(await world.worker.hosts.listed(), world.clock.now) == Cooling()
-
-
-async def test_a_permanent_redirect_is_kept_until_its_target_is_gone(world: World) -> None:
-    await world.add_feed("a")
-    world.publish("a", [item(1)], fields={"moved_to": "https://new.example/feed"})
-    await world.poll("a")
-    assert (await world.feed("a")).fetch_url == "https://new.example/feed"
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.redirect_url, feed.consecutive_errors) == (True, None, 1)
-
-
-async def test_a_web_page_leads_to_the_feed_that_it_names(world: World) -> None:
-    await world.add_feed("a")
-    link = b'<link rel="alternate" type="application/rss+xml" href="/rss.xml">'
-    world.shelf.pages["https://a.example/feed"] = Page(WEB_PAGE.replace(b"<title>", link + b"<title>"))
-    world.shelf.pages["https://a.example/rss.xml"] = Page(rss([item(1)]))
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.redirect_url, feed.total_articles_fetched) == ("https://a.example/rss.xml", 1)
 
 
 async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: World) -> None:
@@ -338,29 +279,6 @@ async def test_a_disabled_feed_is_not_fetched_though_its_message_waits(world: Wo
     assert (world.shelf.asked, (await world.feed("a")).lease) == ([], None)
 
 
-async def test_due_feeds_are_claimed_by_priority_then_due_time_and_all_of_a_host_in_one_message(world: World) -> None:
-    for number in range(25):
-        await world.add_feed(f"crowd-{number:02}", feed_url=f"https://crowd.example/{number}", priority_score=5.0)
-    await world.add_feed("alone", priority_score=1.0)
-    for number in range(10):
-        await world.add_feed(f"here-{number}", feed_url=f"http://127.0.0.1:8080/{number}", priority_score=0.5)
-    await world.add_feed("here-too", feed_url="http://127.0.0.1:8081/", priority_score=0.1)
-    await world.add_feed("not-due", next_fetch_time=world.clock.now + timedelta(minutes=5))
-    batches = await world.worker.claims.claim_due(world.clock.now)
-    assert [[each.feed_id for each in batch.feeds] for batch in batches] == [
-        [f"crowd-{number:02}" for number in range(25)],
-        ["alone", *(f"here-{number}" for number in range(10)), "here-too"],
-    ]
-    assert await world.worker.claims.claim_due(world.clock.now) == []
-
-
-async def test_a_tick_with_nothing_due_writes_nothing(world: World) -> None:
-    await world.add_feed("a", next_fetch_time=world.clock.now + timedelta(minutes=5))
-    counting = CountingStore(world.store)
-    assert await world.new_worker(counting).claims.claim_due(world.clock.now) == []
-    assert counting.writes == 0
-
-
 async def test_a_claim_whose_message_is_late_expires_and_the_feed_is_fetched_once(world: World) -> None:
     await world.add_feed("a", [item(1)])
     (late,) = await world.claimed("a")
@@ -401,14 +319,3 @@ async def test_an_outage_of_the_store_is_raised_and_the_next_delivery_does_the_w
         await world.new_worker(counting).ingestion.ingest(batch)
     await world.new_worker().ingestion.ingest(batch, 2)
     assert (await world.feed("a")).total_articles_fetched == 1
-
-
-def test_a_message_is_read_as_it_was_written_and_anything_else_is_refused() -> None:
-    for batch in (
-        IngestMessage("r", (ClaimedFeed("a", ""), ClaimedFeed("b", "2026-02-21T20:00:00Z"))),
-        IngestMessage("r", (), "BATCH:a:1"),
-    ):
-        assert IngestMessage.from_message(batch.to_message()) == batch
-    for text in ("", "[]", "{}", '{"run_id": 1}', '{"run_id": "r", "feeds": [1]}', '{"run_id": "r", "held": 1}'):
-        with pytest.raises(InvalidInput):
-            IngestMessage.from_message(text)

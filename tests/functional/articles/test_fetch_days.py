@@ -13,7 +13,6 @@ from services.feeds.fetch_hours import GRACE, FetchDays
 from services.fetch.outcome import FetchStatus
 from services.figures.coverage import Coverage
 from services.store.containers import CATALOG, FEEDS
-from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import World, item
 
@@ -61,17 +60,6 @@ async def test_what_is_collected_by_several_workers_or_after_a_death_is_the_same
     ]
     hour = 1 << world.clock.now.hour
     assert document.feeds == {f"feed-{number}": (hour, hour, hour) for number in range(5)}
-
-
-async def test_the_next_feeds_follow_in_the_next_call_and_a_call_costs_a_few_operations(world: World) -> None:
-    for number in range(5):
-        await world.add_feed(f"feed-{number}", [item(number)])
-    await fetched(world)
-    counting = CountingStore(world.store)
-    assert [await FetchDays(counting, world.clock, feeds_at_once=2).work() for _ in range(4)] == [2, 2, 1, 2]
-    before = counting.operations
-    await FetchDays(counting, world.clock).work()
-    assert counting.operations - before <= 6
 
 
 async def test_an_attempt_that_is_repeated_after_a_lost_response_changes_no_hour(world: World) -> None:

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from models.errors import ChangedMeanwhile
-from models.operations import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.entries import PORTION
@@ -59,23 +58,6 @@ async def test_a_flood_is_quarantined_and_changes_nothing_else(world: World) -> 
     assert len(await world.articles()) == MANY
 
 
-async def test_a_flood_counts_as_parsed_once_and_as_no_duplicates_for_metrics(world: World) -> None:
-    later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    quarantined = await flooded(world, later)
-    assert await _totals(world) == (2 * MANY, MANY, 0)
-    reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
-    assert reviewed.batch is not None
-    await world.worker.ingestion.ingest(reviewed.batch)
-    assert await _totals(world) == (2 * MANY, 2 * MANY, 0)
-
-
-async def _totals(world: World) -> tuple[int, int, int]:
-    document = await world.store.read("catalog", IngestionTotals.PARTITION, IngestionTotals.ID)
-    assert document is not None
-    totals = IngestionTotals.from_document(document)
-    return totals.articles_parsed, totals.articles_inserted, totals.articles_deduplicated
-
-
 async def test_a_flood_is_quarantined_once_however_often_it_comes(world: World) -> None:
     await flooded(world)
     for number in range(3):
@@ -98,23 +80,6 @@ async def test_a_flood_in_several_portions_is_one_batch(world: World) -> None:
     assert len(await world.articles()) == many
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.total_articles_fetched) == (batch_item.quarantine_id, many)
-
-
-async def test_many_entries_with_new_urls_and_headlines_are_no_flood(world: World) -> None:
-    await world.add_feed("a", KNOWN)
-    await world.poll("a")
-    world.publish("a", [item(number) for number in range(100, 160)])
-    await world.poll("a")
-    assert len(await world.articles()) == MANY + 60
-    assert await world.all("quarantine") == []
-
-
-async def test_a_few_new_ids_over_known_pages_are_no_flood(world: World) -> None:
-    await world.add_feed("a", KNOWN)
-    await world.poll("a")
-    world.publish("a", [moved(number, text="An update.") for number in range(9)])
-    await world.poll("a")
-    assert await world.all("quarantine") == []
 
 
 async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> None:
@@ -174,29 +139,6 @@ async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: 
     world.publish("a", [*FLOOD, item(700)])
     await world.poll("a", world.new_worker())
     assert len(await world.articles()) == MANY + 1
-
-
-async def test_a_feed_stops_naming_a_dropped_batch_though_the_review_died_before_that(
-    world: World,
-) -> None:
-    quarantined = await flooded(world)
-    pointing = await world.feed("a")
-    assert pointing.quarantine_id == quarantined.quarantine_id
-    await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
-    feed = await world.feed("a")
-    assert (feed.quarantine_id, feed.total_articles_fetched) == (None, MANY)
-    await world.store.replace("feeds", pointing.to_document(), feed.stored_etag or "")
-    await QuarantinedBatches(world.store).clean_up()
-    assert (await world.feed("a")).quarantine_id is None
-
-
-async def test_dropping_a_batch_leaves_a_newer_batch_in_its_feed(world: World) -> None:
-    quarantined = await flooded(world)
-    feed = await world.feed("a")
-    other = feed.changed(world.clock.now, quarantine_id="another")
-    await world.store.replace("feeds", other.to_document(), feed.stored_etag or "")
-    await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
-    assert (await world.feed("a")).quarantine_id == "another"
 
 
 async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name_it_again(world: World) -> None:

@@ -20,13 +20,6 @@ def asked(world: World) -> list[list[str]]:
     return [source_ids_of(each) for each in world.worker.queues.sent.pop(ACQUIRE_DOCUMENTS, [])]
 
 
-async def test_a_feed_that_does_not_ask_gets_no_document(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    assert await documents(world) == []
-    assert asked(world) == []
-
-
 async def test_a_feed_may_ask_for_short_entries_or_all(world: World) -> None:
     await world.add_feed("short", [item(1), item(2, text=LONG)], full_text="short")
     await world.add_feed("always", [item(3), item(4, text=LONG)], full_text="always")
@@ -64,20 +57,3 @@ async def test_an_edited_entry_is_asked_for_again(world: World) -> None:
     [after] = await documents(world)
     assert after.revision == (await world.article())["canonical"]["revision"] != before.revision
     assert asked(world) == [[after.source_id]]
-
-
-async def test_only_the_source_of_the_canonical_reading_asks(world: World) -> None:
-    title = "Both of them have this one today"
-    await world.add_feed("best", [item(1, title=title)], source_priority=1)
-    await world.add_feed("other", [item(2, title=title, link="https://other.example/2")], full_text="always")
-    await world.poll("best")
-    await world.poll("other")
-    assert (await world.article())["canonical"]["source"] == "best"
-    assert await documents(world) == []
-
-
-async def test_entries_that_lead_to_one_host_make_one_message(world: World) -> None:
-    items = [item(number) for number in range(60)] + [item(100, link="https://other.example/x")]
-    await world.add_feed("a", items, full_text="always")
-    await world.poll("a")
-    assert sorted(len(each) for each in asked(world)) == [1, 10, 50]

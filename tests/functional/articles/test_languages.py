@@ -15,12 +15,6 @@ async def languages(world: World) -> dict[str, str | None]:
     return {each.headline: each.language for each in found}
 
 
-async def test_an_article_has_the_language_of_its_text(world: World) -> None:
-    await world.add_feed("a", [item(1), item(2, title=GERMAN, text="")])
-    await world.poll("a")
-    assert await languages(world) == {"Number 1 is in the news again": "en", GERMAN: "de"}
-
-
 async def test_a_short_headline_has_the_language_that_its_feed_had_before(world: World) -> None:
     await world.add_feed("a", [item(1, title=GERMAN, text="")])
     await world.poll("a")
@@ -29,15 +23,6 @@ async def test_a_short_headline_has_the_language_that_its_feed_had_before(world:
     await world.poll("a", world.new_worker())
     assert await languages(world) == {GERMAN: "de", "Windows 11 24H2": "de"}
     assert (await world.feed("a")).languages == {"de": 1}, "only texts that are clear by themselves count"
-
-
-async def test_a_poll_without_news_changes_no_languages(world: World) -> None:
-    await world.add_feed("a", [item(1, title=GERMAN, text=""), item(2)])
-    await world.poll("a")
-    before = (await world.feed("a")).languages
-    world.publish("a", [item(2), item(1, title=GERMAN, text="")])
-    await world.poll("a", world.new_worker())
-    assert (await world.feed("a")).languages == before
 
 
 async def test_an_edit_in_another_language_changes_the_language(world: World) -> None:

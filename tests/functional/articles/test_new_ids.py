@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from services.articles.reading import Articles
 from services.feeds.claims import IngestMessage
 from services.ports import Document
 from services.store.sqlite import SqliteStore
@@ -99,17 +98,6 @@ async def test_later_polls_know_the_new_ids_and_take_their_edits(world: World) -
     assert after.keys() == before.keys()
 
 
-async def test_an_edit_after_the_article_has_expired_does_not_bring_it_back(world: World) -> None:
-    await flooded(world, flood())
-    await world.worker.ingestion.ingest(await approved(world))
-    world.clock.forward(days=29, hours=12)  # the articles have expired, the aliases of their new ids have not
-    gone = len(await world.articles())
-    assert gone == NEW
-    world.publish("a", [replace(each, text="Edited late.") for each in flood()[:MANY]])
-    await world.poll("a", world.new_worker())
-    assert len(await world.articles()) == gone
-
-
 @pytest.mark.parametrize("when", ["before", "halfway", "after"])
 async def test_a_worker_that_dies_anywhere_leaves_what_the_next_one_completes(tmp_path: Path, when: When) -> None:
     for k in itertools.count(1):
@@ -145,18 +133,6 @@ async def test_entries_that_may_be_several_articles_are_left_out_and_counted(wor
     assert (await quarantined_batch(world)).left_out == 1
     attempts = await world.attempts()
     assert max(attempts, key=lambda each: str(each["started_at"]))["articles_skipped"] == 1
-
-
-async def test_a_deleted_article_stays_deleted(world: World) -> None:
-    await flooded(world, flood())
-    (victim,) = [each["source_id"] for each in await world.articles() if each["headline"] == KNOWN[5].title]
-    await Articles(world.store, world.clock).delete(victim)
-    await world.worker.ingestion.ingest(await approved(world))
-    world.publish("a", [replace(each, text="Edited.") for each in flood()])
-    world.clock.forward(hours=1)
-    await world.poll("a", world.new_worker())
-    (left,) = [each for each in await world.all("articles") if each["id"] == "article" and each["source_id"] == victim]
-    assert left["deleted_at"]
 
 
 async def test_a_second_approval_while_the_first_is_unfinished_changes_nothing(world: World) -> None:

@@ -105,14 +105,6 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
     assert run.tickers_processed == ("AAPL", "ZZZZ")
 
 
-async def test_a_source_without_a_token_is_off(store: SqliteStore, clock: SettableClock) -> None:
-    world = World(store, clock, Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}, api_tickers=("AAPL",)))
-    assert [each.feeds[0].feed_id for each in await world.worker.claims.claim_every(clock.now)] == ["tiingo"]
-    clock.forward(hours=1)
-    off = World(store, clock, Settings(store="sqlite", api_tickers=("AAPL",)))
-    assert await off.worker.claims.claim_every(clock.now) == []
-
-
 async def test_an_api_whose_name_is_the_id_of_another_feed_is_logged_once_and_that_feed_is_still_fetched(
     store: SqliteStore, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -156,26 +148,6 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     assert "symbol=AAPL" in asked[0]
 
 
-async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, clock: SettableClock) -> None:
-    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
-    world = World(store, clock, settings)
-
-    class Limited:
-        async def fetch(self, request: Any) -> Any:
-            page = Page(json.dumps(FINNHUB).encode())
-            if "MSFT" in request.url:
-                page = Page(status=FetchStatus.RATE_LIMITED, fields={"retry_after": 600.0})
-            world.shelf.pages[request.url.partition("?")[0]] = page
-            return await world.shelf.fetch(request)
-
-    (batch,) = await world.worker.claims.claim_every(clock.now)
-    outcome = await world.new_worker(shelf=Limited()).ingestion.ingest(batch)
-    feed = await world.feed("finnhub")
-    assert len(outcome.article_ids) == feed.total_articles_fetched == feed.avg_articles_per_fetch == 1
-    assert (feed.consecutive_errors, feed.body_hash) == (1, None)
-    assert feed.retry_after_until is not None
-
-
 async def test_a_flood_that_came_before_the_limit_was_met_is_named_by_the_feed(
     store: SqliteStore, clock: SettableClock
 ) -> None:
@@ -211,30 +183,6 @@ async def test_a_flood_that_came_before_the_limit_was_met_is_named_by_the_feed(
     assert (feed.quarantine_id, feed.consecutive_errors) == (quarantined["quarantine_id"], 1)
 
 
-async def test_an_edit_that_came_before_the_limit_was_met_may_be_taken_back(
-    store: SqliteStore, clock: SettableClock
-) -> None:
-    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
-    world = World(store, clock, settings)
-
-    class Limited:
-        def __init__(self, summary: str, status: FetchStatus) -> None:
-            self._aapl = [{**FINNHUB[0], "summary": summary}]
-            self._status = status
-
-        async def fetch(self, request: Any) -> Any:
-            page = Page(b"[]", status=self._status) if "MSFT" in request.url else Page(json.dumps(self._aapl).encode())
-            world.shelf.pages[request.url.partition("?")[0]] = page
-            return await world.shelf.fetch(request)
-
-    responses = (("one", FetchStatus.FETCHED), ("two", FetchStatus.RATE_LIMITED), ("one", FetchStatus.FETCHED))
-    await world.worker.claims.claim_every(clock.now)
-    clock.forward(hours=1)
-    for summary, status in responses:
-        await world.poll("finnhub", world.new_worker(shelf=Limited(summary, status)))
-        assert (await world.article())["text_for_analysis"] == summary
-
-
 async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(
     store: SqliteStore, clock: SettableClock
 ) -> None:
@@ -255,19 +203,3 @@ async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_
     feed = await world.feed("finnhub")
     assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)
     assert feed.parse_warnings["request_refused"] == 1
-
-
-async def test_an_article_about_two_tickers_keeps_both(store: SqliteStore, clock: SettableClock) -> None:
-    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
-    world = World(store, clock, settings)
-
-    class Both:
-        async def fetch(self, request: Any) -> Any:
-            symbol = "MSFT" if "MSFT" in request.url else "AAPL"
-            news = {"id": 7, "headline": "Apple and Microsoft meet", "url": "https://a.example/7", "related": symbol}
-            world.shelf.pages[request.url.partition("?")[0]] = Page(json.dumps([news]).encode())
-            return await world.shelf.fetch(request)
-
-    (batch,) = await world.worker.claims.claim_every(clock.now)
-    await world.new_worker(shelf=Both()).ingestion.ingest(batch)
-    assert (await world.article())["matched_tickers"] == ["AAPL", "MSFT"]

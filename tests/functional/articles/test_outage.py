@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from models.feed import Feed
-from models.host import HostState, Outage
+from models.host import Outage
 from services.feeds.outages import HOSTS_AT_LEAST
 from services.fetch.fetcher import Fetcher
 from services.ports import Where
@@ -220,14 +220,6 @@ async def test_the_feeds_of_a_host_that_was_away_for_half_a_day_are_polled_withi
     assert all((each.last_successful_fetch or START) > back for each in feeds)
 
 
-async def test_a_third_of_the_hosts_is_no_outage(world: World) -> None:
-    web, workers = await started(world, 12)
-    web.down = {f"feed-{number:03}.example" for number in range(4)}
-    await played(world, workers, 60 * MINUTE)
-    assert await outage_of(world) is None
-    assert Counter(each.verdict for each in await feeds_of(world)) == {"ok": 8, "failing": 4}
-
-
 async def test_hosts_that_were_dead_before_are_no_evidence_and_are_blamed_afterwards(world: World) -> None:
     web, workers = await started(world, 12)
     web.down = {f"feed-{number:03}.example" for number in range(4)}
@@ -275,21 +267,6 @@ async def test_an_installation_that_never_reached_the_web_is_in_an_outage(world:
     assert {each.verdict for each in await feeds_of(world)} == {"new"}
 
 
-@pytest.mark.parametrize("count", [3, 5])
-async def test_few_feeds_end_an_outage_as_soon_as_they_answer(world: World, count: int) -> None:
-    web, workers = await started(world, count)
-    web.unreachable = True
-    await played(world, workers, 60 * MINUTE)
-    web.unreachable = False
-    back = world.clock.now
-    await played(world, workers, 8 * MINUTE)
-    outage = await outage_of(world)
-    assert outage is not None
-    assert outage.until is not None
-    assert outage.until - back <= 5 * MINUTE
-    assert {each.verdict for each in await feeds_of(world)} == {"ok"}
-
-
 async def test_a_probe_that_fails_in_an_outage_does_not_count(world: World) -> None:
     web, workers = await started(world, 6)
     by_app: dict[str, Any] = {
@@ -307,7 +284,3 @@ async def test_a_probe_that_fails_in_an_outage_does_not_count(world: World) -> N
     await played(world, workers, 15 * MINUTE)
     ill = await world.feed("ill")
     assert (ill.enabled, ill.verdict, ill.probes) == (True, "ok", 0)
-
-
-def test_host_states_and_the_outage_share_a_partition_and_one_query() -> None:
-    assert Outage.PARTITION == HostState.PARTITION

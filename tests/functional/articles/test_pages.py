@@ -45,27 +45,6 @@ async def test_a_page_whose_feed_is_registered_already_is_disabled_with_the_name
     assert all(each["sources"] == ["known"] for each in await world.articles())
 
 
-async def test_a_second_page_of_the_same_feed_is_the_first(world: World) -> None:
-    lay_out(world)
-    other = PAGE.replace("blog", "about")
-    world.shelf.pages[other] = world.shelf.pages[PAGE]
-    await added(world, PAGE, "page")
-    await world.poll("page")
-    await added(world, other, "about")
-    await world.poll("about")
-    assert "as page" in str((await world.feed("about")).disabled_reason)
-
-
-async def test_a_page_whose_feed_moved_to_a_registered_one_is_a_duplicate_of_it(world: World) -> None:
-    lay_out(world, "/old")
-    world.shelf.pages[NAMED] = Page(rss([item(1)]))
-    world.shelf.pages["https://news.example/old"] = Page(rss([item(1)]), fields={"moved_to": NAMED})
-    await added(world, NAMED, "known")
-    await added(world, PAGE, "page")
-    await world.poll("page")
-    assert "as known" in str((await world.feed("page")).disabled_reason)
-
-
 async def test_a_feed_that_moved_to_a_registered_one_is_disabled_with_the_name_of_that_feed(world: World) -> None:
     old = "https://news.example/old"
     world.shelf.pages[NAMED] = Page(rss([item(1)]))
@@ -94,15 +73,6 @@ async def test_of_feeds_that_moved_to_each_other_one_stays_enabled(world: World)
     assert [(await world.feed(each)).enabled for each in ("here", "there")] == [False, True]
 
 
-async def test_a_page_whose_feed_is_disabled_is_fetched_for_it(world: World) -> None:
-    lay_out(world)
-    await added(world, NAMED, "known")
-    await FeedRegistry(world.store, world.clock).change("known", {"enabled": False})
-    await added(world, PAGE, "page")
-    await world.poll("page")
-    assert ((await world.feed("page")).enabled, (await world.feed("page")).redirect_url) == (True, NAMED)
-
-
 async def test_a_page_whose_feed_moved_to_a_registered_one_is_disabled_with_the_name_of_that_feed(world: World) -> None:
     lay_out(world)
     known = "https://news.example/known"
@@ -115,29 +85,6 @@ async def test_a_page_whose_feed_moved_to_a_registered_one_is_disabled_with_the_
         await world.poll("page")
     page = await world.feed("page")
     assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is registered already, as known")
-
-
-async def test_the_url_that_a_feed_moved_to_may_be_spelled_in_another_way(world: World) -> None:
-    old, other = "https://news.example/old", "https://news.example/other"
-    new = "https://elsewhere.example/feed"
-    world.shelf.pages[new] = world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": new})
-    await added(world, old, "old")
-    await world.poll("old")
-    moved_to = "HTTPS://Elsewhere.example:443/feed#top"
-    world.shelf.pages[other] = Page(rss([item(1)]), fields={"moved_to": moved_to})
-    await added(world, other, "other")
-    await world.poll("other")
-    assert "as old" in str((await world.feed("other")).disabled_reason)
-
-
-async def test_a_feed_that_moved_to_an_unregistered_url_is_fetched_there(world: World) -> None:
-    old = "https://news.example/old"
-    world.shelf.pages[NAMED] = Page(rss([item(1)]))
-    world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": NAMED})
-    await added(world, old, "old")
-    for _ in range(3):
-        await world.poll("old")
-    assert ((await world.feed("old")).redirect_url, world.shelf.asked[-1].url) == (NAMED, NAMED)
 
 
 async def test_a_feed_that_has_moved_costs_no_more_operations_than_another(world: World) -> None:
@@ -169,16 +116,3 @@ async def test_of_two_pages_that_found_the_same_feed_at_the_same_moment_one_stay
         await world.poll("a-page")
     assert (await world.feed("a-page")).enabled
     assert "as a-page" in str((await world.feed("b-page")).disabled_reason)
-
-
-async def test_a_page_may_be_enabled_again_after_the_other_feed_was_removed(world: World) -> None:
-    lay_out(world)
-    registry = FeedRegistry(world.store, world.clock)
-    await added(world, NAMED, "known")
-    await added(world, PAGE, "page")
-    await world.poll("page")
-    await registry.remove("known")
-    await registry.change("page", {"enabled": True})
-    await world.poll("page")
-    assert (await world.feed("page")).redirect_url == NAMED
-    assert (await world.feed("page")).total_articles_fetched == 2

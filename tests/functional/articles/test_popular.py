@@ -113,14 +113,6 @@ async def test_a_response_is_bounded_and_has_the_source_of_the_canonical_reading
     assert most.source_count == 10
 
 
-async def test_an_observation_that_cannot_be_read_hides_no_other_source(small: World) -> None:
-    await published_by(small, *"abcd")
-    (broken,) = [each for each in await small.observations() if each["source"] == "c"]
-    await small.store.upsert(ARTICLES.name, {**broken, "url": 7})
-    article = await served(small)
-    assert (article.sources, article.source_count) == (("a", "b", "d"), 4)
-
-
 async def test_a_further_source_of_better_priority_gives_the_reading_and_the_text(small: World) -> None:
     await published_by(small, *"abc", source_priority=5)
     await published_by(small, "d", source_priority=2)
@@ -129,16 +121,6 @@ async def test_a_further_source_of_better_priority_gives_the_reading_and_the_tex
     assert article.canonical.article_id == "d-1"
     assert article.sources == ("a", "b")
     assert article.analysis_due_since is not None
-
-
-async def test_tags_of_a_further_source_are_tags_of_the_article(small: World) -> None:
-    await published_by(small, *"abc", source_priority=1)
-    await small.add_feed("d", [story("d", tags=("new",))])
-    outcome = await small.poll("d")
-    article = await small.article()
-    assert article["tags"] == ["new"]
-    assert outcome.article_ids == (article["source_id"],)
-    assert article["analysis_due_since"] is not None
 
 
 @pytest.mark.parametrize("days", [0, 3])
@@ -167,16 +149,6 @@ async def test_a_further_source_edits_its_entry(small: World, days: int) -> None
     await small.poll("d", small.new_worker())
     same = next(each for each in await small.articles() if each["source_id"] == article["source_id"])
     assert same["_etag"] == article["_etag"]
-
-
-async def test_an_edit_of_a_further_source_that_is_not_canonical_leaves_the_article(small: World) -> None:
-    await published_by(small, "a", "b", source_priority=1)
-    await published_by(small, "c", "d")
-    before = await small.article()
-    small.publish("d", [story("d", text="Another text.")])
-    assert (await small.poll("d")).article_ids == ()
-    assert (await small.article())["_etag"] == before["_etag"]
-    assert (await served(small)).source_attribution["d"].scraped_at == small.clock.now
 
 
 async def test_another_entry_of_a_further_source_is_an_article_of_its_own(small: World) -> None:

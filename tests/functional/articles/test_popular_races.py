@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from models.article import Article
 from models.values import format_time
 from services.articles.reading import Articles
 from services.articles.sources import chosen_source, sources_of
-from services.ports import BatchOutcome, Operation
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -169,58 +168,3 @@ async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is
     assert article.canonical.source == best
     own = [each for each in await world.observations() if each["source"] == best]
     assert article.text_for_analysis == own[-1]["text"]
-
-
-class Before(DyingStore):
-    """A store in which something happens just before the first articles are written."""
-
-    def __init__(self, world: World, act: Callable[[], Awaitable[Any]]) -> None:
-        super().__init__(world.store, NEVER, "before")
-        self._act: Callable[[], Awaitable[Any]] | None = act
-
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
-        if container == ARTICLES.name and self._act is not None:
-            act, self._act = self._act, None
-            await act()
-        return await super().batch_many(container, batches)
-
-
-@pytest.fixture
-async def led_by_b(tmp_path: Path) -> World:
-    """A world in which `b` gives the canonical reading, and `d` with the next priority has not been polled yet."""
-    world = await _world(tmp_path)
-    await reprioritized(world, "b", 1)
-    await world.add_feed("d", [story("d", text="d says so.")], source_priority=2)
-    return world
-
-
-async def test_a_reading_that_gets_worse_while_another_source_is_added_gives_way_to_it(led_by_b: World) -> None:
-    worse = Before(led_by_b, lambda: reprioritized(led_by_b, "b", 9))
-    await led_by_b.poll("d", led_by_b.new_worker(worse))
-    article = await led_by_b.article()
-    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")
-
-
-async def test_a_source_that_is_added_while_the_priority_of_the_reading_gets_worse_gives_the_reading(
-    led_by_b: World,
-) -> None:
-    added = Before(led_by_b, lambda: led_by_b.poll("d"))
-    await reprioritized(World(added, led_by_b.clock), "b", 9)
-    article = await led_by_b.article()
-    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")
-
-
-async def test_a_source_that_is_added_while_the_reading_is_edited_with_a_worse_priority_gives_the_reading(
-    led_by_b: World,
-) -> None:
-    feed = await led_by_b.feed("b")
-    worse = feed.changed(led_by_b.clock.now, source_priority=9)
-    await led_by_b.store.upsert("feeds", worse.to_document())
-    led_by_b.publish("b", [story("b", text="b has changed its mind.")])
-    added = Before(led_by_b, lambda: led_by_b.poll("d"))
-    await led_by_b.poll("b", led_by_b.new_worker(added))
-    await reprioritized(led_by_b, "b", 9)  # the run that follows every changed priority
-    article = await led_by_b.article()
-    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")

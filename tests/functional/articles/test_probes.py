@@ -53,22 +53,6 @@ async def test_a_feed_returns_once_it_answers_and_its_history_goes_on(world: Wor
     assert (feed.enabled, feed.verdict, feed.probe_at, feed.total_articles_fetched) == (True, "ok", None, 2)
 
 
-async def test_a_probe_must_find_a_feed(world: World) -> None:
-    await disabled(world)
-    world.shelf.pages[URL] = Page(b"<html><body>This domain is for sale</body></html>")
-    await ticks(world, 8)
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.probes) == (False, 18)
-
-
-async def test_an_address_that_is_gone_is_never_asked_again(world: World) -> None:
-    await disabled(world, FetchStatus.GONE)
-    asked = len(world.shelf.asked)
-    await ticks(world, 70, every_minutes=720)
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.verdict, len(world.shelf.asked)) == (False, "gone", asked)
-
-
 async def test_an_address_that_is_not_found_for_half_a_year_is_given_up(world: World) -> None:
     await disabled(world, FetchStatus.NOT_FOUND)
     asked = len(world.shelf.asked)
@@ -86,24 +70,6 @@ async def test_a_persons_decision_stays(world: World) -> None:
     await ticks(world, 70, every_minutes=720)
     feed = await world.feed("a")
     assert (feed.enabled, feed.disabled_by, len(world.shelf.asked)) == (False, "person", asked)
-
-
-async def test_a_person_who_disables_a_feed_during_its_last_try_wins(world: World) -> None:
-    """The attempt would disable it for the app, to be probed."""
-    await world.add_feed("a", [item(1)], consecutive_errors=MOST_ERRORS - 1, last_error="x")
-    shelf, registry = world.shelf, FeedRegistry(world.store, world.clock)
-    shelf.pages[URL] = Page(status=FetchStatus.SERVER_ERROR)
-    fetch = shelf.fetch
-
-    async def slow(request: object) -> object:
-        await registry.change("a", feed_change({"enabled": False}))
-        return await fetch(request)  # type: ignore[arg-type]
-
-    shelf.fetch = slow  # type: ignore[method-assign, assignment]
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.disabled_by, feed.disabled_cause, feed.probe_at) == (False, "person", None, None)
-    assert (feed.verdict, feed.verdict_reason) == ("disabled", "A person disabled it: disabled by an administrator.")
 
 
 async def test_a_person_who_disables_a_feed_during_its_probe_wins(world: World) -> None:
@@ -125,22 +91,6 @@ async def test_a_person_who_disables_a_feed_during_its_probe_wins(world: World) 
 # What a feed's document tells over months
 
 
-async def test_a_feed_that_is_empty_for_a_week_says_so_and_since_when(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    world.publish("a", [], etag='"1"')
-    await world.poll("a")
-    empty_since = world.clock.now
-    await ticks(world, 6.9)
-    assert (await world.feed("a")).verdict != "empty"
-    await ticks(world, 60, every_minutes=240)
-    feed = await world.feed("a")
-    assert (feed.verdict, feed.verdict_since, feed.empty_since) == ("empty", empty_since, empty_since)
-    world.publish("a", [item(2)])
-    await ticks(world, 0.2)
-    assert (await world.feed("a")).verdict == "ok"
-
-
 async def test_a_daily_feed_that_falls_silent_is_noticed_by_its_own_rhythm(world: World) -> None:
     await world.add_feed("a")
     for number in range(40):
@@ -155,14 +105,6 @@ async def test_a_daily_feed_that_falls_silent_is_noticed_by_its_own_rhythm(world
     await ticks(world, 1.5, every_minutes=180)
     feed = await world.feed("a")
     assert (feed.verdict, feed.verdict_since) == ("silent", newest)
-
-
-async def test_a_feed_that_was_dead_when_it_was_added_is_stale_at_once(world: World) -> None:
-    old = [item(number, published=world.clock.now - (400 + 10 * number) * DAY) for number in range(5)]
-    await world.add_feed("a", old)
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.verdict, feed.verdict_since) == ("stale", old[0].published)
 
 
 async def test_a_challenge_page_is_a_block_and_no_web_page(world: World) -> None:

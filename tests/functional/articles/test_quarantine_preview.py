@@ -17,7 +17,6 @@ from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
-from services.workflows import quarantine_preview
 from services.workflows.quarantine_preview import QuarantinePreviews
 from tests import documents
 from tests.builders import MemoryQueues
@@ -157,14 +156,6 @@ async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(w
     assert shown["effects"]["same_articles_new_ids"]["left_out"] == 1
 
 
-async def test_a_large_batch_is_previewed_in_part(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    analysis = await flooded(world)
-    monkeypatch.setattr(quarantine_preview, "MOST_PREVIEWED", 5)
-    shown = await analysis.preview(world, (await quarantined_batch(world)).quarantine_id)
-    assert (shown["entries"], shown["entries_looked_at"], shown["complete"]) == (MANY + 1, 5, False)
-    assert shown["effects"]["new_articles"]["new_articles"] == 5
-
-
 async def test_only_a_batch_that_waits_has_a_preview(world: World) -> None:
     analysis = await flooded(world)
     name = (await quarantined_batch(world)).quarantine_id
@@ -177,10 +168,3 @@ async def test_only_a_batch_that_waits_has_a_preview(world: World) -> None:
     await world.store.create("quarantine", document.to_document())
     with pytest.raises(InvalidInput):
         await analysis.preview(world, "DOCUMENT:x")
-
-
-async def test_the_batch_of_a_removed_feed_has_no_effect(world: World) -> None:
-    analysis = await flooded(world)
-    await world.store.delete("feeds", "a", "feed")
-    shown = await analysis.preview(world, (await quarantined_batch(world)).quarantine_id)
-    assert {each["new_articles"] + each["ids_added"] for each in shown["effects"].values()} == {0}

@@ -1,16 +1,10 @@
 """The raw layer of an entry that had to be repaired."""
 
-import json
-from datetime import timedelta
-
 from models.observation import Observation
 from models.quarantine import QuarantineItem
 from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.quarantine import FLOOD, QuarantinedBatches
-from services.feeds.news_apis import enabled_apis
-from services.fetch.outcome import FetchRequest, FetchResult
 from services.parse.feed import parse
-from services.settings import ApiAccess, Settings
 from tests.functional.articles.world import Page, World
 
 
@@ -61,36 +55,6 @@ async def test_a_repair_of_an_entry_is_named_in_its_observation_and_counted_in_i
         "https://a.example/4": (None, ()),
     }
     assert (await world.feed("a")).parse_warnings == {"headline_cut": 1, "id_repeated": 2}
-
-
-async def test_an_apis_odd_dates_are_kept_too(world: World) -> None:
-    settings = Settings(
-        store="sqlite", news_apis={"tiingo": ApiAccess("t"), "finnhub": ApiAccess("f")}, api_tickers=("AAPL",)
-    )
-    later = int((world.clock.now + timedelta(hours=1)).timestamp())
-    about = {"url": "https://x.example/1", "tickers": ["aapl"]}
-    answers = {
-        "/tiingo/news": {**about, "id": 1, "title": "Apple opens another shop", "publishedDate": "soon"},
-        "/company-news": {**about, "id": 2, "headline": "Apple closes another shop", "datetime": later},
-    }
-
-    class Answering:
-        async def fetch(self, request: FetchRequest) -> FetchResult:
-            url = request.url.partition("?")[0]
-            said = next(answer for path, answer in answers.items() if url.endswith(path))
-            world.shelf.pages[url] = Page(json.dumps([said]).encode())
-            return await world.shelf.fetch(request)
-
-    world.settings = settings
-    worker = world.new_worker(shelf=Answering())
-    assert enabled_apis(settings).keys() == {"tiingo", "finnhub"}
-    for batch in await worker.claims.claim_every(world.clock.now):
-        await worker.ingestion.ingest(batch)
-    found = [Observation.from_document(each) for each in await world.observations()]
-    assert {each.source: (each.raw_value, each.parse_warnings) for each in found} == {
-        "tiingo": ("soon", ("date_unparsable",)),
-        "finnhub": (str(later), ("date_future",)),
-    }
 
 
 async def test_the_entries_of_a_quarantined_batch_keep_their_dates_as_they_were_written(world: World) -> None:

@@ -61,16 +61,6 @@ async def test_each_story_is_one_article_however_its_id_changes(
     assert await world.all("quarantine") == []
 
 
-async def test_stories_with_one_headline_at_once_stay_articles_of_their_own(world: World) -> None:
-    alike = [item(number, title=item(1).title, guid=None, link=f"https://news.example/{number}") for number in range(3)]
-    await world.add_feed("a", alike)
-    await world.poll("a")
-    assert len(await world.articles()) == 3
-    world.publish("a", [*alike, item(9, title=item(1).title, guid=None, link="https://news.example/9")])
-    await world.poll("a", world.new_worker())
-    assert len(await world.articles()) == 4
-
-
 async def test_an_edit_behind_a_changed_url_edits_the_article(world: World) -> None:
     first = item(1, guid=None, link="https://news.example/1?x-token=1")
     await world.add_feed("a", [first])

@@ -43,14 +43,6 @@ async def test_an_edit_of_one_edits_it_alone(world: World) -> None:
     assert [source_id for source_id, text in texts.items() if text == "Mended."] == [edited]
 
 
-async def test_an_entry_that_was_alone_before_is_the_same_article_among_others(world: World) -> None:
-    await world.add_feed("a", ENTRIES[:1])
-    (first,) = (await world.poll("a")).article_ids
-    world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
-    assert first in (await world.poll("a")).article_ids
-    assert len(await world.articles()) == 4
-
-
 @pytest.mark.parametrize("title", [ENTRIES[1].title, "Number 1 was in the news again"])
 async def test_an_entry_that_is_alone_later_is_not_merged_with_the_one_that_was_alone(world: World, title: str) -> None:
     await world.add_feed("a", ENTRIES[:1])
@@ -64,22 +56,6 @@ async def test_an_entry_that_is_alone_later_is_not_merged_with_the_one_that_was_
         False
     ]
     assert len(articles) == 2 + (title != ENTRIES[1].title)
-
-
-async def test_an_undated_entry_that_is_alone_later_is_the_same_article(world: World) -> None:
-    entries = [replace(each, published=None) for each in ENTRIES[:2]]
-    await world.add_feed("a", entries)
-    assert len((await world.poll("a")).article_ids) == 2
-    world.clock.forward(days=2)
-    world.publish("a", [replace(entries[1], text="Mended.")])
-    assert len((await world.poll("a")).article_ids) == 1
-    assert len(await world.articles()) == 2
-
-
-async def test_a_url_that_repeats_under_one_headline_still_is_one_entry(world: World) -> None:
-    await world.add_feed("a", [ENTRIES[0], replace(ENTRIES[0], text="Twice in one document.")])
-    assert len((await world.poll("a")).article_ids) == 1
-    assert (await world.feed("a")).parse_warnings == {}
 
 
 async def test_the_ids_in_their_attributions_lead_to_them(world: World) -> None:

@@ -65,14 +65,6 @@ async def test_near_the_deadline_a_poll_ends_with_the_portion_that_it_has_begun(
     assert (await world.feed("a")).total_articles_fetched == 2 * PORTION + 1
 
 
-async def test_a_poll_that_takes_long_leaves_the_rest_to_the_next(world: World) -> None:
-    await world.add_feed("a", entries(0, 3 * PORTION))
-    seconds = iter([0.0, 59.9, 60.1])
-    await world.poll("a", world.new_worker(monotonic=lambda: next(seconds)))
-    feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.entries_skipped) == (2 * PORTION, {"over_budget": PORTION})
-
-
 async def test_what_exceeds_the_daily_volume_is_quarantined_and_edits_are_not(world: World) -> None:
     await world.add_feed("a", entries(0, 3), daily_volume=float(NEW_PER_DAY - 3), last_fetch_time=world.clock.now)
     await world.poll("a")
@@ -123,22 +115,6 @@ async def test_a_dropped_batch_makes_way_for_what_was_left_because_of_it(world: 
     await review.review(batch["quarantine_id"], "drop", "Ann", "spam")
     await world.poll("a")
     assert [each["item_count"] for each in await batches(world)] == [40, 30]
-
-
-async def test_twenty_polls_with_new_entries_only_store_no_more_than_the_daily_volume(world: World) -> None:
-    await world.add_feed("a", daily_volume=NEW_PER_DAY - 2_000.0, last_fetch_time=world.clock.now)
-    for number in range(20):
-        world.publish("a", entries(1_000 * number, 600))
-        await world.poll("a")
-    feed = await world.feed("a")
-    assert 2_000 <= feed.total_articles_fetched <= 2_000 + 20 * 15
-    assert len(await batches(world)) == 1
-    found = sum(each["articles_found"] for each in await world.attempts())
-    named = [
-        each["articles_new"] + each.get("articles_held", 0) + each.get("articles_skipped", 0)
-        for each in await world.attempts()
-    ]
-    assert sum(named) == found == 12_000, "each entry is stored, quarantined, or named as skipped"
 
 
 @pytest.mark.parametrize("k", range(6, 34, 3))

@@ -91,12 +91,6 @@ async def test_an_endless_body_ends_at_the_cap(server: Server, make: Make) -> No
     assert sent < 20_000_000
 
 
-async def test_a_body_of_just_the_cap_is_read(server: Server, make: Make) -> None:
-    server.answers["/feed"] = response(body=b"x" * 1000)
-    assert (await make(tools={"most_bytes": 1000}).fetch(FetchRequest(server.url()))).ok
-    assert (await make(tools={"most_bytes": 999}).fetch(FetchRequest(server.url()))).status is FetchStatus.TOO_LARGE
-
-
 async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: Server, make: Make) -> None:
     async def drip(_request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")

@@ -222,12 +222,6 @@ async def test_a_url_that_never_answers_closes_no_host_that_answers_others(serve
     assert (await fetcher.fetch(FetchRequest(server.url("/well")))).status is FetchStatus.BREAKER_OPEN
 
 
-async def test_a_breaker_that_opens_between_attempts_leaves_the_real_failure_to_be_seen(make: Make) -> None:
-    url = f"http://127.0.0.1:{closed_port()}/"
-    result = await make(tools={"breaker_threshold": 2}).fetch(FetchRequest(url))
-    assert (result.status, result.attempts) == (FetchStatus.CONNECTION, 2)
-
-
 async def test_repeated_429s_close_the_host_for_as_long_as_it_asked(server: Server, make: Make) -> None:
     server.answers["/feed"] = response(429, Retry_After="300")
     fetcher = make(tools={"monotonic": Time()})
@@ -259,25 +253,12 @@ async def test_requests_report_what_they_showed_of_their_hosts(server: Server, m
         assert fetcher.host_reports() == {host: report}, path
 
 
-async def test_an_address_that_is_refused_shows_nothing_of_its_host(make: Make) -> None:
-    fetcher = make(allow_private_addresses=False)
-    result = await fetcher.fetch(FetchRequest(f"http://127.0.0.1:{closed_port()}/"))
-    assert (result.status, fetcher.host_reports()) == (FetchStatus.REFUSED_ADDRESS, {})
-
-
 async def test_errors_that_are_the_feeds_own_do_not_close_its_host(server: Server, make: Make) -> None:
     server.answers |= {"/500": response(500), "/ok": response()}
     fetcher = make()
     for path in ("/500", "/404", "/500", "/404", "/500"):
         await fetcher.fetch(FetchRequest(server.url(path)))
     assert (await fetcher.fetch(FetchRequest(server.url("/ok")))).ok
-
-
-async def test_a_closed_fetcher_may_be_closed_again(server: Server, make: Make) -> None:
-    fetcher = make()
-    await fetcher.fetch(FetchRequest(server.url()))
-    await fetcher.close()
-    await fetcher.close()
 
 
 async def test_a_closed_fetcher_opens_no_more_connections(server: Server, make: Make) -> None:

@@ -61,11 +61,6 @@ SUCCEEDED = attempt(status="SUCCEEDED", duration_ms=5_000, articles_found=10, ar
 FAILED = attempt(status="FAILED", duration_ms=20, error_type="timeout", error_message="took too long")
 
 
-def test_a_success_is_one_event(caplog: pytest.LogCaptureFixture) -> None:
-    fields = {"feed_id": ID, "duration_ms": 5_000, "articles_found": 10, "articles_new": 4, "status_code": 200}
-    assert logged(caplog, SUCCEEDED) == {"feed_fetched": fields | {"level": "INFO"}}
-
-
 def test_a_fetch_of_more_than_five_seconds_is_slow(caplog: pytest.LogCaptureFixture) -> None:
     slow = logged(caplog, SUCCEEDED.changed(NOW, duration_ms=5_001))["slow_fetch_detected"]
     assert slow == {"feed_id": ID, "duration_ms": 5_001, "threshold_ms": 5_000, "level": "WARNING"}
@@ -85,12 +80,6 @@ def test_a_failure_is_logged_with_its_next_try(caplog: pytest.LogCaptureFixture)
     assert events.keys() == {"feed_fetch_failed", "feed_error_retry_scheduled"}
 
 
-def test_a_feed_that_was_disabled_has_no_next_try(caplog: pytest.LogCaptureFixture) -> None:
-    events = logged(caplog, FAILED, enabled=False, disabled_reason="gone", disabled_at=NOW)
-    assert events["feed_disabled"] == {"feed_id": ID, "reason": "gone", "level": "ERROR"}
-    assert "feed_error_retry_scheduled" not in events
-
-
 def test_a_batch_is_logged_with_its_size(caplog: pytest.LogCaptureFixture) -> None:
     flooded = Ingested(held=1, quarantine_id="BATCH:x")
     assert logged(caplog, SUCCEEDED, flooded)["entries_quarantined"] == {
@@ -99,15 +88,6 @@ def test_a_batch_is_logged_with_its_size(caplog: pytest.LogCaptureFixture) -> No
         "articles": 1,
         "level": "WARNING",
     }
-
-
-def test_entries_that_are_left_for_later_are_logged_by_reason(caplog: pytest.LogCaptureFixture) -> None:
-    assert logged(caplog, SUCCEEDED, Ingested(skipped={"over_budget": 7}))["entries_skipped"] == {
-        "feed_id": ID,
-        "over_budget": 7,
-        "level": "WARNING",
-    }
-    assert "entries_skipped" not in logged(caplog, SUCCEEDED, Ingested())
 
 
 def test_attempts_are_added_up_for_metrics() -> None:

@@ -1,8 +1,7 @@
 """The documents of an entry."""
 
 from models.locator import LocatorAlias, SeenHash
-from models.values import format_time
-from services.articles.entry_documents import ALIAS_SECONDS, ARTICLE_SECONDS, alias, seen_hash
+from services.articles.entry_documents import alias, seen_hash
 from tests.unit.articles.builders import NOW, attempt, candidate, source
 
 
@@ -19,12 +18,3 @@ def test_locator_and_hash_are_read_by_their_models() -> None:
     assert (seen.to_document(), seen.source_id) == (stored_hash, each.source_id())
     assert (seen.source, seen.content_hash, seen.revision) == ("a", each.entry.content_hash, each.entry.form_hash)
     assert (seen.created_at, seen.updated_at, seen.ttl_timestamp) == (NOW, NOW, int(NOW.timestamp()) + 7 * 86_400)
-
-
-def test_an_alias_lives_as_long_as_its_article() -> None:
-    assert ALIAS_SECONDS == ARTICLE_SECONDS == 30 * 86_400
-
-
-def test_an_attempt_has_its_time_as_documents_have_it() -> None:
-    one = attempt(source("a"), run_id="run:1", number=2)
-    assert (one.time, one.seconds, one.key) == (format_time(NOW), int(NOW.timestamp()), "run:1:a:2")

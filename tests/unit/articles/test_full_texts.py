@@ -58,13 +58,6 @@ def test_the_article_after_the_attempt_counts() -> None:
     assert [each.source_id for each in asked("short", merged(before=long, after={**STORED, "text_for_analysis": None}))]
 
 
-def test_a_text_of_599_characters_is_short_and_none_at_all_too() -> None:
-    for text in ("x" * 599, "", None):
-        assert len(asked("short", merged(after={**STORED, "text_for_analysis": text}))) == 1
-    without = {name: value for name, value in STORED.items() if name != "text_for_analysis"}
-    assert len(asked("short", merged(after=without))) == 1
-
-
 def test_no_article_a_deleted_one_and_that_of_another_source_are_not_asked_for() -> None:
     deleted = {**STORED, "deleted_at": "2026-02-21T20:00:00Z"}
     assert asked("always", merged(), merged(after=deleted)) == []

@@ -73,24 +73,10 @@ def test_the_order_has_an_index_for_the_filter(given: dict[str, str], order: str
     assert (query.order, query.reverse, query.limit, query.may_be_stale) == (order, True, 7, True)
 
 
-def test_the_bounds_of_filters() -> None:
-    assert article_filter({"text": "x" * 200}).where == (Where("words", "contains", "x" * 200),)
-    assert article_filter({"tag": "x" * 200}).where == (Where("tags", "contains", "x" * 200),)
-    assert article_filter({}).where == ()
-
-
 def test_unscored_articles_are_analysed_and_have_no_sentiment() -> None:
     unscored = (Where("sentiment", "missing"), Where("status", "eq", "analyzed"))
     assert article_filter({"sentiment": "unscored"}).where == unscored
     assert article_filter({"sentiment": "unscored", "tag": "x"}).where == (*unscored, Where("tags", "contains", "x"))
-
-
-def test_articles_are_filtered_by_language() -> None:
-    for language in ("de", "und"):
-        assert article_filter({"language": language}).where == (Where("language", "eq", language),)
-    for unknown in ("", "DE", "de-AT", "german", "nb"):
-        with pytest.raises(InvalidInput, match="language"):
-            article_filter({"language": unknown})
 
 
 async def put_many(put: Put, count: int) -> list[str]:

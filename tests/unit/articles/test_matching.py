@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from models.article import ArticleDocument
-from models.feed import HASH_LENGTH, FeedSeen
 from models.values import format_time
 from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of, shared_url_hash
 from services.articles.matching import (
@@ -21,9 +20,7 @@ from services.articles.matching import (
     KnownEntries,
     candidates_of,
     flood_of,
-    grouped,
     matches_of,
-    seen_document,
     separated,
 )
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, raw, source
@@ -62,12 +59,6 @@ def test_entries_that_have_left_the_feed_are_kept_up_to_four_for_each_that_is_in
     assert known.with_entries(present) == hashes(range(910, 1_000)) + "".join(present)
 
 
-def test_at_least_a_hundred_entries_are_kept() -> None:
-    known = KnownEntries(hashes(range(1_000)))
-    assert known.with_entries([group(5_000)]) == hashes(range(901, 1_000)) + group(5_000)
-    assert known.with_entries([]) == hashes(range(900, 1_000))
-
-
 def test_at_most_two_thousand_entries_are_kept_unless_the_document_has_more() -> None:
     known = KnownEntries(hashes(range(2_000)))
     present = [group(number) for number in range(5_000, 5_600)]
@@ -80,13 +71,6 @@ def test_an_older_form_of_a_present_entry_is_dropped() -> None:
     known = KnownEntries(group(1) + group(2))
     assert known.with_entries([group(1, form=7)]) == group(2) + group(1, form=7)
     assert KnownEntries().with_entries([group(1)]) == group(1)
-
-
-def test_the_seen_document_is_read_by_its_model() -> None:
-    document = seen_document("a", hashes(range(3)), format_time(NOW))
-    seen = FeedSeen.from_document(document)
-    assert (seen.feed_id, len(seen.hashes)) == ("a", 12 * HASH_LENGTH)
-    assert seen.to_document() == document
 
 
 def forms(*names: str) -> list[ShortHash]:
@@ -119,10 +103,6 @@ def test_a_full_cache_forgets_the_feed_that_was_saved_least_recently() -> None:
 
 def entries(*numbers: int, **fields: Any) -> list[Entry]:
     return [entry_of(source(), raw(number, **fields)) for number in numbers]
-
-
-def test_each_form_becomes_one_candidate() -> None:
-    assert len(candidates_of(entries(1, 2, 1), source(), NOW, KnownEntries())) == 2
 
 
 def test_an_entry_whose_url_identifies_nothing_is_left_out() -> None:
@@ -215,11 +195,6 @@ def test_of_entries_with_one_locator_the_later_ones_match_the_article_of_the_fir
     assert found == [match(first), match(later, first.source_id(), certain=True, claimed=True), match(candidate(2))]
 
 
-def test_matches_are_grouped_by_article_in_their_order() -> None:
-    one, two, three = match(candidate(1), "x"), match(candidate(2), "y"), match(candidate(3), "x")
-    assert grouped([one, two, three]) == {"x": [one, three], "y": [two]}
-
-
 def stored(*candidates: Candidate, of: Source | None = None) -> ArticleDocument:
     return article_after(attempt(of), *candidates)
 
@@ -255,27 +230,10 @@ def test_the_same_id_or_the_same_url_is_the_same_article() -> None:
     assert separate(tracked, titled(1, article_id="guid-9")) == {key: ["guid-9"]}
 
 
-def test_an_entry_of_another_source_joins_the_article() -> None:
-    key = titled(1).source_id()
-    theirs = stored(titled(7, of=source("b")), of=source("b"))
-    assert separate(theirs, titled(2)) == {key: ["guid-2"]}
-
-
-def test_a_match_that_is_certain_stays() -> None:
-    assert separate(stored(titled(1)), titled(2), certain=True) == {titled(1).source_id(): ["guid-2"]}
-
-
 def test_nothing_leaves_a_deleted_article() -> None:
     article = stored(titled(1))
     article["deleted_at"] = format_time(NOW)
     assert separate(article, titled(2), titled(3)) == {titled(1).source_id(): ["guid-2", "guid-3"]}
-
-
-def test_what_was_separated_is_certain_and_the_others_are_as_they_were() -> None:
-    key = titled(1).source_id()
-    own = titled(2).source_id(with_url=True)
-    after = separated({key: [match(titled(1), key), match(titled(2), key)]}, {key: Known(None)})
-    assert after == {key: [match(titled(1), key)], own: [match(titled(2), own, certain=True)]}
 
 
 def moved(number: int, **fields: Any) -> Candidate:
@@ -326,9 +284,3 @@ def test_of_two_entries_in_one_document_only_one_can_be_the_stored_one() -> None
     known = Known(stored(moved(1)), stored(moved(1))["source_attribution"]["a"])
     present = (moved(1).entry.item.url, moved(2).entry.item.url)
     assert list(separated({key: [match(moved(2), key)]}, {key: known}, present)) != [key]
-
-
-def test_a_stored_url_that_cannot_be_normalized_is_compared_as_it_is() -> None:
-    article = stored(titled(1))
-    article["source_attribution"]["a"]["url"] = "https:///x"
-    assert separate(article, titled(2)) == {titled(2).source_id(with_url=True): ["guid-2"]}

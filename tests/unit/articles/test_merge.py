@@ -156,14 +156,6 @@ def test_a_date_that_does_not_count_is_flagged_in_the_article_and_kept_in_the_ob
     assert "raw_value" not in observed(merged(None, by_a(), in_a(date_text="Sat")))
 
 
-def test_an_entry_without_text_or_publisher_has_none() -> None:
-    one = merged(None, by_a(), in_a(summary_html=""))
-    assert one.article is not None
-    assert "text_for_analysis" not in one.article
-    assert "published_flag" not in one.article
-    assert not {"text", "publisher", "published_flag"} & observed(one).keys()
-
-
 def test_an_article_whose_key_has_its_url_says_so() -> None:
     assert article_after(by_a(), in_a(headline="Live blog"))["url_in_key"]
     assert article_after(by_a(), in_a(headline="🚀"))["url_in_key"]
@@ -194,11 +186,6 @@ def test_another_source_joins_the_article() -> None:
     assert (joined["tags"], joined["matched_tickers"]) == (["t", "u"], ["T", "U"])
     assert (one.is_new_to_source, observed(one)["created_article"]) == (True, False)
     assert observed(one)["added_by_attempt"] == "run-2:b:1"
-
-
-def test_of_two_sources_in_one_second_the_one_that_was_there_stays_first() -> None:
-    first = article_after(by_b(), in_b())
-    assert article_after(by_a(), in_a(), article=first)["sources"] == ["b", "a"]
 
 
 def test_a_source_that_began_earlier_goes_first_though_it_joins_later() -> None:
@@ -273,14 +260,6 @@ def test_an_edit_changes_the_article_and_keeps_when_and_by_which_run_its_source_
     assert not {"added_by_attempt", "created_article"} & observed(edited).keys()
 
 
-def test_an_edit_of_an_attribution_that_lacks_newer_fields_adds_no_run() -> None:
-    first = article_after(by_a(), in_a())
-    del first["source_attribution"]["a"]["added_by_run"], first["source_attribution"]["a"]["published_at"]
-    own = article_after(by_a(1), in_a(summary_html="Edited", published=NOW), article=first)["source_attribution"]["a"]
-    assert "added_by_run" not in own
-    assert own["published_at"] == TIME
-
-
 def test_an_edit_keeps_what_the_observation_of_the_day_recorded() -> None:
     created = merged(None, by_a(), in_a())
     edit = match(in_a(summary_html="Edited"), in_a().source_id())
@@ -296,32 +275,10 @@ def test_an_edit_keeps_what_the_observation_of_the_day_recorded() -> None:
     assert not {"added_by_attempt", "created_article"} & observed(merge(created.article, old, [edit], by_a(1))).keys()
 
 
-def test_an_edit_that_is_taken_back_is_an_edit() -> None:
-    first = article_after(by_a(), in_a())
-    edited = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
-    back = merged(edited, by_a(2), in_a())
-    assert back.article is not None
-    assert back.article["text_for_analysis"] == "Something has happened."
-    assert back.makes_analysis_due
-
-
-def test_two_forms_of_one_entry_in_one_document_create_an_article_and_edit_it() -> None:
-    one = merged(None, by_a(), in_a(), in_a(summary_html="The other form"))
-    assert one.article is not None
-    assert one.article["text_for_analysis"] == "The other form"
-    assert (one.is_new_to_source, observed(one)["text"]) == (True, "The other form")
-    assert (observed(one)["added_by_attempt"], observed(one)["created_article"]) == ("run-1:a:1", True)
-
-
 def test_an_entry_that_is_as_it_was_changes_nothing() -> None:
     first = article_after(by_a(), in_a())
     one = merged(first, by_a(1), in_a())
     assert (one.article, one.observation, one.is_new_to_source, one.makes_analysis_due) == (None, None, False, False)
-
-
-def test_an_edit_without_text_leaves_no_text_to_analyse() -> None:
-    first = article_after(by_a(), in_a())
-    assert article_after(by_a(1), in_a(summary_html=""), article=first)["text_for_analysis"] is None
 
 
 def test_a_deleted_article_stays_as_it_is() -> None:
@@ -394,34 +351,6 @@ def test_an_analysis_reads_text_tickers_and_tags(changed: Any, alike: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("muted", "changed", "alike"),
-    [
-        (["tool"], {"sources": ["a", "b"]}, False),
-        (["tool"], {"has_further_sources": True}, False),
-        (["tool"], {"updated_at": LATER_TIME}, True),
-        (None, {"sources": ["a", "b"], "has_further_sources": True}, True),
-    ],
-)
-def test_an_analysis_reads_the_sources_of_an_article_that_a_tool_has_muted(
-    muted: Any, changed: Any, alike: bool
-) -> None:
-    before = article_after(by_a(), in_a())
-    if muted:
-        before["muted_tool_ids"] = muted
-    assert analysed_alike(before, {**before, **changed}) is alike
-
-
-@pytest.mark.parametrize(
-    ("name", "alike"),
-    [("headline", False), ("revision", False), ("publisher", False), ("publisher_url", False), ("source", True)],
-)
-def test_an_analysis_reads_headline_revision_and_publisher_of_the_canonical_reading(name: str, alike: bool) -> None:
-    before = article_after(by_a(), in_a())
-    canonical: Any = {**before["canonical"], name: "other"}
-    assert analysed_alike(before, {**before, "canonical": canonical}) is alike
-
-
-@pytest.mark.parametrize(
     ("url", "alike"),
     [("https://host.example/b", True), ("http://HOST.example/a", True), ("https://b.example/a", False)],
 )
@@ -485,29 +414,6 @@ def test_the_first_further_source_is_noted_in_the_article_and_named_in_its_obser
     assert "article_timestamp" not in observed(joined_by("a", "b"))
 
 
-def test_a_source_stays_a_further_one_though_the_article_lists_few() -> None:
-    article = joined_by("a", "b", "c").article
-    assert article is not None
-    of = source("d", 1)
-    each = match(candidate(of=of), article["source_id"])
-    after = merge(article, None, [each], attempt(of, LATER), most_listed=20).article
-    assert after is not None
-    assert (after["sources"], after["canonical"]["source"]) == (["a", "b"], "d")
-
-
-def test_a_further_source_that_changes_nothing_leaves_the_article() -> None:
-    article = joined_by("a", "b", "c").article
-    assert article is not None
-    worse = source("d", 6)
-    each = match(candidate(of=worse), article["source_id"])
-    one = merge(article, None, [each], attempt(worse, LATER), most_listed=2)
-    assert (one.article, one.is_new_to_source, observed(one)["source_priority"]) == (None, True, 6)
-    tagged = match(candidate(of=worse, tags=("t",)), article["source_id"])
-    after = merge(article, None, [tagged], attempt(worse, LATER), most_listed=2).article
-    assert after is not None
-    assert (after["tags"], after["canonical"]) == (["t"], article["canonical"])
-
-
 def test_a_further_source_is_compared_with_its_own_attribution() -> None:
     one = joined_by("a", "b", "c")
     article, first = one.article, observed(one)
@@ -530,20 +436,6 @@ def test_a_further_source_is_compared_with_its_own_attribution() -> None:
     assert (again["id"], "added_by_attempt" in again, "article_timestamp" in again) == ("obs:c:20260222", False, False)
 
 
-def test_a_stored_further_source_that_the_article_does_not_show_is_shown() -> None:
-    """Its canonical reading got worse while the source was added."""
-    one = joined_by("a", "b", "c")
-    article, first = one.article, observed(one)
-    assert article is not None
-    article["canonical"] = {**article["canonical"], "source": "b", "source_priority": 9}
-    article["source_attribution"]["a"]["source_priority"] = article["source_attribution"]["b"]["source_priority"] = 9
-    of = source("c", 5)
-    same = match(candidate(of=of, article_id="c-1"), article["source_id"])
-    shown = merge(article, first, [same], attempt(of, LATER), attribution_of([first]), 2)
-    assert shown.article is not None
-    assert (shown.article["canonical"]["source"], shown.observation) == ("c", None)
-
-
 def in_language(each: Candidate, language: str) -> Candidate:
     return each._replace(language=language)
 
@@ -561,19 +453,3 @@ def test_the_language_of_an_article_is_that_of_its_canonical_reading() -> None:
     assert better.article is not None
     assert better.article["language"] == better.article["canonical"]["language"] == "en"
     assert not analysed_alike(one.article, {**one.article, "language": "en"})
-
-
-def test_a_reading_without_a_language_leaves_the_article_without_one() -> None:
-    one = merged(None, by_a(), in_language(in_a(), "de"))
-    assert one.article is not None
-    edited = merged(one.article, by_a(1), in_a(headline="Number 1 is not in the news"))
-    assert edited.article is not None
-    assert "language" not in edited.article
-    again = merged(one.article, by_b(1, priority=9), in_b())
-    assert again.article is not None
-    assert again.article["language"] == "de"
-
-
-def test_the_attribution_of_a_further_source_has_its_language() -> None:
-    one = merged(None, by_a(), in_language(in_a(), "de"))
-    assert attribution_of([observed(one)])["language"] == "de"

@@ -117,10 +117,6 @@ def test_entries_that_all_have_the_url_of_one_article_and_other_headlines_are_no
     assert [each.article_id for each in found.new] == ["1", "2"]
 
 
-def test_without_stored_entries_all_are_new() -> None:
-    assert shown(sorted_out([entry(ONE), entry(TWO, OTHER)], [])) == ({}, {ONE, TWO}, {})
-
-
 def test_an_article_is_found_by_any_url_or_headline_that_the_feed_gave_it() -> None:
     edited = [stored("A", ONE, LONG), stored("A", TWO, OTHER)]
     assert shown(sorted_out([entry(ONE, "A third wording of the news")], edited))[0] == {ONE: "A"}
@@ -141,15 +137,3 @@ def test_a_stored_entry_has_the_normalized_url_and_headline_of_its_observation()
     assert (found.url, found.headline) == (entry(ONE).url, entry(ONE).normalized_headline)
     assert (found.source_id, found.day) == (observation["source_id"], observation["published_at"][:10])
     assert len(found.day) == 10
-
-
-def test_the_name_of_the_publisher_is_no_part_of_a_headline() -> None:
-    observation = documents.observation(
-        headline=LONG + " - Zorblatt Gazette", publisher="Zorblatt Gazette"
-    ).to_document()
-    assert stored_entry(observation, SOURCE).headline == entry(ONE).normalized_headline
-
-
-def test_a_url_that_cannot_be_normalized_stands_for_itself() -> None:
-    observation = {**documents.observation().to_document(), "url": "http://[::1"}
-    assert stored_entry(observation, SOURCE).url == "http://[::1"

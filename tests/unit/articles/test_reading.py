@@ -140,12 +140,6 @@ async def test_no_such_article_is_not_found_however_odd_its_id(articles: Article
         await articles.get(article_id)
 
 
-async def test_a_locator_that_dangles_leads_nowhere(articles: Articles, put: Put) -> None:
-    await put(alias())
-    with pytest.raises(NotFound):
-        await articles.get("tiingo:91144751")
-
-
 async def test_the_raw_layer_is_what_each_source_said_day_by_day(articles: Articles, put: Put) -> None:
     await put(
         article(),
@@ -193,8 +187,3 @@ async def test_a_deletion_that_broke_off_after_the_tombstone_is_finished_by_the_
     await put(tombstone(article(), NOW), observation())
     await articles.delete(article().source_id)
     assert (await articles.observations(article())).items == []
-
-
-async def test_what_never_was_cannot_be_deleted(articles: Articles) -> None:
-    with pytest.raises(NotFound):
-        await articles.delete("dedup:" + "0" * 32)

@@ -7,7 +7,7 @@ from typing import Any
 
 from models.coverage import KEPT_HOURS, FetchHours
 from models.feed import Feed
-from services.feeds.fetch_hours import GRACE, added, after_fetch, by_day, hours_of
+from services.feeds.fetch_hours import GRACE, added, after_fetch, hours_of
 from services.ports import Document
 from tests import documents
 
@@ -33,18 +33,6 @@ def bits(hours: FetchHours) -> tuple[str, str, str]:
 def test_a_fetch_is_expected_in_its_hour_and_a_success_if_it_succeeded() -> None:
     assert bits(after_fetch(a_feed(), NOW, succeeded=True)) == ("2026022120", "1", "1")
     assert bits(after_fetch(a_feed(), NOW, succeeded=False)) == ("2026022120", "1", "0")
-
-
-def test_one_success_is_enough_for_an_hour() -> None:
-    known = after_fetch(a_feed(), NOW, succeeded=True)
-    again = after_fetch(a_feed(fetch_hours=known), NOW + timedelta(minutes=20), succeeded=False)
-    assert bits(again) == ("2026022120", "1", "1")
-
-
-def test_hours_in_which_a_feed_is_not_due_are_not_expected() -> None:
-    known = after_fetch(a_feed(), NOW, succeeded=True)
-    later = a_feed(fetch_hours=known, next_fetch_time=NOW + 3 * HOUR, last_fetch_time=NOW)
-    assert bits(after_fetch(later, NOW + 3 * HOUR, succeeded=True)) == ("2026022123", "1001", "1001")
 
 
 def test_hours_in_which_a_feed_was_due_and_not_fetched_are_missed() -> None:
@@ -88,11 +76,6 @@ def test_the_last_two_days_are_kept() -> None:
     assert (after_a_week.expected, after_a_week.succeeded) == (2**48 - 1, 1)
 
 
-def test_a_clock_that_was_set_back_moves_no_hours() -> None:
-    known = after_fetch(a_feed(), NOW, succeeded=True)
-    assert bits(after_fetch(a_feed(fetch_hours=known), NOW - HOUR, succeeded=True)) == ("2026022119", "1", "1")
-
-
 def test_the_hours_of_a_stored_feed_are_by_day() -> None:
     hours = FetchHours(last="2026022201", expected=0b1111, succeeded=0b1010, attempted=0b1011)
     feed = stored(fetch_hours=hours, next_fetch_time=NOW + 9 * HOUR)
@@ -127,11 +110,6 @@ def test_bits_are_added_and_never_taken_away() -> None:
     after = {"a": (0b111, 0b11, 0b111), "b": (1, 1, 1), "c": (1, 0, 0)}
     assert added(known, {"a": (0b110, 0b10, 0b110), "c": (1, 0, 0)}) == after
     assert added(known, {"a": (0b01, 0, 0)}) == known
-
-
-def test_the_hours_of_all_feeds_are_by_day_and_feed() -> None:
-    feeds = [stored(feed_id=name, fetch_hours=after_fetch(a_feed(), NOW, succeeded=True)) for name in ("a", "b")]
-    assert by_day(feeds, NOW) == {"20260221": dict.fromkeys("ab", (1 << 20, 1 << 20, 1 << 20))}
 
 
 def test_a_feed_that_fails_has_a_quarter_of_an_hour_to_succeed_before_the_present_hour_counts() -> None:

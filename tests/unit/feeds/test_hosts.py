@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from models.host import HostState
-from models.values import unix_seconds
 from services.feeds.hosts import (
     COOL_DOWN,
     KEPT,
@@ -25,10 +21,10 @@ from services.feeds.hosts import (
     is_cooling,
 )
 from services.fetch.limits import HostReport
-from services.ports import Clock, Document, Page, Query
+from services.ports import Document
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
-from tests.builders import NOON, Watch
+from tests.builders import NOON
 from tests.documents import host_state
 
 HOST = "news.example:443"
@@ -93,11 +89,6 @@ def test_each_probe_that_fails_doubles_the_cool_down_up_to_the_longest() -> None
     assert pauses == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_failures_of_requests_that_were_sent_before_a_cool_down_change_nothing() -> None:
-    cooling = state(5, openings=1, open_until=NOON + COOL_DOWN)
-    assert after_report(HOST, cooling, FAILED, NOON) is cooling
-
-
 @pytest.mark.parametrize(("asked", "seconds"), [(0.0, 60), (300.0, 300), (1e9, 1800)])
 def test_a_cool_down_is_as_long_as_the_host_asked_for_within_bounds(asked: float, seconds: int) -> None:
     after = after_report(HOST, None, HostReport(failures=5, reason="429", retry_after=asked), NOON)
@@ -112,15 +103,6 @@ def test_an_end_that_a_wrong_clock_wrote_does_not_count() -> None:
     after = after_report(HOST, ahead, FAILED, NOON)
     assert after is not None
     assert after.open_until == NOON + 2 * COOL_DOWN, "the next failure corrects it"
-
-
-def test_a_host_without_requests_is_forgotten_after_a_day() -> None:
-    after = after_report(HOST, state(1), FAILED, NOON)
-    assert after is not None
-    assert after.ttl_timestamp == unix_seconds(NOON) + 86_400
-    assert HostState(created_at=NOON, updated_at=NOON, host=HOST, failures=1, reason="x").ttl_timestamp == (
-        unix_seconds(NOON) + 86_400
-    )
 
 
 class Worker:
@@ -193,46 +175,6 @@ async def test_a_worker_learns_within_half_a_minute_which_hosts_fail(store: Sqli
     assert await stored(store) is None, "also if the clock was set back"
 
 
-class CountingStore(SqliteStore):
-    """Lists its calls."""
-
-    def __init__(self, path: Path, clock: Clock) -> None:
-        super().__init__(path, clock)
-        self.calls: list[str] = []
-
-    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        self.calls.append("create")
-        return await super().create(container, document)
-
-    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        self.calls.append("replace")
-        return await super().replace(container, document, etag)
-
-    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        self.calls.append("delete")
-        return await super().delete(container, partition, id, etag)
-
-    async def query(self, container: str, query: Query) -> Page:
-        self.calls.append("query")
-        return await super().query(container, query)
-
-
-async def test_hosts_that_succeed_cost_one_query_in_half_a_minute(tmp_path: Path, watch: Watch) -> None:
-    store = CountingStore(tmp_path / "counted.db", watch)
-    worker = Worker(store)
-    for second in range(60):
-        worker.reports = {HOST: SUCCEEDED, "b.example:80": SUCCEEDED}
-        await worker.states.note(NOON + timedelta(seconds=second))
-        await worker.states.note(NOON + timedelta(seconds=second))
-    assert store.calls == ["query", "query"]
-    worker.reports = {HOST: HostReport(failures=5, reason="timeout")}
-    await worker.states.note(NOON + timedelta(seconds=60))
-    worker.reports = {HOST: FAILED}
-    await worker.states.note(NOON + timedelta(seconds=61))
-    assert store.calls[2:] == ["query", "create"], "nothing is written during a cool-down"
-    await store.close()
-
-
 async def test_workers_that_report_at_the_same_time_lose_no_host(store: SqliteStore) -> None:
     workers = [Worker(store) for _ in range(3)]
     for worker in workers:
@@ -242,14 +184,3 @@ async def test_workers_that_report_at_the_same_time_lose_no_host(store: SqliteSt
     assert document is not None
     assert document["failures"] == 6
     assert (await cooling(workers[0].states, NOON)).closed == {HOST}
-
-
-async def test_an_unreadable_state_is_written_anew(store: SqliteStore) -> None:
-    await store.upsert(CATALOG.name, host_state(host=HOST).to_document() | {"failures": "many"})
-    worker = Worker(store)
-    assert await cooling(worker.states, NOON) == Cooling()
-    worker.reports = {HOST: FAILED}
-    await worker.states.note(NOON)
-    document = await stored(store)
-    assert document is not None
-    assert document["failures"] == 1

@@ -100,11 +100,6 @@ async def test_a_list_has_the_feeds_that_meet_all_filters(stored: Store, given: 
     assert {each.feed_id for each in (await feeds_of(stored, by, 100)).items} == wanted
 
 
-async def test_ids_and_filters_hold_together(stored: Store) -> None:
-    by = feed_filter({"ids": ["f1", "f2", "f2", "absent"], "enabled": True, "host": "one.example"})
-    assert [each.feed_id for each in (await feeds_of(stored, by, 100)).items] == ["f1"]
-
-
 @pytest.mark.parametrize(
     ("given", "field"),
     [

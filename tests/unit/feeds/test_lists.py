@@ -101,10 +101,6 @@ async def test_a_document_that_is_no_list_of_feeds_is_refused(registry: FeedRegi
         await apply_yaml(registry, document, NOW)
 
 
-async def test_an_empty_list_is_a_list(registry: FeedRegistry) -> None:
-    assert (await apply_yaml(registry, b"feeds:\n", NOW)).added == ()
-
-
 async def test_a_feed_in_several_folders_is_one_feed_with_all_their_tags_and_its_site(registry: FeedRegistry) -> None:
     document = opml(
         '<outline text="News"><outline text="A" xmlUrl="https://a.example/" category="/B"/></outline>',
@@ -149,14 +145,6 @@ async def test_outlines_with_too_many_or_too_long_tags_are_refused_and_the_other
     report = await import_opml(registry, document, NOW)
     assert [(each.line, each.reason[:5]) for each in report.refused] == [(2, "tags:"), (3, "tags:")]
     assert [each.source_name for each in report.added] == ["C"]
-
-
-async def test_a_list_changes_the_tags_of_a_known_feed(registry: FeedRegistry) -> None:
-    entry = "url: 'https://a.example/', source_name: A"
-    await apply_yaml(registry, f"feeds: [{{{entry}, tags: [a]}}]".encode(), NOW)
-    assert ids((await apply_yaml(registry, f"feeds: [{{{entry}}}]".encode(), NOW)).known)
-    (changed,) = (await apply_yaml(registry, f"feeds: [{{{entry}, tags: []}}]".encode(), NOW)).changed
-    assert changed.tags == ()
 
 
 async def test_an_entry_whose_credential_is_no_setting_is_refused_by_name(store: SqliteStore, watch: Watch) -> None:

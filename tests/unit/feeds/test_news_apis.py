@@ -17,7 +17,6 @@ from services.feeds.news_apis import (
     combined_result,
     enabled_apis,
     is_refused_alone,
-    without_requests,
 )
 from services.fetch.outcome import FetchResult, FetchStatus, HeaderCredential
 from services.settings import ApiAccess, Settings
@@ -72,12 +71,6 @@ def test_a_request_is_for_the_time_since_the_last_success_with_a_day_more() -> N
     (later,) = api.requests(polled, NOW)
     assert "startDate=2026-02-20&endDate=2026-02-21" in later.url
     assert (timedelta(days=7), timedelta(days=1), timedelta(days=1098)) == (FIRST_WINDOW, OVERLAP, OLDEST)
-
-
-def test_without_requests_nothing_has_changed() -> None:
-    known = feed(body_hash="a" * 64)
-    found = without_requests(known)
-    assert (found.status, found.url, found.body_hash) == (FetchStatus.UNCHANGED, known.feed_url, "a" * 64)
 
 
 @pytest.mark.parametrize(

@@ -120,14 +120,6 @@ def test_most_of_the_hosts_that_were_tried_must_fail(
     assert (found.since if found else None) == (None if since is None else NOW - since * MINUTE)
 
 
-def test_an_outage_shows_its_evidence() -> None:
-    hosts = [*several(3), failing(7, reason="timeout")]
-    found = begun_outage(hosts, answered(0.5), NOW)
-    assert found is not None
-    assert (found.failing, found.answering, found.reasons) == (4, 1, {"dns": 3, "timeout": 1})
-    assert (found.lasts, found.updated_at) == (True, NOW)
-
-
 @pytest.mark.parametrize(
     ("hosts", "others", "lasts"),
     [
@@ -145,11 +137,6 @@ def test_an_outage_lasts_until_hosts_answer(hosts: list[HostState], others: dict
     assert after.lasts == lasts
     assert after.until == (None if lasts else NOW)
     assert after.since == outage().since
-
-
-def test_an_outage_that_is_over_keeps_its_evidence_for_a_day() -> None:
-    after = continued_outage(outage(failing=9), [], answered(1), NOW + MINUTE)
-    assert (after.failing, after.ttl_timestamp) == (9, int((NOW + MINUTE + KEPT).timestamp()))
 
 
 def test_what_has_not_changed_is_stored_once_a_minute() -> None:
@@ -183,14 +170,3 @@ def test_in_an_outage_a_feed_is_due_again_soon(jitter: float, minutes: float) ->
     found = after(feed(consecutive_errors=9, failing_since=NOW - 300 * MINUTE, last_error="x"), jitter=jitter)
     assert found.next_fetch_time == NOW + minutes * MINUTE  # type: ignore[attr-defined]
     assert (found.enabled, found.consecutive_errors) == (True, 9)  # type: ignore[attr-defined]
-
-
-def test_errors_of_another_kind_are_not_forgiven() -> None:
-    before = feed(consecutive_errors=1, failing_since=NOW, last_error="429", last_error_fingerprint="rate_limited:429")
-    assert after(before).consecutive_errors == 1  # type: ignore[attr-defined]
-
-
-def test_an_outage_that_lasts_is_kept_and_never_goes_back() -> None:
-    later = outage(updated_at=NOW + MINUTE)
-    after = continued_outage(later, several(3, 300), {}, NOW)
-    assert (after.updated_at, after.ttl_timestamp) == (NOW + MINUTE, int((NOW + KEPT).timestamp()))

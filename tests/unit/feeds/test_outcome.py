@@ -95,12 +95,6 @@ def test_a_failed_fetch_is_counted_by_its_status_and_shows_its_error() -> None:
     )
 
 
-def test_a_failure_without_an_error_text_is_named_by_its_status() -> None:
-    failure = failure_of(PollResult(fetched(status=FetchStatus.TLS)))
-    assert failure is not None
-    assert (failure.kind, failure.error, failure.fingerprint) == ("tls", "tls", "tls")
-
-
 def test_a_body_that_is_no_feed_is_a_failure_of_its_kind() -> None:
     failure = failure_of(PollResult(fetched(fingerprint="x", error="y"), problem=Unreadable("html", "a web page")))
     assert failure is not None
@@ -119,12 +113,6 @@ def test_404_410_and_duplicates_are_permanent(status: FetchStatus) -> None:
 def test_a_feed_that_was_not_tried_has_no_error(status: FetchStatus) -> None:
     failure = failure_of(PollResult(fetched(status=status)))
     assert failure is None or failure.counts == (status not in (FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED))
-
-
-def test_a_failure_and_a_result_have_no_other_fields_by_default() -> None:
-    failure = Failure("timeout", "no response", "timeout")
-    assert (failure.duration_ms, failure.tries, failure.permanent, failure.counts) == (0, 0, False, True)
-    assert (PollResult(fetched()).lied, PollResult(fetched()).unconditional) == (False, False)
 
 
 def test_500_characters_of_an_error_are_kept() -> None:
@@ -163,16 +151,6 @@ def test_articles_are_added_to_the_total() -> None:
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (16, 4, 4.0)
 
 
-@pytest.mark.parametrize(("new", "at"), [(0, NOW), (1, LATER)])
-def test_the_newest_article_is_noted_when_any_was_counted(new: int, at: Any) -> None:
-    assert succeeded(feed(last_new_article_at=NOW, total_articles_fetched=5), new=new).last_new_article_at == at
-
-
-def test_the_average_is_kept_to_four_decimals() -> None:
-    assert succeeded(feed(total_articles_fetched=1, fetch_count=2)).avg_articles_per_fetch == 0.3333
-    assert failed(feed(total_articles_fetched=7, fetch_count=0)).avg_articles_per_fetch == 7.0
-
-
 @pytest.mark.parametrize(
     ("trusted", "lied", "expected"), [(True, False, True), (True, True, False), (False, False, False)]
 )
@@ -199,19 +177,6 @@ def test_the_document_describes_its_feed() -> None:
         ("monday", "sunday"),
     )
     assert (after.parse_warnings, after.entries_skipped) == ({"bad_date": 2}, {"no_title": 1})
-
-
-def test_a_document_without_a_title_or_a_ttl_keeps_the_title_and_takes_its_update_period() -> None:
-    page = document(freshness=Freshness(update_minutes=60))
-    after = succeeded(feed(title="World", ttl_minutes=5), PollResult(fetched(), page))
-    assert (after.title, after.ttl_minutes) == ("World", 60)
-
-
-def test_without_a_document_the_feed_stays_as_the_last_document_described_it() -> None:
-    before = feed(title="World", ttl_minutes=30, skip_hours=(3,), parse_warnings={"bad_date": 2})
-    after = succeeded(before, PollResult(fetched(status=FetchStatus.NOT_MODIFIED)))
-    assert (after.title, after.ttl_minutes, after.skip_hours) == ("World", 30, (3,))
-    assert after.parse_warnings == {"bad_date": 2}
 
 
 @pytest.mark.parametrize(
@@ -262,11 +227,6 @@ def test_a_redirect_is_a_move_once_its_target_has_answered_with_a_feed(status: s
     polled = PollResult(fetched(status=FetchStatus(status), moved_to="https://c.example/"))
     after = succeeded(polled=polled)
     assert (after.redirect_url, after.moved_at) == (target, LATER if target else None)
-
-
-def test_a_feed_names_its_quarantined_batch_until_the_batch_is_released() -> None:
-    assert succeeded(feed(quarantine_id="q1"), quarantine_id="q2").quarantine_id == "q2"
-    assert succeeded(feed(quarantine_id="q1")).quarantine_id == "q1"
 
 
 @pytest.mark.parametrize(
@@ -380,12 +340,6 @@ def test_a_feed_that_a_person_disabled_keeps_that_reason() -> None:
     assert (after.disabled_reason, after.disabled_at) == ("by hand", NOW)
 
 
-def test_a_failure_keeps_the_body_hash_by_default() -> None:
-    failure = Failure("timeout", "no response", "timeout")
-    after = after_failure(feed(body_hash="a" * 64), failure, 0, LATER, CALM, 0.0)
-    assert after.body_hash == "a" * 64
-
-
 def test_a_fetch_that_failed_in_part_forgets_the_hash_of_its_body() -> None:
     assert failed(feed(body_hash="a" * 64), in_part=True).body_hash is None
     assert failed(feed(body_hash="a" * 64)).body_hash == "a" * 64
@@ -397,13 +351,6 @@ def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> N
     after = after_failure(before, failure, 0, LATER, CALM, 0.0, in_part=True, quarantine_id="q2")
     assert after.quarantine_id == "q2"
     assert failed(before).quarantine_id == "q1"
-
-
-def test_a_failure_counts_what_was_added_before_it() -> None:
-    before = feed(total_articles_fetched=3, fetch_count=2)
-    failure = Failure("timeout", "no response", "timeout")
-    after = after_failure(before, failure, 3, LATER, CALM, 0.0)
-    assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
 
 
 # After a release

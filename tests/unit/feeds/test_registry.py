@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from models.errors import Conflict, NotFound, ToolpulseError
-from models.feed import Feed, FeedAddress, FeedSeen
+from models.feed import Feed, FeedSeen
 from services.feeds.form import new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.ports import Query, Replace, Store, Upsert
@@ -215,12 +215,6 @@ async def test_an_api_source_cannot_be_removed(registry: FeedRegistry, store: Sq
         await registry.remove("tiingo")
 
 
-@pytest.mark.parametrize("feed_id", ["", "nobody", "a/b", "..", "url:0000", "x" * 300])
-async def test_no_feed_of_that_id_is_not_found(registry: FeedRegistry, feed_id: str) -> None:
-    with pytest.raises(NotFound):
-        await registry.get(feed_id)
-
-
 async def test_lists_page_through_feeds_only_and_miss_none(registry: FeedRegistry, store: SqliteStore) -> None:
     results = await registry.add_all([wanted(f"https://example.com/{n}") for n in range(25)])
     await store.upsert(FEEDS.name, feed_seen(feed_id=wanted("https://example.com/1").feed_id).to_document())
@@ -234,15 +228,3 @@ async def test_lists_page_through_feeds_only_and_miss_none(registry: FeedRegistr
         if after is None:
             break
     assert sorted(found) == sorted(wanted(f"https://example.com/{n}").feed_id for n in range(25))
-
-
-async def test_of_two_in_one_list_the_first_counts(registry: FeedRegistry) -> None:
-    results = await registry.add_all([wanted(source_name="A"), wanted(SPELLINGS[1], source_name="B")])
-    assert [(result.is_new, result.feed.source_name) for result in results if isinstance(result, Added)] == [
-        (True, "A"),
-        (False, "A"),
-    ]
-
-
-def test_an_address_and_seen_entries_differ_from_feeds_in_their_ids() -> None:
-    assert len({Feed.ID, FeedSeen.ID, FeedAddress.ID}) == 3

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from models.feed import Feed, hour_multiplier
+from models.feed import hour_multiplier
+from services.feeds import schedule
 from services.feeds.schedule import (
     DAYS,
-    GAPS,
     MOST_AT_ONCE,
     NO_GAPS,
     STEPS,
-    USUAL,
     Hints,
     Policy,
     Rhythm,
@@ -25,7 +22,6 @@ from services.feeds.schedule import (
     formula_interval,
     next_fetch,
     observe,
-    rhythm_of,
 )
 
 NOW = datetime(2026, 2, 18, 10, 30, tzinfo=UTC)  # a Wednesday
@@ -42,6 +38,14 @@ def minutes(rhythm: Rhythm = Rhythm(), hints: Hints | None = None, policy: Polic
 
 def peaking_at(hour: int) -> tuple[float, ...]:
     return tuple(10.0 if each == hour else 1.0 for each in range(24))
+
+
+def test_the_constants() -> None:
+    assert (schedule.PRICE_SCALE, schedule.RATE_MEMORY_HOURS, schedule.MEMORY_HOURS) == (256, 24, 28 * 24)
+    assert (schedule.REPLAY_HOURS, schedule.MOST_AT_ONCE, schedule.AT_ONCE_HOURS) == (7 * 24, 20, 1 / 60)
+    assert (schedule.STEP_PRIOR, schedule.PRIOR_ARTICLES, schedule.PRIOR_HOURS, schedule.HOUR_PRIOR) == (2, 1, 12, 5)
+    assert schedule.GAPS == (0.25, 0.5, 1, 2, 3, 4, 8, 12, 16, 22, 26)
+    assert schedule.USUAL == (4, 4, 3.5, 2, 1, 0.6, 0.4, 0.4, 0.6, 0.7, 0.8, 0.7)
 
 
 def test_an_unknown_feed_is_fetched_within_a_quarter_of_an_hour() -> None:
@@ -103,10 +107,6 @@ def test_max_age_comes_before_ttl_and_neither_makes_a_fetch_sooner() -> None:
     assert minutes(hints=Hints(max_age_seconds=float("nan"))) == minutes()
 
 
-def test_an_absurd_max_age_ends_after_a_day() -> None:
-    assert minutes(hints=Hints(max_age_seconds=31_536_000)) == 24 * 60
-
-
 def test_skipped_hours_move_it_to_the_next_hour_that_is_not() -> None:
     hints = Hints(skip_hours=frozenset({10, 11, 12}))
     assert next_fetch(Rhythm(), NOW, POLICY, hints) == datetime(2026, 2, 18, 13, tzinfo=UTC)
@@ -136,10 +136,6 @@ def test_a_peak_hour_has_more_than_one_and_a_half_times_the_mean() -> None:
     assert formula_interval(replace(busy, hourly_distribution=tuple(counts)), NOW, POLICY) == 3.5 * MINUTE
 
 
-def test_a_rate_near_zero_gives_the_longest_interval() -> None:
-    assert minutes(Rhythm(articles_per_hour=1e-300), policy=FRUGAL) == 15
-
-
 @pytest.mark.parametrize(
     ("per_hour", "budget", "factor", "expected"),
     [
@@ -156,12 +152,6 @@ def test_a_feed_is_fetched_when_the_expected_articles_are_worth_the_price(
 ) -> None:
     policy = Policy(fetches_per_feed_hour=budget, price_factor=factor)
     assert minutes(steady(per_hour), policy=policy) == pytest.approx(expected, rel=5e-5)
-
-
-def test_hints_below_a_minute_count_where_the_policy_allows_them() -> None:
-    quick = Policy(min_interval=timedelta())
-    assert next_fetch(Rhythm(), NOW, quick, Hints(retry_after_seconds=0.5)) - NOW == timedelta(seconds=0.5)
-    assert next_fetch(Rhythm(), NOW, quick, Hints(retry_after_seconds=0)) == NOW
 
 
 def test_an_hour_that_is_allowed_once_a_week_is_found() -> None:
@@ -191,13 +181,6 @@ def test_the_price_follows_the_square_of_what_was_spent_beyond_the_longest_inter
     policy = Policy(fetches_per_feed_hour=budget)
     assert corrected_price_factor(policy, [spent, spent]) == pytest.approx(factor, rel=1e-3)
     assert corrected_price_factor(replace(policy, price_factor=3.0), [spent]) == pytest.approx(3 * factor, rel=1e-3)
-
-
-def test_the_price_rises_when_more_than_the_budget_was_spent_and_falls_when_less() -> None:
-    assert corrected_price_factor(POLICY, [8.0, 8.0]) == 1.0
-    assert 1.0 < corrected_price_factor(POLICY, [12.0, 6.0]) <= 2.0
-    assert corrected_price_factor(POLICY, [4.0]) == 0.5
-    assert corrected_price_factor(POLICY, []) == 1.0
 
 
 def test_the_price_stays_within_bounds_however_often_it_is_corrected() -> None:
@@ -310,11 +293,6 @@ def test_a_first_fetch_without_any_dates_shows_nothing() -> None:
     assert next_fetch(rhythm, TEN, Policy()) == next_fetch(observe(Rhythm(), 0, [], TEN), TEN, Policy())
 
 
-def test_undated_articles_of_a_first_fetch_are_left_out() -> None:
-    dated = [TEN - MINUTE] * 3
-    assert observe(Rhythm(), 60, dated, TEN) == observe(Rhythm(), 3, dated, TEN)
-
-
 def test_after_a_gap_of_months_the_feed_is_nearly_a_new_one() -> None:
     busy = fetched_every(10 * MINUTE, 6 * 72, articles=1)
     after = observe(busy, 3, [TEN + 400 * DAY - HOUR] * 3, TEN + 400 * DAY)
@@ -342,27 +320,6 @@ def test_fetches_per_hour_are_those_that_were_made() -> None:
     assert fetched_every(10 * MINUTE, 6 * 96).fetches_per_hour == pytest.approx(6, rel=0.05)
 
 
-def test_the_rhythm_survives_its_document() -> None:
-    rhythm = fetched_every(10 * MINUTE, 200, articles=1)
-    rhythm = observe(rhythm, 0, [], TEN + 50 * MINUTE)
-    feed = Feed.model_validate(
-        {
-            "feed_id": "a",
-            "feed_url": "https://example.com/feed",
-            "source_name": "Example",
-            "next_fetch_time": TEN,
-            "created_at": TEN,
-            "updated_at": TEN,
-        }
-    )
-    assert rhythm_of(feed) == Rhythm()
-    saved = feed.changed(TEN, last_successful_fetch=rhythm.last_fetch_time, **rhythm.as_fields())
-    read = rhythm_of(Feed.from_document(saved.to_document()))
-    later = TEN + HOUR
-    assert expected_rate(read, later) == pytest.approx(expected_rate(rhythm, later), rel=1e-3)
-    assert rhythm_of(saved.changed(TEN, gap_articles=(1.0,))).gap_articles == Rhythm().gap_articles
-
-
 # The numbers of the model
 
 
@@ -374,8 +331,6 @@ def steps_of(*numbers: float) -> tuple[float, ...]:
     return (*numbers, *[0.0] * (STEPS - len(numbers)))
 
 
-EACH_STEP = Rhythm(gap_articles=tuple(1000.0 * step for step in range(STEPS)), gap_hours=(1000.0,) * STEPS)
-"""A rhythm with a rate of its own in each step."""
 MEAN = 15 / 19
 KNOWN = Rhythm(gap_articles=steps_of(8, 4, 2), gap_hours=steps_of(1, 2, 4))
 """Of MEAN articles an hour: 14 articles in 7 hours, and one more in 12 hours that is assumed."""
@@ -405,28 +360,6 @@ def test_a_steps_rate_counts_half_of_its_neighbours_and_two_articles_at_the_usua
     assert expected_rate(replace(KNOWN, silent_hours=silent), TEN) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_last_step_has_one_neighbour() -> None:
-    rhythm = Rhythm(gap_articles=(6.0, *[0.0] * 9, 4.0, 2.0), gap_hours=(7.0, *[0.0] * 9, 3.0, 5.0), silent_hours=30.0)
-    mean = (12 + 1) / (15 + 12)
-    assert expected_rate(rhythm, TEN) == pytest.approx((2 + 4 / 2 + 2) / (5 + 3 / 2 + 2 / (mean * 0.7)), rel=1e-9)
-
-
-@pytest.mark.parametrize("hours", [0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 22.0, 26.0])
-def test_a_step_begins_at_its_hour(hours: float) -> None:
-    before, begun, later = (
-        expected_rate(replace(EACH_STEP, silent_hours=silent), TEN) for silent in (hours * 0.99, hours, hours * 1.01)
-    )
-    assert begun == later != before
-    assert len(USUAL) == STEPS == 12
-
-
-def test_the_time_since_the_last_fetch_counts_as_silence() -> None:
-    silent = replace(EACH_STEP, silent_hours=0.2)
-    later = expected_rate(replace(EACH_STEP, silent_hours=1.2), TEN)
-    assert expected_rate(replace(silent, last_fetch_time=TEN - HOUR), TEN) == later
-    assert expected_rate(replace(silent, last_fetch_time=TEN + HOUR), TEN) == expected_rate(silent, TEN)
-
-
 @pytest.mark.parametrize(("hour", "near"), [(10, 6 / 2 + 4 + 2 / 2), (0, 1 / 2 + 3 + 5 / 2), (23, 1 + 3 / 2)])
 def test_an_hours_rate_counts_half_of_its_neighbours_and_five_articles_at_the_mean(hour: int, near: float) -> None:
     counts = [0.0] * 24
@@ -435,110 +368,3 @@ def test_an_hours_rate_counts_half_of_its_neighbours_and_five_articles_at_the_me
     flat = expected_rate(Rhythm(), at(hour))
     assert flat == pytest.approx(4.0 * 1 / 12)
     assert expected_rate(Rhythm(hourly_distribution=tuple(counts)), at(hour)) == pytest.approx(scale * flat, rel=1e-9)
-
-
-@pytest.mark.parametrize(("days", "weight"), [(1, math.exp(-1)), (10, math.exp(-10))])
-def test_the_rate_of_a_known_feed_is_that_of_a_day(days: int, weight: float) -> None:
-    known = Rhythm(
-        articles_per_hour=10.0, fetches_per_hour=8.0, last_fetch_time=TEN - days * DAY, gap_hours=(100.0,) * STEPS
-    )
-    after = observe(known, 0, [], TEN)
-    assert after.articles_per_hour == pytest.approx(10 * weight)
-    assert after.fetches_per_hour == pytest.approx(8 * weight + 1 / 24)
-
-
-def test_the_rate_of_a_new_feed_is_that_of_an_hour() -> None:
-    after = observe(Rhythm(last_fetch_time=TEN - 30 * MINUTE), 1, [TEN], TEN)
-    assert (after.articles_per_hour, after.fetches_per_hour) == (1.0, 1.0)
-
-
-def test_counts_lose_their_weight_over_four_weeks() -> None:
-    known = Rhythm(
-        last_fetch_time=TEN - DAY,
-        gap_articles=steps_of(100.0),
-        gap_hours=steps_of(100.0),
-        hourly_distribution=(10.0,) * 24,
-        silent_hours=50.0,
-    )
-    after = observe(known, 0, [], TEN)
-    weight = math.exp(-1 / 28)
-    assert after.gap_articles[0] == pytest.approx(100 * weight)
-    assert after.gap_hours[0] == pytest.approx(100 * weight)
-    assert after.hourly_distribution == pytest.approx((10 * weight,) * 24)
-    assert after.silent_hours == pytest.approx(74)
-
-
-def test_of_a_long_gap_the_last_week_is_added() -> None:
-    after = observe(Rhythm(last_fetch_time=TEN - 30 * DAY, silent_hours=0.0), 0, [], TEN)
-    assert sum(after.gap_hours) == pytest.approx(7 * 24)
-    assert after.silent_hours == pytest.approx(30 * 24)
-
-
-def test_at_the_first_fetch_the_oldest_article_has_no_known_silence_before_it() -> None:
-    after = observe(Rhythm(), 3, [TEN - 9 * HOUR, TEN - 5 * HOUR, TEN - 2 * HOUR], TEN)
-    assert sum(after.gap_articles) == pytest.approx(2)
-    assert after.silent_hours == pytest.approx(2)
-
-
-def test_an_undated_article_came_in_the_middle_of_its_time() -> None:
-    after = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR), 1, [], TEN)
-    assert after.silent_hours == pytest.approx(2)
-
-
-def test_the_silence_after_a_burst_begins_with_its_last_article() -> None:
-    burst = [TEN - 50 * MINUTE, TEN - 49.5 * MINUTE]
-    after = observe(Rhythm(last_fetch_time=TEN - HOUR), 2, burst, TEN)
-    assert after.silent_hours == pytest.approx(49.5 / 60)
-    assert after.gap_articles[bisect_right(GAPS, 10 / 60)] == 2
-
-
-@pytest.mark.parametrize(("seconds", "groups"), [(59.5, 1), (60.5, 2)])
-def test_articles_within_a_minute_came_at_once(seconds: float, groups: int) -> None:
-    times = [TEN - 3 * HOUR, TEN - 3 * HOUR + seconds * MINUTE / 60]
-    after = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR, silent_hours=3.0), 2, times, TEN)
-    assert (after.gap_articles[6], after.gap_articles[0]) == ((2, 0) if groups == 1 else (1, 1))
-
-
-def test_no_more_than_twenty_of_a_group_count() -> None:
-    after = observe(Rhythm(last_fetch_time=TEN - HOUR), 30, [TEN - 30 * MINUTE] * 30, TEN)
-    assert (sum(after.gap_articles), sum(after.hourly_distribution), MOST_AT_ONCE) == (20, 20, 20)
-    assert after.articles_per_hour == pytest.approx(30 * math.exp(-0.5))
-
-
-def test_the_numbers_of_a_rhythm_are_stored_rounded() -> None:
-    number = 0.123456789
-    fields = Rhythm(number, (number,) * 24, None, number, (number,) * STEPS, (number,) * STEPS, number).as_fields()
-    assert (fields["articles_per_hour"], fields["fetches_per_hour"], fields["silent_hours"]) == (
-        0.123457,
-        0.123457,
-        0.1235,
-    )
-    assert {*fields["hourly_distribution"], *fields["gap_articles"], *fields["gap_hours"]} == {0.1235}
-
-
-@pytest.mark.parametrize(
-    ("silent_hours", "spent"),
-    [(0.0, steps_of(0.25, 0.25, 0.5, 1, 1)), (1.5, steps_of(0, 0, 0, 0.5, 1, 1, 0.5))],
-)
-def test_time_without_articles_is_spent_in_the_steps_that_it_passes(
-    silent_hours: float, spent: tuple[float, ...]
-) -> None:
-    after = observe(Rhythm(last_fetch_time=TEN - 3 * HOUR, silent_hours=silent_hours), 0, [], TEN)
-    assert after.gap_hours == pytest.approx(spent)
-
-
-@pytest.mark.parametrize("before_nine", [30, 20])  # the change of hour is at the end of a step, and within one
-def test_an_hour_that_brings_more_articles_counts_for_more_time(before_nine: int) -> None:
-    counts = [0.0] * 24
-    counts[8] = 24.0
-    last = TEN - HOUR - before_nine * MINUTE
-    after = observe(Rhythm(last_fetch_time=last, hourly_distribution=tuple(counts)), 0, [], TEN)
-    articles = 24 * math.exp(-(1 + before_nine / 60) / (28 * 24))
-    eighth, ninth = ((near + 5) / (articles * 2 / 24 + 5) for near in (articles, articles / 2))
-    assert sum(after.gap_hours) == pytest.approx(before_nine / 60 * eighth + ninth)
-
-
-def test_the_rate_of_a_feed_is_that_of_the_hours_in_which_it_was_watched() -> None:
-    after = observe(Rhythm(articles_per_hour=4.0, last_fetch_time=TEN - 6 * HOUR), 0, [], TEN)
-    assert after.articles_per_hour == pytest.approx(4 * math.exp(-1))
-    assert after.fetches_per_hour == pytest.approx(1 / 6)

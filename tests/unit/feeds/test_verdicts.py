@@ -113,24 +113,6 @@ def test_what_is_not_quite_so(name: str, changes: dict[str, Any], verdict: str) 
     assert verdict_of(well(**changes)).verdict == verdict, name
 
 
-def test_the_reason_says_who_disabled_the_feed_and_when_it_is_tried_again() -> None:
-    by_app = {**BY_APP, "disabled_reason": "10 errors", "disabled_cause": "errors", "probe_at": NOW + DAY}
-    assert verdict_of(well(**by_app)).reason == (
-        "The app disabled it: 10 errors. It is tried again at 2026-02-22T20:00:00Z."
-    )
-    assert verdict_of(well(**{**by_app, "probe_at": None})).reason.endswith("It is not tried again.")
-    assert verdict_of(well(**CONDITIONS["disabled"])).reason == "A person disabled it: by hand."
-
-
-def test_the_reason_tells_what_has_come_of_a_feed_that_is_well() -> None:
-    assert verdict_of(well()).reason == "It is fetched when due, and brings articles as usual."
-    assert verdict_of(well(newest_article_at=None)).reason == "It is fetched when due, and has brought no article yet."
-    assert "no entries since 2026-02-20" in verdict_of(well(empty_since=NOW - DAY)).reason
-    tried = {"last_successful_fetch": None, "last_fetch_time": NOW}
-    assert verdict_of(well(**tried)).reason == "It could not be fetched yet."
-    assert verdict_of(well(**tried, last_error="x")).reason == "It could not be fetched yet: x."
-
-
 APP: dict[str, Any] = {**BY_APP, "disabled_reason": "why"}
 SILENT: dict[str, Any] = {"newest_article_at": NOW - 9 * DAY}
 
@@ -182,10 +164,6 @@ def test_the_reasons(changes: dict[str, Any], reason: str) -> None:
 def test_a_feed_is_stale_beyond_its_longest_gap(days: int, verdict: str) -> None:
     found = well(newest_article_at=NOW - days * DAY, longest_gaps=(1.0, 200 * 24.0))
     assert verdict_of(found).verdict == verdict
-
-
-def test_a_long_reason_is_cut() -> None:
-    assert len(verdict_of(well(**{**FAILED, "last_error": "x" * 5_000})).reason) == 600
 
 
 # Since when

@@ -6,7 +6,6 @@ from models.errors import InvalidInput
 from services.fetch.limits import BodyBudget, BodyReservation
 from services.fetch.outcome import (
     FEED_TYPES,
-    READABLE,
     BasicCredential,
     FetchRequest,
     FetchResult,
@@ -73,11 +72,3 @@ def test_a_request_reads_the_body_of_a_feed_unless_it_says_otherwise() -> None:
     reserved = FetchRequest("https://x.example/", reservation=BodyReservation(BodyBudget()))
     assert reserved == request, "the reservation is no part of what is asked for"
     assert "reservation" not in repr(reserved)
-
-
-def test_a_result_has_taken_no_time_and_no_bytes_until_it_says_so() -> None:
-    result = FetchResult(FetchStatus.DNS, "https://x.example/")
-    assert (result.duration_ms, result.attempts) == (0, 0)
-    assert not result.ok
-    assert {status.value for status in READABLE} == {"fetched", "unchanged", "not_modified"}
-    assert all(FetchResult(status, "https://x.example/").ok for status in READABLE)

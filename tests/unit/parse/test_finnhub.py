@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from models.raw_item import RawItem
 from services.parse.collected import Collected
-from services.parse.news_apis import finnhub_collect, finnhub_query
+from services.parse.news_apis import finnhub_collect
 
 ARTICLE = {
     "id": 7,
@@ -26,14 +26,6 @@ def collected(**changes: Any) -> RawItem:
     finnhub_collect({**ARTICLE, **changes}, found)
     (item,) = found.items()
     return item
-
-
-def test_finnhub_is_asked_for_the_news_of_symbols_between_two_days() -> None:
-    assert finnhub_query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
-        "symbol": "AAPL,MSFT",
-        "from": "2026-02-20",
-        "to": "2026-02-21",
-    }
 
 
 def test_an_article_of_finnhub_has_plain_texts() -> None:

@@ -78,37 +78,6 @@ def test_the_example_of_the_specification_has_one_normalised_headline() -> None:
     assert keys == {"apple reports q4 earnings beat"}
 
 
-def test_tiingo_articles_carry_tickers_tags_and_publisher() -> None:
-    document = TIINGO.parse((FEEDS / "tiingo_news.json").read_bytes())
-    item = document.items[0]
-    assert (document.version, document.title) == ("tiingo", "Tiingo")
-    assert (item.article_id, item.publisher, item.tickers) == ("91144751", "fool.com.au", ("AAPL", "MSFT"))
-    assert (item.tags, item.published) == (("Earnings", "Technology"), datetime(2025, 12, 21, 14, 20, tzinfo=UTC))
-
-
-def test_finnhub_articles_are_dated_in_unix_seconds_and_ids_of_zero_are_none() -> None:
-    document = FINNHUB.parse((FEEDS / "finnhub_company_news.json").read_bytes())
-    first, second = document.items
-    assert (document.version, document.title) == ("finnhub", "Finnhub")
-    assert (first.article_id, first.publisher, first.tickers) == ("137821233", "Reuters", ("AAPL",))
-    assert first.published == datetime(2025, 12, 21, 14, 19, tzinfo=UTC)
-    assert first.summary_html == "Sales &amp; profit rose."
-    assert (second.article_id, second.published, second.published_flag) == (None, None, "missing")
-    assert document.skipped == {"no_title": 1}
-
-
-def test_an_unknown_symbol_has_no_articles() -> None:
-    assert FINNHUB.parse(b"[]").items == ()
-
-
-def test_the_apis_are_where_they_say() -> None:
-    assert [api.feed_url(api.base_url) for api in NEWS_APIS] == [
-        "https://api.tiingo.com/tiingo/news",
-        "https://finnhub.io/api/v1/company-news",
-    ]
-    assert TIINGO.feed_url("http://127.0.0.1/X//") == "http://127.0.0.1/X/tiingo/news"
-
-
 @pytest.mark.parametrize(
     ("api", "name", "words"),
     [(TIINGO, "tiingo_error.json", "Tiingo answered: Invalid token."), (FINNHUB, "finnhub_error.json", "API limit")],

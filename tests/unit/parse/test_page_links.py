@@ -77,8 +77,3 @@ def test_only_so_many_links_of_so_much_of_a_page_are_read() -> None:
     link = "<link rel=feed href=f>"
     assert urls("x" * (1_000_000 - len(link)) + link) == ["https://news.example/start/f"]
     assert urls("x" * (1_000_001 - len(link)) + link) == []
-
-
-def test_the_title_of_a_feed_is_plain_text() -> None:
-    (link,) = discover(b"<link rel=feed href=f title='a &lt;T&gt; &amp;amp; b'>", PAGE)
-    assert link.title == "a <T> & b"

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from services.parse.text import (
-    MAX_HTML,
     headline_text,
     html_to_text,
     looks_like_html,
-    one_line,
     repaired,
     strip_publisher,
-    unescape,
 )
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -73,13 +66,6 @@ def test_only_a_known_publisher_is_removed_and_never_all(headline: str, names: l
     assert strip_publisher(headline, names) == left
 
 
-def test_the_shipped_names_are_names() -> None:
-    names = (ROOT / "services" / "parse" / "publishers.txt").read_text("utf-8").splitlines()
-    assert names == sorted(set(names), key=names.index)
-    assert all(1 < len(name) < 40 for name in names)
-    assert all(strip_publisher(f"Some headline - {name}") == "Some headline" for name in names)
-
-
 @pytest.mark.parametrize(
     ("source", "text"),
     [
@@ -116,11 +102,6 @@ def test_the_shipped_names_are_names() -> None:
 )
 def test_tags_of_blocks_separate_words_and_invisible_elements_have_none(source: str, text: str) -> None:
     assert html_to_text(source) == text
-
-
-def test_only_so_much_of_a_text_is_read() -> None:
-    assert len(html_to_text("x" * (MAX_HTML + 1))) == MAX_HTML == 1_000_000
-    assert html_to_text("<p>" + "x" * MAX_HTML) == "x" * (MAX_HTML - 3)
 
 
 @pytest.mark.parametrize(
@@ -162,41 +143,6 @@ def test_a_title_is_unescaped_as_often_as_it_was_escaped_but_three_times_at_most
 )
 def test_plain_text_looks_like_html_if_all_its_tags_and_entities_are_known(text: str, is_html: bool) -> None:
     assert looks_like_html(text) is is_html
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("&lt;&gt;", "<>"),
-        ("&amp;lt;", "&lt;"),
-        ("&unknown; &copy", "&unknown; &copy"),
-        ("&#65;&#x41;&#X41;", "AAA"),
-        ("&#12345678;", "&#12345678;"),
-        ("&#x1234567;", "&#x1234567;"),
-        ("&#128;&#150;", "\u20ac\u2013"),
-        ("&#xD800;", "\ufffd"),
-        ("&#xDFFF;&#xE000;", "\ufffd\ue000"),
-        ("&#xD7FF;&#x10FFFF;", "\ud7ff\U0010ffff"),
-    ],
-)
-def test_references_are_read_once(text: str, read: str) -> None:
-    assert unescape(text) == read
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("  a   b  ", "a b"),
-        (" X a X ", "X a X"),
-        ("a\tb\r\nc", "a b c"),
-        ("a\x00b\x7fc\x85d", "abc d"),
-        ("a\ufffeb\ud800c", "abc"),
-        ("a\u00a0\u2003b", "a b"),
-        ("", ""),
-    ],
-)
-def test_white_space_becomes_single_spaces(text: str, line: str) -> None:
-    assert one_line(text) == line
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from services.parse.collected import Collected
-from services.parse.news_apis import tiingo_collect, tiingo_query
+from services.parse.news_apis import tiingo_collect
 
 ARTICLE = {
     "id": 7,
@@ -18,16 +18,6 @@ ARTICLE = {
     "tags": ["News"],
     "tickers": ["aapl"],
 }
-
-
-def test_tiingo_is_asked_for_the_newest_articles_of_all_tickers() -> None:
-    assert tiingo_query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
-        "tickers": "aapl,msft",
-        "startDate": "2026-02-20",
-        "endDate": "2026-02-21",
-        "limit": "100",
-        "sortBy": "publishedDate",
-    }
 
 
 def test_an_article_of_tiingo_has_plain_texts() -> None:

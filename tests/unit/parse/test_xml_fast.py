@@ -85,13 +85,6 @@ def test_the_encoding_is_found_as_feedparser_finds_it(content_type: str, encodin
     assert expected[0].title == title
 
 
-@pytest.mark.parametrize("bom", [True, False])
-def test_a_byte_order_mark_changes_nothing(bom: bool) -> None:
-    body = (FEEDS / "rss20_wordpress.xml").read_bytes()
-    marked = b"\xef\xbb\xbf" + body if bom else body
-    assert read_by_us(parse(marked, BASE)) == read_by_feedparser(body)[1]
-
-
 NAMESPACES = {
     "media": "http://search.yahoo.com/mrss/",
     "dc": "http://purl.org/dc/elements/1.1/",
@@ -166,13 +159,6 @@ def test_prologs_are_read_as_feedparser_reads_them(prolog: str, encoding: str) -
     _, expected = read_by_feedparser(text.encode())
     assert read_by_us(parse(text.replace("'utf-8'", f"'{encoding}'").encode(encoding), BASE)) == expected
     assert expected
-
-
-def test_an_empty_id_is_none() -> None:
-    item = "<item rdf:about=''><title>T</title><link>https://x.example/1</link><dc:date>2026-02-21</dc:date></item>"
-    rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'"
-    body = f"<rdf:RDF {rdf} xmlns:dc='{NAMESPACES['dc']}'><channel/>{item}</rdf:RDF>".encode()
-    assert read_by_us(parse(body, BASE)) == read_by_feedparser(body)[1]
 
 
 def test_a_feed_in_a_charset_without_ascii_is_read() -> None:

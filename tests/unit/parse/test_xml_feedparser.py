@@ -72,21 +72,6 @@ def test_the_halves_of_a_character_in_utf_16_are_joined(pair: str, expected: str
 
 
 @pytest.mark.parametrize(
-    ("name", "start", "expected"),
-    [
-        ("utf-8", b"<", True),
-        ("utf-16", b"<", False),
-        ("utf-16", b"", True),
-        ("nonsense", b"", False),
-        ("\xe4", b"", False),
-        *((name, b"", False) for name in ("punycode", "idna", "unicode_escape", "raw-unicode-escape", "undefined")),
-    ],
-)
-def test_a_charset_is_known_and_fits_the_start_of_the_body(name: str, start: bytes, expected: bool) -> None:
-    assert xml_feedparser._is_charset(name, start) is expected
-
-
-@pytest.mark.parametrize(
     ("body", "expected"),
     [
         (b"<rss/>", b"<rss/>"),
@@ -104,32 +89,9 @@ def test_the_first_line_ends_and_declares_a_known_charset(body: bytes, expected:
     assert xml_feedparser._with_known_charsets(body, XML) == (expected, XML)
 
 
-@pytest.mark.parametrize(
-    ("content_type", "expected"),
-    [
-        ("text/xml; charset=iso-8859-1", "text/xml; charset=iso-8859-1"),
-        ("text/xml; charset=nonsense", "text/xml"),
-        ("text/xml", "text/xml"),
-    ],
-)
-def test_an_unknown_charset_of_the_header_is_ignored(content_type: str, expected: str) -> None:
-    assert xml_feedparser._with_known_charsets(b"<rss/>", content_type) == (b"<rss/>", expected)
-
-
 def bounded(data: bytes) -> tuple[bytes, int]:
     collected = Collected()
     return xml_feedparser._bounded(data, collected), collected.warnings["document_cut"]
-
-
-def test_a_document_is_cut_before_the_mark_number_100000() -> None:
-    at_most = b"<r>" + b"<" * (xml_feedparser.MAX_MARKS - 1)
-    assert bounded(at_most) == (at_most, 0)
-    assert bounded(at_most + b"<x") == (at_most[:-1], 1)
-    assert bounded(b"<r>" + b"<b/>" * xml_feedparser.MAX_MARKS)[0].count(b"<") == xml_feedparser.MAX_MARKS - 1
-
-
-def test_white_space_before_the_root_is_shortened() -> None:
-    assert bounded(b"<?a?>  \t <?b?> \n\n <r>  </r>") == (b"<?a?> <?b?>\n<r>  </r>", 0)
 
 
 @pytest.mark.parametrize(
@@ -198,19 +160,6 @@ def test_an_element_over_which_feedparser_raises_is_counted() -> None:
     assert collected.warnings == Counter(elements_ignored=1)
 
 
-class Breaking:
-    ignored = 0
-
-    def feed(self, text: str) -> None:
-        raise ValueError(text)
-
-
-def test_a_document_over_which_feedparser_breaks_off_is_counted() -> None:
-    collected = Collected()
-    xml_feedparser._run_loose(Breaking(), b"\xc3", collected)
-    assert collected.warnings == Counter(broken_off=1)
-
-
 @pytest.mark.parametrize("body", [b"<html><!-- <feed> --><p>T</p></html>", b"<html><p>T</p></html>"])
 def test_a_document_without_a_version_is_not_a_feed(body: bytes) -> None:
     with pytest.raises(Unreadable) as refused:
@@ -222,13 +171,6 @@ def test_a_cut_character_is_replaced() -> None:
     loose, collected = xml_feedparser._Loose(BASE, None, "utf-8", {}), Collected()
     xml_feedparser._run_loose(loose, rss(ITEM.format(1)).replace(b"T1", b"T\xc3"), collected)
     assert loose.entries[0]["title"] == "T\ufffd"
-
-
-def test_the_charset_of_the_header_is_not_a_guess() -> None:
-    body = rss(ITEM.format(1)).replace(b"T1", "\u041f\u0440\u0430\u0432\u0434\u0430".encode("koi8-r"))
-    collected = read_with_feedparser(body, BASE, "application/xml; charset=koi8-r")
-    assert [item.headline for item in collected.items()] == ["\u041f\u0440\u0430\u0432\u0434\u0430"]
-    assert collected.warnings["encoding_guessed"] == 0
 
 
 @each_parser
@@ -249,39 +191,9 @@ def test_an_entry_with_only_a_date_of_creation_has_that_date(more: str) -> None:
     assert (item.published, item.date_text) == (datetime(2026, 2, 21, tzinfo=UTC), "2026-02-21T00:00:00Z")
 
 
-def test_an_entry_with_an_empty_id_and_no_link_has_no_link() -> None:
-    collected = read_with_feedparser(rss("<item><title>T</title><guid></guid></item>"), BASE, XML)
-    assert collected.skipped == Counter(no_link=1)
-
-
 def test_external_entities_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     strict = parser()
     entity = f'<!DOCTYPE rss [<!ENTITY x SYSTEM "{(tmp_path / "secret").as_uri()}">]>'
     assert xml_feedparser._run_strict(strict, entity.encode() + rss("<title>T&x;</title>"))
     assert strict.feeddata["title"] == "T"
-
-
-PLAIN, HTML = {"type": "text/plain"}, {"type": "text/html"}
-
-
-@pytest.mark.parametrize(
-    ("entry", "summary", "content"),
-    [
-        ({"summary": "a < b", "summary_detail": PLAIN}, "a &lt; b", ""),
-        ({"summary": "a < b", "summary_detail": HTML}, "a < b", ""),
-        ({"summary": "a < b"}, "a < b", ""),
-        ({"summary": "a < b", "content": [{**PLAIN, "value": "a < b"}]}, "a &lt; b", "a &lt; b"),
-        (
-            {"summary": "a < b", "summary_detail": HTML, "content": [{**PLAIN, "value": "a < b"}]},
-            "a < b",
-            "a &lt; b",
-        ),
-        ({"content": [{**HTML, "value": "a"}, {**HTML, "value": "longer"}, {**HTML, "value": "b"}]}, "", "longer"),
-    ],
-)
-def test_a_summary_has_its_own_type_or_that_of_the_content(entry: dict[str, Any], summary: str, content: str) -> None:
-    collected = Collected()
-    xml_feedparser._collect({"title": "T", "link": "https://x.example/1", **entry}, collected)
-    (item,) = collected.items()
-    assert (item.summary_html, item.content_html) == (summary, content)

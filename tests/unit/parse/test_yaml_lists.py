@@ -21,10 +21,6 @@ def test_entries_are_read_with_their_lines_and_the_names_of_fields_as_text() -> 
     assert read_entries(DOCUMENT, "feeds", "url") == [Entry(4, {"url": "a", "1": "x"}), Entry(7, {"url": "b"})]
 
 
-def test_a_field_of_an_entry_is_text_and_empty_without_a_value() -> None:
-    assert (Entry(1, {"name": 7}).text("name"), Entry(1, {}).text("name")) == ("7", "")
-
-
 @pytest.mark.parametrize("document", [b"feeds:", b"feeds: null", b"feeds: []"])
 def test_an_empty_list_has_no_entries(document: bytes) -> None:
     assert read_entries(document, "feeds", "url") == []
@@ -50,11 +46,6 @@ def test_another_document_is_refused_by_the_name_of_its_key(document: bytes, mes
     with pytest.raises(InvalidInput, match=message) as caught:
         read_entries(document, "feeds", "url")
     assert caught.value.field == "feeds"
-
-
-def test_an_error_of_several_lines_is_put_on_one() -> None:
-    with pytest.raises(InvalidInput, match=r"^feeds: must be YAML, but cannot be parsed \(while parsing [^\n]*\)$"):
-        read_entries(b"feeds: [\n", "feeds", "url")
 
 
 def test_an_error_quotes_no_line_of_the_document() -> None:

@@ -11,7 +11,7 @@ from models.article import Article, CanonicalReading, FullText, JoinRule, Scored
 from models.observation import Observation
 from models.raw_item import PublishedFlag
 from models.resources.base import Shape, Stored, View, added, internal, links, path
-from models.resources.mentions import MentionResource
+from models.resources.mentions import Judged, MentionResource
 from models.scored import ScoredDocument, WordsJudgement
 from models.states import ArticleStatus
 from models.values import (
@@ -21,40 +21,22 @@ from models.values import (
     Hex32,
     IdPart,
     Language,
-    Polarity,
-    Sentiment,
     Sha256,
-    Share,
     SourceKey,
     Text,
     Time,
-    UnscoredReason,
     WebUrl,
 )
 
 
-class SaidOfTool(Shape):
+class SaidOfTool(Judged):
     """What the words of one source say of a tool."""
 
     tool_id: IdPart = Field(description="The tool.")
     tool: Text | None = Field(description="Its name.")
-    sentiment: Sentiment | None = Field(
-        description="`positive`, `negative` or `neutral`: the most probable of the three; null if the words "
-        "could not be scored."
-    )
-    score: Share | None = Field(
-        description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
-    )
-    polarity: Polarity | None = Field(
-        description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
-    )
-    unscored_reason: UnscoredReason | None = Field(
-        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language; null if "
-        "there is one."
-    )
 
 
-class ObservationResource(Stored):
+class ObservationResource(Judged, Stored):
     """What one source published of an article, as it was on one UTC day."""
 
     source_id: IdPart = Field(description="The article.")
@@ -92,18 +74,6 @@ class ObservationResource(Stored):
     joined_by: JoinRule | None = Field(
         description="On the first observation of a source: the rule by which the source is in the article, as "
         "in its attribution."
-    )
-    sentiment: Sentiment | None = Field(
-        description="What these words say in general; null if they were not judged: of what "
-        "a source has changed since, and of a source after the first 20 of an article, "
-        "unless one of these has the same words."
-    )
-    score: Share | None = Field(description="Confidence in `sentiment`, 0 to 1; null without a sentiment.")
-    polarity: Polarity | None = Field(
-        description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
-    )
-    unscored_reason: UnscoredReason | None = Field(
-        description="Why the words could not be scored: `LANGUAGE` if the analyzer cannot judge the language."
     )
     tools: list[SaidOfTool] | None = Field(
         description="What these words say of each tool that they name; null if they were not judged."
@@ -147,7 +117,7 @@ class FullTextPart(Shape):
         return cls.shaped({name: getattr(text, name) for name in cls.model_fields})
 
 
-class ArticleResource(Stored):
+class ArticleResource(Judged, Stored):
     """One article across all sources."""
 
     source_id: str = Field(description="The id of the article: `dedup:` and `dedup_key`.")
@@ -180,24 +150,9 @@ class ArticleResource(Stored):
         description="The language of the canonical reading, such as `en`; `und` if it is unknown."
     )
     status: ArticleStatus = Field(
-        description="`pending`: not analysed yet, or tried again. `analyzed`. `error`: the analysis was given up; "
-        "`clean_up` tries again after an hour, up to 15 tries. If it was that of an edit, the article "
-        "keeps its scores and mentions meanwhile."
-    )
-    sentiment: Sentiment | None = Field(
-        description="Sentiment of the whole article: `positive`, `negative` or `neutral`; null if it is not "
-        "analysed or could not be scored."
-    )
-    score: Share | None = Field(
-        description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
-    )
-    polarity: Polarity | None = Field(
-        description="-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if "
-        "`negative`, exactly 0 if `neutral`; null without a sentiment."
-    )
-    unscored_reason: UnscoredReason | None = Field(
-        description="Why the article could not be scored: `LANGUAGE` if the analyzer cannot judge its "
-        "language; null if it has a sentiment."
+        description="`pending`: not analysed yet, or tried again. `analyzed`. `error`: the analysis was given up after "
+        "several tries; a redrive tries again. If it was that of an edit, the article keeps its scores and mentions "
+        "meanwhile."
     )
     scored_headline: Text | None = Field(
         description="The headline that sentiment, score and polarity belong to. It differs from that of "

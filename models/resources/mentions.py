@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.correction import AnalyzerJudgement, Verdict
 from models.mention import Match, SentimentScore
-from models.resources.base import Stored, View, added, internal, links, path
+from models.resources.base import Shape, Stored, View, added, internal, links, path
 from models.scored import WordsJudgement
 from models.tool import ReferenceRole
 from models.values import (
@@ -25,7 +25,28 @@ from models.values import (
 )
 
 
-class MentionResource(Stored):
+class Judged(Shape):
+    """A sentiment, or why there is none."""
+
+    sentiment: Sentiment | None = Field(
+        description="`positive`, `negative` or `neutral`: the most probable of the three. Of a mention: on the "
+        "sentences that name the tool, and the headline if it names the tool; on the headline alone if only tags or "
+        "tickers do. Null if there is none."
+    )
+    score: Share | None = Field(
+        description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
+    )
+    polarity: Polarity | None = Field(
+        description="-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if `negative`, "
+        "exactly 0 if `neutral`; null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = Field(
+        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language. Null if there is "
+        "one, or if nothing was judged yet."
+    )
+
+
+class MentionResource(Judged, Stored):
     """What one article says of one tool."""
 
     tool_id: IdPart = Field(description="The tool.")
@@ -35,22 +56,6 @@ class MentionResource(Stored):
     published_at: Time = Field(
         description="When the article was published or first seen, whichever is earlier. It decides which windows "
         "count the mention. It is fixed when the mention is first analysed."
-    )
-    sentiment: Sentiment | None = Field(
-        description="`positive`, `negative` or `neutral`: the most probable of the three, on the sentences "
-        "that name the tool, and the headline if it names the tool; on the headline alone if only "
-        "tags or tickers do. Null if the mention could not be scored."
-    )
-    score: Share | None = Field(
-        description="Confidence in `sentiment`, 0 to 1: its probability. Null without a sentiment."
-    )
-    polarity: Polarity | None = Field(
-        description="-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if it is "
-        "`negative`, exactly 0 if it is `neutral`. Null without a sentiment."
-    )
-    unscored_reason: UnscoredReason | None = Field(
-        description="Why the mention could not be scored: `LANGUAGE` if the analyzer cannot judge the language of "
-        "the article. Null if it has a sentiment."
     )
     role: ReferenceRole = Field(
         description="`DISCOVERY`: the first article that named the tool. `DOCUMENT_SOURCE`: the full text of the "

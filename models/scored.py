@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
 from models.stored import StoredDocument
-from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agreeing_polarity
+from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agrees
 
 
 class WordsJudgement(Value):
@@ -37,8 +36,7 @@ class ScoredDocument(StoredDocument):
     analysis did not write may lack the polarity alone.
 
     * `score`: the probability of the sentiment, 0 to 1. 1 if a person has given the sentiment.
-    * `polarity`: above 0 for positive, up to 1; below 0 for negative, down to -1; exactly 0 for neutral. Earlier
-      versions stored other polarities with some sentiments: they are read as the nearest one that agrees.
+    * `polarity`: above 0 for positive, up to 1; below 0 for negative, down to -1; exactly 0 for neutral.
     * `unscored_reason`: set if the three are null because the text cannot be judged. LANGUAGE: the analyzer does not
       know its language.
     """
@@ -52,13 +50,6 @@ class ScoredDocument(StoredDocument):
     def is_scored(self) -> bool:
         return self.sentiment is not None
 
-    @classmethod
-    def _read(cls, document: Mapping[str, Any]) -> Self:
-        sentiment, polarity = document.get("sentiment"), document.get("polarity")
-        if sentiment in ("positive", "negative", "neutral") and isinstance(polarity, float | int):
-            document = {**document, "polarity": agreeing_polarity(sentiment, polarity)}
-        return super()._read(document)
-
     @model_validator(mode="after")
     def _sentiment_fits(self) -> Self:
         if self.sentiment is None:
@@ -69,6 +60,6 @@ class ScoredDocument(StoredDocument):
             raise ValueError("a sentiment must have a score")
         if self.unscored_reason is not None:
             raise ValueError("unscored_reason must be null if there is a sentiment")
-        if self.polarity is not None and self.polarity != agreeing_polarity(self.sentiment, self.polarity):
+        if self.polarity is not None and not agrees(self.sentiment, self.polarity):
             raise ValueError("polarity must be above 0 for positive, below 0 for negative, 0 for neutral")
         return self

@@ -7,6 +7,7 @@ texts is the order of times. Unix seconds are integers.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -165,18 +166,12 @@ Sentiment = Literal["positive", "negative", "neutral"]
 UnscoredReason = Literal["LANGUAGE"]
 """Why a text has no sentiment: the analyzer cannot judge its language."""
 
-LEAST_POLARITY = 0.0001
-"""The least distance from 0 of a polarity that is not neutral: polarities have four decimals."""
+SIGNS: Mapping[Sentiment, int] = {"positive": 1, "negative": -1, "neutral": 0}
 
 
-def agreeing_polarity(sentiment: Sentiment, polarity: float) -> float:
-    """The polarity nearest to `polarity` that agrees with the sentiment: above 0 for positive, below 0 for negative,
-    exactly 0 for neutral."""
-    if sentiment == "neutral":
-        return 0.0
-    if sentiment == "positive":
-        return LEAST_POLARITY if polarity < LEAST_POLARITY else polarity
-    return -LEAST_POLARITY if polarity > -LEAST_POLARITY else polarity
+def agrees(sentiment: Sentiment, polarity: float) -> bool:
+    """Whether the polarity is above 0 for positive, below 0 for negative, exactly 0 for neutral."""
+    return (polarity > 0) - (polarity < 0) == SIGNS[sentiment]
 
 
 class Value(BaseModel):

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from models.cache import FEWEST, ONE_PUBLISHER, ONE_STORY, Verdict, is_mostly_unscored
 from models.tally import Tally
-from models.values import agreeing_polarity
 from services.parse.publisher_id import counted_publisher
 
 TEN_THOUSANDTHS = 10_000
@@ -39,9 +38,9 @@ def story_key(event_id: str) -> str:
     return hashlib.sha256(event_id.encode()).hexdigest()[:16]
 
 
-def polarity_of(sentiment: Any, polarity: float) -> int:
+def polarity_of(polarity: float) -> int:
     """In ten-thousandths."""
-    return round(agreeing_polarity(sentiment, polarity) * TEN_THOUSANDTHS)
+    return round(polarity * TEN_THOUSANDTHS)
 
 
 class Sums(NamedTuple):

@@ -55,7 +55,7 @@ class CountedMention(NamedTuple):
             column, polarity = _UNSCORED, 0
             if mention.get("unscored_reason") is None:
                 sentiment = mention["sentiment"]
-                column, polarity = _COLUMN[sentiment], polarity_of(sentiment, mention["polarity"])
+                column, polarity = _COLUMN[sentiment], polarity_of(mention["polarity"])
             event = mention.get("event_id")
             story = story_key(event) if event else ""
             return cls(analyzer, publisher_of(mention), source_of(mention), story, column, polarity)

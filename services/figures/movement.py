@@ -22,7 +22,7 @@ from models.errors import InvalidInput
 from models.feed import Feed
 from models.story import day_of
 from models.tally import MILLIONTHS, Tally
-from models.values import agreeing_polarity, format_time
+from models.values import format_time
 from services.figures.breadth import publisher_of, source_of
 from services.figures.points import MENTIONS_KEPT
 from services.ports import Document, Query, Store, Where, pages
@@ -68,17 +68,10 @@ class Times:
         return self.present[0] <= at < self.present[1], self.previous[0] <= at < self.previous[1]
 
 
-def polarity_of(mention: Mention) -> float | None:
-    """None for a mention that could not be scored."""
-    if mention.get("polarity") is None or mention.get("sentiment") is None:
-        return None
-    return agreeing_polarity(mention["sentiment"], mention["polarity"])
-
-
 def tally_of(mentions: Iterable[Mention]) -> Tally:
     total = Tally()
     for each in mentions:
-        total = total.plus(Tally.of(each.get("sentiment"), polarity_of(each)))
+        total = total.plus(Tally.of(each.get("sentiment"), each.get("polarity")))
     return total
 
 
@@ -102,7 +95,7 @@ def parts_by(key: Callable[[Mention], str], mentions: Iterable[Mention], times: 
         name = key(mention)
         part = parts.setdefault(name, Part(name))
         part.note(mention)
-        polarity = polarity_of(mention)
+        polarity = mention.get("polarity")
         if is_now:
             part.mentions += polarity is not None
             part.unscored += polarity is None
@@ -195,7 +188,7 @@ def rescored_in(mentions: Iterable[Mention], scored: int) -> list[dict[str, Any]
         if not mention.get("corrected"):
             continue
         said = mention.get("analyzer_judgement") or {}
-        before, after = said.get("polarity"), polarity_of(mention)
+        before, after = said.get("polarity"), mention.get("polarity")
         effect = None if before is None or after is None or not scored else round((after - before) / scored, 4)
         found.append(
             {

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.values import agreeing_polarity
+from models.values import agrees
 from services.mentions.analyzers.port import Judgement, PassageJudgement
 from services.mentions.scoring import MOST_SENTENCES, ask, conclude
 from services.tools.detector import Detected
@@ -62,4 +62,4 @@ def test_passages_and_scores_of_any_article(
     for score in (*scores.tools.values(), *([scores.article] if questions.article else [])):
         assert isinstance(score, Judgement)
         assert 0 <= score.score <= 1
-        assert score.polarity == agreeing_polarity(score.sentiment, score.polarity)
+        assert agrees(score.sentiment, score.polarity)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from models.cache import percentages
 from models.tally import MILLIONTHS, Tally
 from models.tool import normalize_name
-from models.values import agreeing_polarity
 from services.articles.identity import normalize_headline
 
 COUNT = st.integers(0, 10**9)
@@ -84,15 +83,6 @@ def test_the_average_of_positive_mentions_is_above_0_and_of_negative_ones_below(
 @given(st.lists(NEUTRAL | UNSCORED, max_size=30))
 def test_the_average_of_neutral_and_unscored_mentions_is_exactly_0(mentions: list[tuple[Any, Any]]) -> None:
     assert tallied(mentions).average_sentiment == 0
-
-
-@given(st.sampled_from(["positive", "negative", "neutral"]), st.floats(-1, 1))
-def test_an_agreeing_polarity_agrees_and_stays(sentiment: Any, polarity: float) -> None:
-    agreeing = agreeing_polarity(sentiment, polarity)
-    sign = {"positive": 1, "negative": -1, "neutral": 0}[sentiment]
-    assert (agreeing > 0) - (agreeing < 0) == sign
-    assert -1 <= agreeing <= 1
-    assert agreeing_polarity(sentiment, agreeing) == agreeing
 
 
 @given(st.text())

@@ -86,16 +86,6 @@ def test_without_a_publisher_the_source_stands_for_it() -> None:
     assert _count(_mention(source=None)).publishers == {"source:unknown": 1}
 
 
-@pytest.mark.parametrize(
-    ("sentiment", "polarity", "counted"),
-    [("neutral", 0.3, 0), ("positive", 0.0, 1), ("positive", -0.2, 1), ("negative", 0.2, -1)],
-)
-def test_a_polarity_counts_as_the_nearest_that_agrees_with_its_sentiment(
-    sentiment: str, polarity: float, counted: int
-) -> None:
-    assert CountedMention.of(_mention(0, sentiment, polarity=polarity)).polarity == counted
-
-
 def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
     mentions = _some(200)
     rows, whole = _in_minutes(mentions).rows(), _count(*mentions)

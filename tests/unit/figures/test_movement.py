@@ -14,7 +14,6 @@ from services.figures.movement import (
     movement_of,
     names_in,
     parts_by,
-    polarity_of,
     rescored_in,
     story_of,
     tally_of,
@@ -96,13 +95,6 @@ def test_what_is_in_neither_time_makes_no_part() -> None:
     old = mention("2026-02-01T00:00:00Z", 0.5, event_id="old")
     found = movement_of([mention(NOW, 0.5, event_id="now"), old], TIMES)
     assert [part.key for part in found.stories] == ["now"]
-
-
-def test_a_mention_is_scored_if_it_has_both_sentiment_and_polarity() -> None:
-    assert polarity_of({"sentiment": "positive", "polarity": 0.5}) == 0.5
-    assert polarity_of({"sentiment": "neutral", "polarity": 0.5}) == 0.0
-    assert polarity_of({"sentiment": None, "polarity": 0.5}) is None
-    assert polarity_of({"sentiment": "positive", "polarity": None}) is None
 
 
 def test_a_part_counts_its_present_mentions_by_sentiment() -> None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from models.article import Article
-from models.mention import SentimentScore
 from models.scored import ScoredDocument
 from tests import documents
 
@@ -32,27 +30,6 @@ def test_a_label_that_its_polarity_contradicts_is_refused(sentiment: str, polari
     for document in (documents.mention, documents.article):
         with pytest.raises(ValueError, match="polarity must be above 0 for positive, below 0 for negative, 0 for neu"):
             document(sentiment=sentiment, polarity=polarity, score=0.5)
-
-
-@pytest.mark.parametrize(
-    ("sentiment", "stored", "read"),
-    [
-        ("neutral", 0.3, 0.0),
-        ("neutral", -0.3, 0.0),
-        ("neutral", 1, 0.0),
-        ("positive", 0.0, 0.0001),
-        ("positive", -0.2, 0.0001),
-        ("negative", 0.2, -0.0001),
-        ("positive", 0.3, 0.3),
-        ("negative", -0.3, -0.3),
-    ],
-)
-def test_a_polarity_of_an_earlier_version_is_read_as_the_nearest_that_agrees(
-    sentiment: str, stored: float, read: float
-) -> None:
-    for model, document in ((SentimentScore, documents.mention()), (Article, documents.article())):
-        older = {**document.to_document(), "sentiment": sentiment, "score": 0.5, "polarity": stored}
-        assert model.from_document(older).polarity == read
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ list `feeds:` may be in the same file: `toolpulse feeds apply` reads it, not the
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -20,8 +20,6 @@ FILE_SETTING: Final = "CONFIGURATION_FILE"
 DEFAULT_FILE: Final = "config/ingestion.yaml"
 _APP: Final = Path(__file__).resolve().parents[1]
 _BLOCK, _FEEDS = "ingestion", "feeds"
-_OTHER_NAMES: Final = {"deduplication": "parser"}
-"""What the specification's prose calls a section, for the hint at the section that is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,72 +65,48 @@ def parse(document: bytes, rows: Sequence[Setting], name: str = DEFAULT_FILE) ->
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         return Configuration(problems=(f"{name} must be YAML, but cannot be parsed ({reason})",))
-    reader = _Reader(rows)
-    reader.document(content or {})
-    return Configuration(reader.values, tuple(f"{name}: {problem}" for problem in reader.problems))
+    values: dict[str, Any] = {}
+    problems = []
+    if not isinstance(content or {}, dict):
+        return Configuration(problems=(f"{name} must be a mapping with {_BLOCK} and {_FEEDS}",))
+    for key, text in _pairs(content or {}):
+        try:
+            values |= _read(key, text, rows)
+        except ValueError as error:
+            problems.append(f"{name}: {key} {error}")
+    return Configuration(values, tuple(problems))
 
 
-class _Reader:
-    """Collects the values of the `ingestion:` block, and what is wrong in it."""
-
-    def __init__(self, rows: Sequence[Setting]) -> None:
-        self.values: dict[str, Any] = {}
-        self.problems: list[str] = []
-        self._rows = {row.key: row for row in rows if row.key}
-        self._elsewhere = {row.attribute: row.name for row in rows if not row.key}
-        self._sections: dict[str, list[str]] = {}
-        for key in self._rows:
-            section, _, own = key.partition(".")
-            self._sections.setdefault(section, []).append(own)
-
-    def document(self, content: object) -> None:
-        for key, value in self._items(content, "", (_BLOCK, _FEEDS)):
-            if key == _BLOCK:
-                for section, own in self._items(value, _BLOCK, self._sections):
-                    for name, text in self._items(own, f"{_BLOCK}.{section}", self._sections[section]):
-                        self._value(f"{section}.{name}", text)
-            elif value and not isinstance(value, list):
-                self.problems.append(f"{_FEEDS} must be a list of feeds")
-
-    def _value(self, key: str, text: object) -> None:
-        row, named = self._rows[key], f"{_BLOCK}.{key}"
-        if not text:
-            self.problems.append(f"{named} has no value: {row.allowed}; without the line, the default counts")
-        elif not isinstance(text, str):
-            self.problems.append(f"{named} {row.allowed}")
+def _pairs(content: Mapping[Any, Any], path: str = "") -> Iterator[tuple[str, object]]:
+    """Each value with its whole key, such as `ingestion.fetcher.retry_attempts`; also blocks without a value."""
+    for key, value in content.items():
+        if isinstance(value, dict) and value:
+            yield from _pairs(value, f"{path}{key}.")
         else:
-            try:
-                value = row.read(text.strip())
-            except ValueError as error:
-                self.problems.append(f"{named} {error}")
-                return
-            if row.has_effect or value == row.default:
-                self.values[row.attribute] = value
-            else:
-                self.problems.append(f"{named} has no effect in this version: leave it out, or at {row.default}")
+            yield f"{path}{key}", value
 
-    def _items(self, content: object, path: str, known: Iterable[str]) -> Iterator[tuple[str, object]]:
-        """The known keys of a mapping with their values. Everything else is a problem."""
-        names = [*known]
-        if not content:
-            return
-        if not isinstance(content, dict):
-            self.problems.append(f"{path or 'the file'} must be a mapping with {', '.join(names)}")
-            return
-        for key, value in content.items():
-            if key in names:
-                yield key, value
-            else:
-                full = f"{path}.{key}" if path else key
-                self.problems.append(f"{full} is unknown{self._meant(key, names)}; allowed: {', '.join(names)}")
 
-    def _meant(self, key: str, known: list[str]) -> str:
-        """A hint at the key that was probably meant."""
-        for section, keys in self._sections.items():
-            if key in keys:
-                return f" here (it belongs to {_BLOCK}.{section})"
-        if key.lower() in self._elsewhere:
-            return f" here (set the environment variable {self._elsewhere[key.lower()]})"
-        other = _OTHER_NAMES.get(key)
-        near = [other] if other in known else difflib.get_close_matches(key, known, 1)
-        return f" (did you mean {near[0]}?)" if near else ""
+def _read(key: str, text: object, rows: Sequence[Setting]) -> dict[str, Any]:
+    """The setting that the key sets. Raises ValueError, with what is wrong with the key or the value."""
+    if key == _FEEDS:
+        if text and not isinstance(text, list):
+            raise ValueError("must be a list of feeds")
+        return {}
+    settings = {f"{_BLOCK}.{row.key}": row for row in rows if row.key}
+    sections = {_BLOCK, *(name.rpartition(".")[0] for name in settings)}
+    row = settings.get(key)
+    if row is None:
+        if key in sections:
+            if text:
+                raise ValueError("must be a block of settings")
+            return {}
+        near = difflib.get_close_matches(key, sorted(sections if key.count(".") < 2 else settings), 1)
+        raise ValueError("is unknown" + (f": did you mean {near[0]}?" if near else f"; allowed: {', '.join(settings)}"))
+    if not text:
+        raise ValueError(f"has no value: {row.allowed}; without the line, the default counts")
+    if not isinstance(text, str):
+        raise ValueError(row.allowed)
+    value = row.read(text.strip())
+    if not row.has_effect and value != row.default:
+        raise ValueError(f"has no effect in this version: leave it out, or at {row.default}")
+    return {row.attribute: value}

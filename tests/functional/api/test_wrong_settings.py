@@ -55,7 +55,10 @@ async def test_a_wrong_key_in_the_configuration_file_is_named_too(
     environment.setenv("CONFIGURATION_FILE", str(file))
     answer = await call("list_feeds")
     assert answer.status == 503
-    assert "ingestion.fetcher.retry_attemps is unknown (did you mean retry_attempts?)" in answer.json["detail"]
+    assert (
+        "ingestion.fetcher.retry_attemps is unknown: did you mean ingestion.fetcher.retry_attempts?"
+        in answer.json["detail"]
+    )
 
 
 async def test_the_app_works_with_the_values_of_the_configuration_file(

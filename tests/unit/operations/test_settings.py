@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import WrongSettings
-from services.setting import Setting, default_text
+from services.setting import Setting
 from services.settings import ApiAccess, Settings, markdown, sample, table
 
 ROOT = Path(__file__).parents[3]
@@ -17,60 +17,6 @@ BOUNDED = [row for row in table() if row.low > float("-inf")]
 
 
 URL = "an https:// URL (http:// only to this machine) without user, query or fragment"
-TABLE = r"""
-CONFIGURATION_FILE | config/ingestion.yaml | text
-STORE | - | one of sqlite, cosmos
-DATA_DIR | .data | text
-COSMOS_ENDPOINT | - | URL
-COSMOS_KEY | - | text (secret)
-COSMOS_DATABASE | toolpulse | 1 to 255 characters without spaces or / \ ? #
-ARCHIVE | - | one of folder, blob
-ARCHIVE_ENDPOINT | - | URL
-ARCHIVE_CONNECTION | - | text (secret)
-TIINGO_TOKEN | - | text (secret)
-TIINGO_BASE_URL | https://api.tiingo.com | URL
-FINNHUB_TOKEN | - | text (secret)
-FINNHUB_BASE_URL | https://finnhub.io/api/v1 | URL
-API_TICKERS | - | tickers in upper case, such as AAPL,MSFT,BRK.B
-MAX_CONCURRENT_REQUESTS | 128 | a whole number from 1 to 256
-MAX_CONCURRENT_REQUESTS_PER_HOST | 0 | a whole number from 0 to 64
-REQUEST_TIMEOUT_SECONDS | 10 | a number from 1 to 120
-RETRY_ATTEMPTS | 3 | a whole number from 1 to 10
-RETRY_BACKOFF_BASE | 2 | a number from 1 to 10
-FETCH_USER_AGENT | toolpulse (feed reader; its operator gave no contact) | printable ASCII, several separated by |
-ALLOW_PRIVATE_ADDRESSES | false | true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8
-FETCH_CYCLE_INTERVAL_SECONDS | 30 | a whole number from 30 to 3600
-MIN_REFRESH_INTERVAL_MINUTES | 1 | a number from 1 to 1440
-MAX_REFRESH_INTERVAL_MINUTES | 15 | a number from 1 to 1440
-TARGET_ARTICLES_PER_FETCH | 5 | a whole number from 1 to 1000
-FETCH_BUDGET_PER_FEED_HOUR | 8 | a number from 1 to 60
-DEDUP_CACHE_SIZE | 10000 | a whole number from 0 to 1000000
-DEDUP_RETENTION_DAYS | 7 | a whole number from 1 to 30
-BATCH_SIZE | 100 | a whole number from 1 to 100
-MAX_QUEUE_SIZE | 1000 | a whole number from 1 to 100000
-GROUPING_THRESHOLD_ARTICLES | 10 | a whole number from 1 to 10000
-GROUPING_INTERVAL_MINUTES | 5 | a whole number from 1 to 1440
-ANALYZER | embedded | one of embedded, azure-language
-AZURE_LANGUAGE_ENDPOINT | - | URL
-AZURE_LANGUAGE_KEY | - | text (secret)
-SENTIMENT_CANDIDATE_FILE | - | text
-CACHE_MEMORY_SECONDS | 2 | a number from 0 to 60
-READ_AUTH_LEVEL | function | one of function, anonymous
-MANAGEMENT_KEY | - | text (secret)
-LOG_LEVEL | INFO | one of DEBUG, INFO, WARNING, ERROR, CRITICAL
-STRUCTURED_LOGGING | true | true or false
-METRICS_ENABLED | true | true or false
-METRICS_PORT | 9090 | a whole number from 1 to 65535
-SENTRY_DSN | - | a DSN, https://KEY@HOST/PROJECT (http:// only to this machine) (secret)
-TELEMETRY_SAMPLE_RATIO | 0.1 | a number from 0 to 1
-APPLICATIONINSIGHTS_CONNECTION_STRING | - | a connection string of Application Insights, with InstrumentationKey=
-AzureWebJobsStorage | - | text (secret)
-AzureWebJobsStorage__accountName | - | text
-AzureWebJobsStorage__queueServiceUri | - | URL
-AzureWebJobsStorage__clientId | - | text
-AzureWebJobsStorage__credential | - | text
-WEBSITE_SITE_NAME | - | text
-"""
 
 
 def problems(**environment: str) -> str:
@@ -85,18 +31,6 @@ def test_without_settings_store_and_archive_are_local_and_every_value_is_the_def
     for row in table():
         if row.attribute not in ("store", "archive"):
             assert settings.value(row) == row.default
-
-
-def test_the_defaults_are_those_of_the_specification() -> None:
-    settings = Settings.from_environment({})
-    assert (settings.request_timeout_seconds, settings.retry_attempts, settings.retry_backoff_base) == (10, 3, 2)
-    assert settings.fetch_cycle_interval_seconds == 30
-    assert (settings.min_refresh_interval_minutes, settings.max_refresh_interval_minutes) == (1, 15)
-    assert settings.target_articles_per_fetch == 5
-    assert (settings.dedup_cache_size, settings.dedup_retention_days) == (10_000, 7)
-    assert (settings.batch_size, settings.max_queue_size) == (100, 1000)
-    assert (settings.grouping_threshold_articles, settings.grouping_interval_minutes) == (10, 5)
-    assert (settings.metrics_port, settings.log_level, settings.structured_logging) == (9090, "INFO", True)
 
 
 def test_a_blank_value_counts_as_not_set() -> None:
@@ -152,11 +86,6 @@ def test_a_user_agent_cannot_contain_another_header() -> None:
 
 def test_an_endpoint_without_a_store_means_cosmos() -> None:
     assert Settings.from_environment({"COSMOS_ENDPOINT": "https://a.documents.azure.com:443/"}).store == "cosmos"
-
-
-def test_a_named_store_wins_over_an_endpoint() -> None:
-    environment = {"STORE": "sqlite", "COSMOS_ENDPOINT": "https://a.documents.azure.com:443/"}
-    assert Settings.from_environment(environment).store == "sqlite"
 
 
 def test_cosmos_needs_an_endpoint() -> None:
@@ -303,31 +232,6 @@ def test_the_documentation_names_every_setting_once() -> None:
     lines = markdown().splitlines()
     for row in table():
         assert sum(line.startswith(f"| `{row.name}` |") for line in lines) == 1
-
-
-def test_every_setting_has_this_name_default_and_rule_and_is_secret_or_not() -> None:
-    rows = [
-        f"{row.name} | {default_text(row) or '-'} | {row.allowed.removeprefix('must be ').replace(URL, 'URL')}"
-        + " (secret)" * row.secret
-        for row in table()
-    ]
-    assert rows == TABLE.strip().splitlines()
-
-
-def test_the_documentation_is_a_table_in_markdown() -> None:
-    lines = markdown().splitlines()
-    assert lines[:2] == ["| setting | default | allowed | description |", "|---|---|---|---|"]
-    for line in (
-        "| `DATA_DIR` | `.data` | text | Folder of the SQLite store and of the archive |",
-        "| `API_TICKERS` |  | tickers in upper case, such as AAPL,MSFT,BRK.B |"
-        " Tickers to request from news APIs, in addition to those of the tools |",
-        "| `TIINGO_TOKEN` |  | text | Token of Tiingo; without a token, Tiingo is not polled (secret) |",
-        f"| `TIINGO_BASE_URL` | `https://api.tiingo.com` | {URL} | Base URL of Tiingo's API |",
-    ):
-        assert line in lines
-    (agents,) = (line for line in lines if line.startswith("| `FETCH_USER_AGENT` |"))
-    assert " | printable ASCII, several separated by \\| | " in agents
-    assert markdown().endswith("|\n")
 
 
 @pytest.mark.parametrize("text", ["True", "1", "Yes", "ON"])

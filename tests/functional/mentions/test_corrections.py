@@ -231,27 +231,6 @@ async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, t
         await world.worker.correct(tool, one, "neutral")
 
 
-async def test_a_verdict_is_outdated_while_the_article_does_not_name_the_tool(world: World, tool: Tool) -> None:
-    one = await article(world)
-    await world.worker.correct(tool, one, "negative")
-
-    async def state() -> str:
-        return (await world.worker.corrections.page(tool, None, 10, None)).items[0].state
-
-    await world.edit(one, "Nothing")
-    await world.delivered([one])
-    await world.is_counted(tool)
-    assert (await world.mentions(tool), await state()) == ({}, "outdated")
-    with pytest.raises(NotFound, match="no mention of the tool"):
-        await world.worker.correct(tool, one, "positive")
-    await world.edit(one, "Quorvia is good")
-    await world.delivered([one])
-    assert (await judged(world, tool), await state()) == ({one: "negative"}, "active")
-    await world.worker.delete(one)
-    await world.is_counted(tool)
-    assert await state() == "active", "it is labelled data"
-
-
 async def test_an_article_of_muted_sources_only_does_not_mention_the_tool_until_another_source_has_it(
     world: World, tool: Tool
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -15,10 +15,9 @@ from services.figures.history import History, RawHistory
 from services.figures.recount import Recount
 from services.figures.span import span_of
 from services.mentions.listing import mentions_of_article, observed
-from services.ports import Query, Store, Upsert
+from services.ports import Upsert
 from services.store.containers import ARTICLES
 from tests.documents import attribution, observation, reading
-from tests.failing_stores import Interrupted
 from tests.functional.mentions.world import World
 
 URL = "https://{source}.example/1"
@@ -73,10 +72,6 @@ class Newsroom:
             )
             for each in shown
         }
-
-    async def ids(self) -> list[str]:
-        page = await self.world.store.query(ARTICLES.name, Query(partition=self.article, limit=100))
-        return [str(each["id"]) for each in page.items]
 
     async def said(self) -> dict[str | None, tuple[int, ...]]:
         """Positive, negative, neutral and unscored mentions of Quorvia in the raw history, by source."""
@@ -139,14 +134,6 @@ async def test_a_source_that_edits_its_words_is_judged_anew(news: Newsroom) -> N
     assert set((await news.world.read(news.article)).other_words or ()) == {"r-edited"}
 
 
-async def test_sources_with_the_same_words_cost_the_mention_and_the_article_nothing(news: Newsroom) -> None:
-    await news.joined("same", "Quorvia is good.", revision="r-tiingo")
-    await news.delivered()
-    mention = (await news.world.mentions(news.quorvia))[news.article].to_document()
-    assert "other_words" not in mention
-    assert "other_words" not in (await news.world.read(news.article)).to_document()
-
-
 async def test_a_reanalysis_judges_the_own_words_of_all_sources_again(news: Newsroom) -> None:
     await news.joined("bad", "Quorvia is bad.")
     await news.delivered()
@@ -157,14 +144,6 @@ async def test_a_reanalysis_judges_the_own_words_of_all_sources_again(news: News
         "tiingo": ("negative", [("Quorvia", "negative")]),
         "bad": ("positive", [("Quorvia", "positive")]),
     }
-
-
-async def test_words_that_cannot_be_judged_fail_nothing_and_count_as_the_article(news: Newsroom) -> None:
-    await news.joined("cursed", "Quorvia is cursed.", headline="cursed Quorvia")
-    await news.delivered()
-    assert (await news.world.read(news.article)).status == "analyzed"
-    assert await news.said() == {"tiingo": POSITIVE, "cursed": POSITIVE}
-    assert (await news.by_source())["cursed"] == (None, None)
 
 
 async def test_a_correction_holds_for_sources_that_say_the_same_of_the_tool(news: Newsroom) -> None:
@@ -192,34 +171,6 @@ async def test_the_sources_that_an_article_does_not_list_count_with_words_that_a
     by_source = await news.by_source()
     assert by_source["further"] == ("negative", [("Quorvia", "negative")])
     assert by_source["unknown"] == (None, None)
-
-
-async def test_an_observation_that_cannot_be_read_is_not_judged(news: Newsroom) -> None:
-    await news.joined("bad", "Quorvia is bad.")
-    await news.joined("odd", "Quorvia is bad.")
-    name = next(each for each in await news.ids() if each.startswith("obs:odd:"))
-    document = await news.world.store.read(ARTICLES.name, news.article, name)
-    assert document is not None
-    await news.world.store.upsert(ARTICLES.name, {**document, "tags": 7})
-    await news.delivered()
-    assert await news.said() == {"tiingo": POSITIVE, "bad": NEGATIVE, "odd": POSITIVE}
-
-
-async def test_a_source_that_changes_its_words_meanwhile_is_judged_by_the_later_ones(news: Newsroom) -> None:
-    for number in range(40):
-        await news.joined("other", "Quorvia is good.", revision=f"r-{number}")
-
-        async def edit(number: int = number) -> None:
-            await news.joined("other", "Quorvia is bad.", revision=f"r-{number}-later")
-            await news.delivered()
-
-        store = Interrupted(news.world.store, number, edit)
-        await news.world.new_worker(cast("Store", store)).analysis.handle([news.article])
-        if not store.has_acted:
-            assert number > 4, "there must be calls to interrupt"
-            return
-        assert await news.said() == {"tiingo": POSITIVE, "other": NEGATIVE}, number
-    raise AssertionError("the analysis makes too many calls")
 
 
 async def test_a_deletion_leaves_nothing_of_what_sources_said(news: Newsroom) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, cast
 
 import pytest
@@ -175,43 +175,6 @@ async def test_a_merge_and_another_analysis_meanwhile_leave_no_mention_of_the_me
         assert news.articles[number] in await world.mentions(target)
         await world.is_counted(news.tools[number])
         await world.is_counted(target)
-
-
-async def test_a_mention_that_a_worker_wrote_after_a_merge_before_it_died_is_moved_by_the_next(world: World) -> None:
-    """The next worker read the tools before the merge, finds the mention right, and has nothing to write for it."""
-    quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
-    first, one = await world.article(2, "Quorvia"), await world.article(1, "Quorvia is good")
-    await world.delivered([first])
-    assert not await world.dying(1, lambda worker: worker.analysis.handle([one])), "the article lists the tool"
-
-    async def merge_and_write() -> None:
-        key = quorvia.tool_id, one
-        assert not await world.dying(1, lambda worker: worker.analysis.handle([one])), "the mention is written"
-        outdated = await world.store.read("mentions", *key)
-        assert outdated is not None
-        await world.store.delete("mentions", *key)
-        await world.run(await world.worker.changes.merge("Quorvia", "Tarnwick"))
-        await world.store.create("mentions", {name: value for name, value in outdated.items() if name[0] != "_"})
-
-    class BeforeMentionsAreRead:
-        has_acted = False
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.store, name)
-
-        async def read_many(
-            self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
-        ) -> Any:
-            if container == "mentions" and not self.has_acted:
-                self.has_acted = True
-                await merge_and_write()
-            return await world.store.read_many(container, keys)
-
-    await world.new_worker(cast("Store", BeforeMentionsAreRead())).analysis.handle([one])
-    assert await world.mentions(quorvia) == {}
-    assert set(await world.mentions(tarnwick)) == {first, one}
-    await world.is_counted(quorvia)
-    await world.is_counted(tarnwick)
 
 
 @pytest.mark.parametrize("analysed", [False, True])

@@ -9,16 +9,14 @@ from datetime import timedelta
 
 import pytest
 
-from models.errors import Unavailable
 from models.request import SignedBody
 from models.signal import Side
 from services.mentions.signals_due import mark_signals_due
-from services.store.containers import SIGNALS, STORIES
+from services.store.containers import STORIES
 from tests.documents import NOW
 from tests.failing_stores import hesitant
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.signals.world import SAID, World
-from tests.functional.stories.world import OTHER
 
 ADA = SignedBody(author="Ada", reason="another event")
 
@@ -42,16 +40,6 @@ async def test_a_story_of_several_outlets_is_new_for_its_tool(world: World) -> N
     assert (new.event_id, new.timestamp) == (await world.event_of(articles[0]), NOW - timedelta(minutes=80))
     assert new.after == Side(articles=3, publishers=3, average_sentiment=-SAID)
     assert (new.publishers, set(new.articles)) == (("alpha.com", "beta.com", "gamma.com"), set(articles))
-    await world.all_is_decided()
-
-
-async def test_one_outlet_suggests_nothing_and_leaves_no_mark(world: World) -> None:
-    await world.tool("Hexwharf")
-    await world.told(90, "alpha")
-    await world.told(80, "alpha")
-    await world.told(70, "beta", headline=OTHER, text="Nothing else.")
-    await world.grouped()
-    assert await world.all_signals() == []
     await world.all_is_decided()
 
 
@@ -230,18 +218,6 @@ async def test_one_bad_story_does_not_stop_the_others(world: World) -> None:
     assert (marks[bad].tries, marks[bad].error) == (1, "UnreadableDocument")
 
 
-async def test_a_store_that_does_not_answer_fails_the_message(world: World) -> None:
-    await world.tool("Hexwharf")
-    articles = await outage(world)
-    await world.group()
-    event = await world.event_of(articles[0])
-    with pytest.raises(Unavailable):
-        await world.handler(Failing(world)).handle([event], 1)  # type: ignore[arg-type]
-    assert list(await world.marks()) == [event]
-    await world.decide()
-    await world.all_is_decided()
-
-
 @pytest.mark.parametrize("when", ["before", "halfway", "after"])
 async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next_delivery(world: World, when: When) -> None:
     await world.tool("Hexwharf")
@@ -265,52 +241,3 @@ async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next_deliv
         if not dying.is_dead:
             assert k > 4
             return
-
-
-async def test_an_old_reading_that_is_written_late_is_decided_again(world: World) -> None:
-    """A worker pauses before it writes; meanwhile articles are deleted, and other workers withdraw the signal."""
-    tool = await world.tool("Hexwharf")
-    articles = await outage(world)
-    await world.group()
-    (message,) = world.messages()
-    pausing = Pausing(world)
-    working = asyncio.create_task(world.handler(pausing).handle(message, 1))  # type: ignore[arg-type]
-    await pausing.reached.wait()
-    for each in articles[:2]:
-        await world.worker.delete(each)
-    await world.decide()
-    assert await world.signals(tool) == {}
-    pausing.go.set()
-    await working
-    assert await world.signals(tool) == {}
-    await world.all_is_decided()
-
-
-class Failing:
-    """A store that does not answer writes of signals."""
-
-    def __init__(self, world: World) -> None:
-        self._store = world.store
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
-
-    async def batch_many(self, container: str, batches: object) -> object:
-        raise Unavailable("the store did not answer")
-
-
-class Pausing:
-    """A store that waits before its first write of signals."""
-
-    def __init__(self, world: World) -> None:
-        self._store = world.store
-        self.reached, self.go = asyncio.Event(), asyncio.Event()
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
-
-    async def batch_many(self, container: str, batches: object) -> object:
-        if container == SIGNALS.name:
-            self.reached.set()
-            await self.go.wait()
-        return await self._store.batch_many(container, batches)  # type: ignore[arg-type]

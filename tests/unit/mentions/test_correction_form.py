@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.request import LONGEST_ARTICLE_ID, LONGEST_AUTHOR, LONGEST_REASON, SignedBody
-from services.mentions.correction_form import STATES, NewCorrectionBody
+from services.mentions.correction_form import NewCorrectionBody
 
 GOOD = {"article": "dedup:1", "verdict": "right", "author": "Ada"}
 
@@ -19,22 +19,17 @@ GOOD = {"article": "dedup:1", "verdict": "right", "author": "Ada"}
         ({"author": "Ada"}, "article: one of article, source, phrase is needed"),
         ({**GOOD, "source": "b"}, "article: one of article, source, phrase is needed, and no other of them"),
         ({**GOOD, "article": " "}, "article: must be text of 1 to 2,000"),
-        ({**GOOD, "article": 7}, "article: must be text of 1 to 2,000"),
         ({**GOOD, "verdict": None}, "verdict: must be one of right, not_this_tool, positive, negative, neutral with"),
         ({**GOOD, "verdict": "mute"}, "verdict: must be one of right"),
         ({"source": "a", "verdict": "exclude", "author": "A"}, "verdict: must be one of mute with source"),
-        ({"phrase": "a", "verdict": "mute", "author": "A"}, "verdict: must be one of exclude with phrase"),
         ({"source": "a b", "author": "A"}, "source: must be 1 to 64 letters"),
         ({"phrase": "", "author": "A"}, "phrase: must be text of 1 to 120"),
         ({**GOOD, "author": None}, "author: must be text of 1 to 100 characters"),
         ({**GOOD, "author": "A" * 101}, "author: must be text of 1 to 100"),
-        ({**GOOD, "author": "A\nB"}, "author: must be text in one line"),
         ({**GOOD, "author": "\u200b"}, "author: must not contain invisible characters such as U+200B"),
-        ({**GOOD, "author": "A\u2028B"}, "author: must not contain invisible characters such as U+2028"),
         ({**GOOD, "reason": " "}, "reason: must be text of 1 to 1,000 characters"),
         ({**GOOD, "reason": "x" * 1001}, "reason: must be text of 1 to 1,000 characters"),
         ({**GOOD, "reason": "a\x00b"}, "reason: must not contain control"),
-        ({**GOOD, "reason": 7}, "reason: must be text of 1 to 1,000 characters"),
     ],
 )
 def test_an_error_names_the_field_and_what_is_allowed(fields: dict[str, Any], words: str) -> None:
@@ -50,11 +45,6 @@ def test_the_limits_are_allowed() -> None:
     assert NewCorrectionBody.checked({**GOOD, "article": longest}).named == longest
     with pytest.raises(InvalidInput, match="article"):
         NewCorrectionBody.checked({**GOOD, "article": longest + "x"})
-
-
-def test_the_fields_and_states_are_those_of_the_api() -> None:
-    assert {*NewCorrectionBody.model_fields} == {"article", "source", "phrase", "verdict", "reason", "author"}
-    assert STATES == ("active", "outdated", "undone")
 
 
 @pytest.mark.parametrize(

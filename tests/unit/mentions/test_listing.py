@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from models.values import format_time
-from services.mentions.listing import MOST_PAGES, mentions_page, says
+from services.mentions.listing import MOST_PAGES, mentions_page
 from services.ports import Where
 from services.store.sqlite import SqliteStore
 from tests import documents
@@ -52,19 +50,3 @@ async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStor
 
 def test_a_list_reads_at_most_twenty_pages() -> None:
     assert MOST_PAGES == 20
-
-
-async def test_a_list_ends_early_with_a_cursor_if_it_finds_nothing(store: SqliteStore, put: Put) -> None:
-    await said(put, *[{}] * (MOST_PAGES + 1), UNSCORED)
-    assert await pages_of(store, 1, "unscored") == [[], [f"m{MOST_PAGES + 1}"]]
-
-
-@pytest.mark.parametrize("sentiment", ["positive", "negative", "neutral", "unscored"])
-def test_a_mention_has_one_of_four_sentiments(sentiment: str) -> None:
-    documents_of = {
-        "positive": {"sentiment": "positive"},
-        "negative": {"sentiment": "negative"},
-        "neutral": {"sentiment": "neutral"},
-        "unscored": {"unscored_reason": "LANGUAGE"},
-    }
-    assert [name for name, document in documents_of.items() if says(document, sentiment)] == [sentiment]

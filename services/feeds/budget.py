@@ -21,7 +21,7 @@ CORRECTED_EVERY = timedelta(days=1)
 
 
 class Budget:
-    """`policy` is the policy of the settings, without a price."""
+    """The budget of fetches. `policy` is the policy of the settings, without a price."""
 
     def __init__(self, store: Store, policy: Policy, clock: Clock) -> None:
         self._store = store

@@ -35,6 +35,8 @@ Outcome = Literal["changed", "unchanged", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
+    """An action on many feeds."""
+
     action: Action
     by: FeedFilter
     tags: tuple[str, ...] = ()
@@ -105,6 +107,8 @@ class BulkActionBody(
 
 
 class BulkActions:
+    """Carries out bulk actions."""
+
     def __init__(self, store: Store, registry: FeedRegistry, claims: Claims, clock: Clock) -> None:
         self._store = store
         self._registry = registry

@@ -152,6 +152,8 @@ class ClaimedSome:
 
 
 class Claims:
+    """Claims feeds, and sends the messages of their runs."""
+
     def __init__(
         self,
         store: Store,

@@ -97,7 +97,10 @@ def after_report(
 
 
 class HostStates:
-    """`reports` gives what this worker's requests have shown of hosts since the last call."""
+    """Keeps the states of hosts.
+
+    `reports` gives what this worker's requests have shown of hosts since the last call.
+    """
 
     def __init__(self, store: Store, reports: Callable[[], Mapping[str, HostReport]]) -> None:
         self._store = store

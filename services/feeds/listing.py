@@ -82,6 +82,8 @@ class FeedFilter:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
+    """An order of feeds."""
+
     by: Sort = "id"
     reverse: bool = False
 

@@ -58,7 +58,10 @@ def read_opml(document: bytes) -> list[Outline]:
 
 
 class _Reader:
-    """`_folders` has the tag of each open outline: that of its folder, or "" outside of folders."""
+    """Reads an OPML document.
+
+    `_folders` has the tag of each open outline: that of its folder, or "" outside of folders.
+    """
 
     def __init__(self) -> None:
         self.found: list[Outline] = []
@@ -106,6 +109,8 @@ def _host(url: str) -> str:
 
 @dataclass(slots=True)
 class _Folder:
+    """A folder of an OPML document."""
+
     folders: dict[str, _Folder] = field(default_factory=dict)
     feeds: list[Feed] = field(default_factory=list)
 

@@ -86,6 +86,8 @@ def _checked_value(value: PresetValue, given: Any) -> str:
 
 
 class Presets:
+    """The presets."""
+
     def __init__(self, presets: Sequence[Preset] = ()) -> None:
         self.every = tuple(presets)
         self._by_name = {each.preset: each for each in presets}

@@ -50,8 +50,11 @@ class Added:
 
 
 class FeedRegistry:
-    """`credential` reads the setting that a feed names, and raises InvalidInput if it is missing or malformed: whoever
-    adds the feed learns it at once. Without it, the names of settings are not checked."""
+    """Adds, changes and removes feeds.
+
+    `credential` reads the setting that a feed names, and raises InvalidInput if it is missing or malformed: whoever
+    adds the feed learns it at once. Without it, the names of settings are not checked.
+    """
 
     def __init__(self, store: Store, clock: Clock, credential: Callable[[str], object] | None = None) -> None:
         self._store = store

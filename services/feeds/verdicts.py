@@ -31,7 +31,10 @@ _LONGEST_REASON = 600
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`since` is when the condition began, if the feed's document says so; else it is when the verdict changed."""
+    """The verdict on a feed.
+
+    `since` is when the condition began, if the feed's document says so; else it is when the verdict changed.
+    """
 
     verdict: Verdict
     reason: str

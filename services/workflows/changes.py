@@ -39,6 +39,8 @@ from services.workflows.merging import mergeable
 
 @dataclass(frozen=True, slots=True)
 class FeedChanges:
+    """Changes feeds."""
+
     registry: FeedRegistry
     workflows: Workflows
 
@@ -53,6 +55,8 @@ class FeedChanges:
 
 @dataclass(frozen=True, slots=True)
 class ToolChanges:
+    """Changes tools."""
+
     catalog: Catalog
     workflows: Workflows
     analyzers: Analyzers
@@ -120,6 +124,8 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class ArticleChanges:
+    """Deletes articles."""
+
     articles: Articles
     workflows: Workflows
     generations: Generations

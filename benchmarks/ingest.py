@@ -109,7 +109,7 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
         serve(url, corpus, validators)
         before, cpu = time.perf_counter(), time.process_time()
         batches = await services.feeds.claims.claim_every(utc_now())
-        outcomes = await asyncio.gather(*(services.fetching.ingestion.ingest(batch) for batch in batches))
+        outcomes = await asyncio.gather(*(services.fetching.ingestion.ingest(batch.run_id) for batch in batches))
         seconds, cpu = time.perf_counter() - before, time.process_time() - cpu
         announced = sum(len(outcome.article_ids) for outcome in outcomes)
         measured.append({"round": label, "seconds": seconds, "cpu": cpu, "articles": announced, "memory": _memory()})

@@ -1,4 +1,4 @@
-"""A feed: its schedule, lease, statistics and health, its known entries, its address, and the price of a fetch.
+"""A feed: its schedule, statistics and health, its known entries, its address, and the price of a fetch.
 
 `Feed` has the columns of the specification's feed_schedules and feed_stats. A news API is a feed too.
 """
@@ -27,7 +27,6 @@ from models.values import (
     SourceKey,
     Text,
     Time,
-    Value,
     WebUrl,
 )
 from models.verdict import DisabledBy, DisabledCause, Verdict
@@ -89,26 +88,11 @@ HourlyDistribution = Annotated[
 """New articles by UTC hour of the day; the specification's empty array stands for 24 zeros."""
 
 
-class FeedLease(Value):
-    """The lease of a feed: the attempt that stores articles of the feed now, until it saves the feed."""
-
-    run_id: IdPart = Field(description="The run.")
-    attempt_no: Annotated[int, Field(strict=True, ge=1)] = Field(description="The number of the try.")
-    task_name: IdPart = Field(description="The task, as in an attempt.")
-    started_at: Time = Field(description="When the attempt began.")
-    until: Time = Field(description="When the lease ends.")
-    alone: Flag = Field(
-        default=False,
-        description="The worker works on no other feed of its message: if it dies, the feed is the cause.",
-    )
-
-
 class Feed(StoredDocument):
-    """Schedule, lease, validators, statistics and health of one source.
+    """Schedule, validators, statistics and health of one source.
 
-    `next_fetch_time` is authoritative. `lease` is the attempt that stores articles of the feed, until it saves the
-    feed; an attempt that finds nothing new has none. `worker_deaths` counts the workers in a row that died while they
-    worked on this feed alone (services/feeds/leases.py).
+    `next_fetch_time` is authoritative. `worker_deaths` counts the workers in a row that died while they worked on this
+    feed alone (services/feeds/saving.py).
     `kind` is `feed`, or the name of the news API whose articles the feed has; that name
     is then its `feed_id` too. `source_name` is the name that people gave the feed, `title` the feed's own,
     `site_url` the web site that the feed names as its own.
@@ -158,7 +142,6 @@ class Feed(StoredDocument):
     verdict_reason: Text | None = None
 
     next_fetch_time: Time
-    lease: FeedLease | None = None
     worker_deaths: Count = 0
     retry_after_until: Time | None = None
     fetch_hours: FetchHours | None = None

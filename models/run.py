@@ -97,8 +97,9 @@ class JobRun(_InRun):
     `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins; `report` is what
     the pages so far have found, of a workflow that reports.
     `attempts` are those in the document of the run, as `Attempt.in_run` gives them: of runs on which one worker at a
-    time works. `due_at` is when a worker is to be told of the run of a workflow: at once when it is accepted, and later
-    than any invocation lasts while a worker has it. Status, `progress`, `metrics` and `errors` of a finished run follow
+    time works. `due_at` is when a worker is to be told of the run, of a workflow or an ingestion: at once when it is
+    accepted, and later than any invocation lasts while a worker has it. `invocations` counts the workers of an
+    ingestion that began it. Status, `progress`, `metrics` and `errors` of a finished run follow
     from the attempts.
     """
 
@@ -125,13 +126,15 @@ class JobRun(_InRun):
     errors: tuple[Text, ...] = ()
     attempts: tuple[dict[str, Any], ...] = ()
     due_at: Time | None = None
+    invocations: Count = 0
 
     def to_document(self) -> dict[str, Any]:
         document = super().to_document()
         if not document.get("is_quiet", True):
             del document["is_quiet"]
-        if not self.attempts:
-            del document["attempts"]
+        for name in ("attempts", "invocations"):
+            if not document[name]:
+                del document[name]
         return document
 
     @property
@@ -161,15 +164,16 @@ _CAME = ("articles_new", "articles_stored", "articles_held", "articles_skipped")
 class IngestionBatch(JobRun):
     """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`.
 
-    `claimed` are the feeds that the run is for, and `hosts` the hosts that they are fetched from: until the run is
-    over, no other run is to fetch them. `feeds` are the feeds with an attempt. `is_quiet` is stored if it is true:
-    lists of runs leave such runs out.
+    `claimed` are the feeds that the run is for, each with its `last_fetch_time` when it was claimed (empty before the
+    first fetch): a feed that was fetched since is left alone. `hosts` are the hosts that they are fetched from. Until
+    the run is over, no other run is to fetch either. `feeds` are the feeds with an attempt. `is_quiet` is stored if it
+    is true: lists of runs leave such runs out.
     """
 
     COMPUTED: ClassVar[tuple[str, ...]] = ("is_quiet",)
 
     workflow_name: Literal["ingest_feeds"] = "ingest_feeds"
-    claimed: tuple[SourceKey, ...] = ()
+    claimed: dict[SourceKey, str] = Field(default_factory=dict)
     hosts: tuple[Text, ...] = ()
     feeds: tuple[SourceKey, ...] = ()
     tickers_processed: tuple[Text, ...] = ()

@@ -122,15 +122,16 @@ RunStatus = Literal["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "PARTIAL"]
 RUN = Machine(
     "run status",
     {
-        "QUEUED": ("RUNNING", "FAILED", "PARTIAL"),
-        "RUNNING": ("SUCCEEDED", "FAILED", "PARTIAL"),
+        "QUEUED": ("RUNNING", "FAILED"),
+        "RUNNING": ("QUEUED", "SUCCEEDED", "FAILED", "PARTIAL"),
         "SUCCEEDED": ("FAILED", "PARTIAL"),
         "FAILED": ("RUNNING", "SUCCEEDED", "PARTIAL"),
         "PARTIAL": ("SUCCEEDED", "FAILED"),
     },
 )
-"""PARTIAL: some of the work failed, or the run was overdue and was closed. FAILED → RUNNING: its poison message was
-sent again. Steps between SUCCEEDED, FAILED and PARTIAL: an attempt of another delivery was recorded after the end."""
+"""PARTIAL: some of the work failed, or the run was overdue and was closed. RUNNING → QUEUED: an ingestion goes on with
+another message. FAILED → RUNNING: its poison message was sent again. Steps between SUCCEEDED, FAILED and PARTIAL: an
+attempt of another delivery was recorded after the end."""
 
 AttemptStatus = Literal["STARTED", "SUCCEEDED", "FAILED"]
 ATTEMPT = Machine("attempt status", {"STARTED": ("SUCCEEDED", "FAILED")})

@@ -14,11 +14,11 @@ from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS
 from services.articles.words import LONGEST_SEARCH
 from services.container import Container
+from services.feeds.claims import INGESTION_STAGE
 from services.mentions.listing import mentions_of_article, observed
 from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name
-from services.topology import INGEST_FEEDS
 from triggers.bindings import Routes
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
@@ -221,9 +221,8 @@ async def review_quarantine(services: Container, req: func.HttpRequest) -> func.
     reviewed = await services.quarantine.review(
         req.route_params["quarantine_id"], body.decision, body.author, body.reason
     )
-    if reviewed.batch is not None:
-        await services.queues.send(INGEST_FEEDS, [reviewed.batch.to_message()])
+    if reviewed.run_id is not None:
+        await services.announcer.announce_stored(INGESTION_STAGE, [reviewed.run_id])
     if reviewed.item.kind == "DOCUMENT":
         await services.fetching.documents.reviews.follow(reviewed.item)
-    run_id = reviewed.batch.run_id if reviewed.batch else None
-    return json_response(QuarantineResource.of(reviewed.item, VIEW.of(req)).with_added(run_id=run_id).shown())
+    return json_response(QuarantineResource.of(reviewed.item, VIEW.of(req)).with_added(run_id=reviewed.run_id).shown())

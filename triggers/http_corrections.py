@@ -130,5 +130,5 @@ async def _response(
     (resource,) = await services.mentions.corrections.shown(tool, [correction], VIEW.of(req))
     if run is None:
         return json_response(resource.shown(), status, {"Location": resource.links["self"]} if status == 201 else {})
-    await services.run_starts.start_after_change(run)
+    await services.start(run)
     return accepted(run.run_id, **resource.shown())

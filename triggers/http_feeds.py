@@ -20,7 +20,6 @@ from services.feeds.bulk import MOST_FEEDS, BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml, write_opml
-from services.topology import INGEST_FEEDS
 from services.work.listing import attempt_filter
 from triggers.bindings import Routes
 from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
@@ -194,7 +193,6 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     body = sent(req, BulkActionBody)
     wanted = body.wanted()
     report = await services.feeds.bulk_actions.run(wanted, body.limit or MOST_FEEDS, body.cursor)
-    await services.run_starts.send_each(INGEST_FEEDS, [(each.run_id, each.to_message()) for each in report.messages])
     items = [dataclasses.asdict(each) for each in report.results]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
@@ -220,7 +218,7 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     feed, run = await services.workflows.feed_changes.change(feed_id, feed_change(fields))
     if run is None:
         return _feed_response(req, feed)
-    await services.run_starts.start_after_change(run)
+    await services.start(run)
     return _feed_response(req, feed, run_id=run.run_id)
 
 
@@ -258,11 +256,7 @@ async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpRes
     """Fetch a feed now."""
     sent(req, Nothing)
     feed = await services.feeds.registry.get(req.route_params["feed_id"])
-    batch = await services.feeds.claims.claim(feed.feed_id, services.clock())
-    # No feeds: another run has claimed the feed already, and its message was sent.
-    if batch.feeds:
-        await services.run_starts.send(batch.run_id, INGEST_FEEDS, [batch.to_message()])
-    return accepted(batch.run_id)
+    return accepted(await services.feeds.claims.claim(feed.feed_id, services.clock()))
 
 
 @feeds_http.post(
@@ -288,6 +282,6 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
         services.feeds.registry, req.get_body(), services.clock(), change, services.feeds.presets
     )
     for run in runs:
-        await services.run_starts.start_after_change(run)
+        await services.start(run)
     named = {name: [_named(each) for each in getattr(report, name)] for name in ("added", "changed", "known")}
     return applied(named, report.refused, runs)

@@ -136,7 +136,7 @@ async def refresh_cache(services: Container, req: func.HttpRequest, context: fun
     """Refresh the aggregates of all active tools."""
     sent(req, Nothing)
     begun = await services.figures.refresh.begin(context.invocation_id)
-    await services.run_starts.send(begun.run_id, REFRESH_TOOLS, begun.messages)
+    await services.queues.send(REFRESH_TOOLS, begun.messages)
     return accepted(begun.run_id)
 
 

@@ -92,7 +92,7 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Add a tool."""
     tool, run = await services.workflows.tool_changes.add(new_tool(json_object(req)))
-    await services.run_starts.start_after_change(run)
+    await services.start(run)
     shown = _shown(req, tool, run_id=run.run_id)
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
@@ -122,7 +122,7 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
     tool, run = await services.workflows.tool_changes.change(req.route_params["tool"], change)
     if run is None:
         return json_response(_shown(req, tool))
-    await services.run_starts.start_after_change(run)
+    await services.start(run)
     return accepted(run.run_id, **_shown(req, tool))
 
 
@@ -140,7 +140,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     body = sent(req, ToolMergeRequest)
     by = SignedBody(author=body.author, reason=body.reason) if body.author is not None else None
     run = await services.workflows.tool_changes.merge(req.route_params["tool"], body.into, by)
-    await services.run_starts.start(run)
+    await services.start(run)
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
 
@@ -167,7 +167,7 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
         run = await services.workflows.tool_changes.reanalyze(req.route_params["tool"])
     else:
         run = await services.workflows.tool_changes.compare(req.route_params["tool"], analyzer)
-    await services.run_starts.start(run)
+    await services.start(run)
     return accepted(run.run_id)
 
 
@@ -222,7 +222,7 @@ async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpRe
     report = await tool_lists.apply_yaml(services.tools, req.get_body())
     runs = [await services.workflows.tool_changes.backfill(report.searched_for)] if report.searched_for else []
     for run in runs:
-        await services.run_starts.start_after_change(run)
+        await services.start(run)
     named = {
         name: [await _tool(services, each) for each in getattr(report, name)] for name in ("added", "changed", "known")
     }

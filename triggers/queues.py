@@ -7,7 +7,6 @@ import azure.functions as func
 
 from services.container import Container
 from services.documents import discovery
-from services.feeds.claims import IngestMessage
 from services.mentions.analysis_due import source_ids_of
 from services.mentions.refresh_due import RefreshMessage
 from services.mentions.signals_due import event_ids_of
@@ -22,7 +21,8 @@ from services.topology import (
     REANALYZE_TOOLS,
     REFRESH_TOOLS,
 )
-from services.work.driver import completed_message, completed_tool_of, run_id_of, run_message
+from services.work.driver import WORKFLOWS_STAGE, completed_messages
+from services.work.messages import id_in, run_id_of
 from triggers.bindings import consumer
 
 queues = func.Blueprint()
@@ -30,8 +30,8 @@ queues = func.Blueprint()
 
 @consumer(queues, INGEST_FEEDS)
 async def ingest_feeds(services: Container, message: func.QueueMessage, context: func.Context) -> None:
-    batch = IngestMessage.from_message(message.get_body().decode())
-    await services.fetching.ingestion.ingest(batch, message.dequeue_count or 1, context.invocation_id)
+    run_id = run_id_of(message.get_body().decode())
+    await services.fetching.ingestion.ingest(run_id, message.dequeue_count or 1, context.invocation_id)
 
 
 @consumer(queues, ACQUIRE_DOCUMENTS)
@@ -64,9 +64,8 @@ async def reanalyze_tools(services: Container, message: func.QueueMessage, conte
     run_id = run_id_of(message.get_body().decode())
     result = await services.workflows.driver.advance(run_id, message.dequeue_count or 1, context.invocation_id)
     if result.send_again:
-        await services.queues.send(REANALYZE_TOOLS, [run_message(run_id)])
-    completed = [completed_message(tool_id, run_id) for tool_id in result.changed_tools]
-    await services.queues.send(REANALYSIS_COMPLETED, completed)
+        await services.announcer.announce(WORKFLOWS_STAGE, [run_id])
+    await services.queues.send(REANALYSIS_COMPLETED, completed_messages(result.changed_tools, run_id))
 
 
 @consumer(queues, REFRESH_TOOLS)
@@ -76,4 +75,4 @@ async def refresh_tools(services: Container, message: func.QueueMessage) -> None
 
 @consumer(queues, REANALYSIS_COMPLETED)
 async def invalidate_tool_cache(services: Container, message: func.QueueMessage) -> None:
-    await services.figures.generations.invalidate_tool_cache(completed_tool_of(message.get_body().decode()))
+    await services.figures.generations.invalidate_tool_cache(id_in(message.get_body().decode(), "tool_id"))

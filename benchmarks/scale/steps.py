@@ -219,7 +219,6 @@ async def _ingestion(bench: Bench) -> None:
         worker.queues,
         bench.store,
         bench.clock,
-        worker.overdue,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
         (*STAGES, grouping.announcer.stage),
         BacklogReader(bench.store),
@@ -237,14 +236,14 @@ async def _ingestion(bench: Bench) -> None:
         batches = await bench.worker().claims.claim_due(bench.clock.now)
         with bench.step(step, FEEDS):
             for batch in batches:
-                await bench.worker().ingestion.ingest(batch)
+                await bench.worker().ingestion.ingest(batch.run_id)
 
     for name in names:
         await world.add_feed(name, old[name])
     with bench.step("tick: claim a feed that is due", FEEDS):
         batches = await bench.worker().claims.claim_due(bench.clock.now)
     for batch in batches:
-        await bench.worker().ingestion.ingest(batch)
+        await bench.worker().ingestion.ingest(batch.run_id)
     with bench.step("tick: nothing is due"):
         await bench.worker().claims.claim_due(bench.clock.now)
     for name in names:

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from models.coverage import FetchHours
-from models.feed import MOST_ERRORS, SHORT_TEXT, Feed, FeedLease, FullTextChoice, HourlyDistribution, Weekday
+from models.feed import MOST_ERRORS, SHORT_TEXT, Feed, FullTextChoice, HourlyDistribution, Weekday
 from models.resources.base import Resource, Shape, Stored, View, added, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
@@ -144,7 +144,6 @@ class FeedResource(Stored):
     )
     links: dict[str, str] = Field(description="Paths: the feed itself, its history, its articles, its runs.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
-    lease: FeedLease | None = internal("The attempt that stores articles of the feed now; null if none does.")
     worker_deaths: Count | None = internal(
         "How many workers in a row died while they worked on this feed alone; after three the feed is disabled."
     )

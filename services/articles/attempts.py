@@ -14,8 +14,8 @@ from models.run import FETCH_FEED, Attempt
 from models.values import format_time
 from services import telemetry
 from services.articles.entries import Ingested
-from services.feeds.leases import Lease
 from services.feeds.outcome import Failure
+from services.feeds.saving import FeedTry
 from services.fetch.outcome import FetchResult
 from services.logs import log_event
 from services.ports import Store
@@ -27,7 +27,7 @@ SLOW_MS = 5_000
 _PAGE = 500
 
 
-def attempt_record(lease: Lease, task_name: str, ingested: Ingested, end: FetchResult | Failure | None) -> Attempt:
+def attempt_record(one: FeedTry, ingested: Ingested, end: FetchResult | Failure | None) -> Attempt:
     """`end` is how the fetch ended; a batch released from quarantine was not fetched."""
     outcome: dict[str, Any] = {"status": "SUCCEEDED", "duration_ms": 0}
     new, created = ingested.written.new, ingested.written.created
@@ -41,13 +41,13 @@ def attempt_record(lease: Lease, task_name: str, ingested: Ingested, end: FetchR
             "error_fingerprint": end.fingerprint,
         }
     return Attempt(
-        created_at=lease.started_at,
-        updated_at=lease.started_at,
-        run_id=lease.run_id,
-        task_name=task_name,
-        subject=lease.feed.feed_id,
-        attempt_no=lease.attempt_no,
-        started_at=lease.started_at,
+        created_at=one.started_at,
+        updated_at=one.started_at,
+        run_id=one.run_id,
+        task_name=one.task_name,
+        subject=one.feed.feed_id,
+        attempt_no=one.attempt_no,
+        started_at=one.started_at,
         articles_found=max(ingested.entries, new),
         articles_new=new,
         articles_stored=created,

@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
@@ -20,14 +20,13 @@ from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
-from services.articles.announcing import Announce
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Entry, InLanguages, ShortHash, Source, entry_of, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.new_ids import NewIds
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
-from services.articles.writing import ArticleWriter, Discover, Written, discover_nothing, together
-from services.feeds.leases import Lease
+from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, together
+from services.feeds.saving import FeedTry
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
 from services.ports import Document, Store
@@ -51,7 +50,7 @@ entries, whose texts are cleaned and whose languages are decided."""
 PER_POLL = 5_000
 """New and changed entries of one feed that one poll ingests. The next polls ingest the others."""
 SECONDS_PER_POLL = 60.0
-"""The time after which a poll begins no further portion. The lease on the feed is three times as long."""
+"""The time after which a poll begins no further portion."""
 PORTION = 500
 """Entries that are matched and written at a time. The memory for matching and writing depends on this number, not on
 the size of the feed document."""
@@ -144,12 +143,10 @@ class EntryIngestion:
         self._quarantined = QuarantinedBatches(store)
         self._new_ids = NewIds(store)
 
-    async def ingest(
-        self, lease: Lease, document: ParsedDocument, acquire: Callable[[Lease], Awaitable[Lease]]
-    ) -> tuple[Lease, Ingested]:
-        """Stores what is new or changed in the feed's document, under the lease that `acquire` returns. Does not call
-        `acquire` if nothing is. Raises NoTurn, before `acquire`, if the deadline is near before the feed's turn."""
-        feed, items = lease.feed, document.items
+    async def ingest(self, one: FeedTry, document: ParsedDocument) -> Ingested:
+        """Stores what is new or changed in the feed's document. Raises NoTurn if the deadline is near before the feed's
+        turn."""
+        feed, items = one.feed, document.items
         source = source_of(feed, document.title)
         entries = await _in_thread_if_many(items, lambda: _entries(source, items))
         forms = tuple(each.form_hash for each in entries)
@@ -174,25 +171,24 @@ class EntryIngestion:
             skipped=document.skipped,
         )
         if not unknown:
-            return lease, Ingested(len(entries), refused, form_hashes=forms)
+            return Ingested(len(entries), refused, form_hashes=forms)
         async with deadline.turn(self._writing) as has_turn:
             if not has_turn:
                 raise NoTurn
-            lease = await acquire(lease)
-            ingested = await self._ingest(lease, document, forms, known, unknown)
-        return lease, replace(ingested, entries=len(entries), refused=refused + ingested.refused)
+            ingested = await self._ingest(one, document, forms, known, unknown)
+        return replace(ingested, entries=len(entries), refused=refused + ingested.refused)
 
     async def _ingest(
         self,
-        lease: Lease,
+        one: FeedTry,
         document: ParsedDocument,
         forms: Sequence[ShortHash],
         known: KnownEntries,
         unknown: Sequence[Entry],
     ) -> Ingested:
         """Stores the unknown entries. The result counts only these."""
-        feed = lease.feed
-        attempt = _attempt(lease, source_of(feed, document.title))
+        feed = one.feed
+        attempt = _attempt(one, source_of(feed, document.title))
         trust_hashes = feed.last_fetch_time is not None
         writer = self._writer(feed, attempt)
         unknown = list({each.form_hash: each for each in unknown}.values())
@@ -234,11 +230,11 @@ class EntryIngestion:
             skipped=+Counter({OVER_BUDGET: len(unknown) - worked, AWAITS_REVIEW: len(left)}),
         )
 
-    async def ingest_released(self, lease: Lease, items: Sequence[RawItem], *, have_new_ids: bool = False) -> Ingested:
+    async def ingest_released(self, one: FeedTry, items: Sequence[RawItem], *, have_new_ids: bool = False) -> Ingested:
         """Stores a batch that a person released from quarantine. Its entries are in the feed's `seen` document
         already. With `have_new_ids`, entries that are known articles under new ids change nothing but their locators,
         and ambiguous ones are left out."""
-        attempt, known = _attempt(lease, source_of(lease.feed)), KnownEntries()
+        attempt, known = _attempt(one, source_of(one.feed)), KnownEntries()
         valid, refused, left = 0, 0, 0
         if have_new_ids:
             found = await self._new_ids.sorted_out(items, attempt)
@@ -246,7 +242,7 @@ class EntryIngestion:
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]
-        writer = self._writer(lease.feed, attempt)
+        writer = self._writer(one.feed, attempt)
         present = frozenset(each.url for each in items)
         done = [
             await self._written(
@@ -254,7 +250,7 @@ class EntryIngestion:
                 writer,
                 known,
                 present,
-                history=lease.feed.languages,
+                history=one.feed.languages,
                 trust_hashes=False,
             )
             for each in portions(items)
@@ -332,8 +328,8 @@ def source_of(feed: Feed, title: str | None = None) -> Source:
     return Source(feed.feed_id, feed.source_name, feed.source_priority, title or feed.title, feed.full_text)
 
 
-def _attempt(lease: Lease, source: Source) -> SourceAttempt:
-    return SourceAttempt(source, lease.run_id, lease.attempt_no, lease.started_at)
+def _attempt(one: FeedTry, source: Source) -> SourceAttempt:
+    return SourceAttempt(source, one.run_id, one.attempt_no, one.started_at)
 
 
 async def _in_thread_if_many(items: Sequence[object], work: Callable[[], T], many: int = IN_THREAD_ENTRIES) -> T:

@@ -39,7 +39,7 @@ ERRORS_OF_MOVED = 3
 _DUPLICATE = "duplicate"
 
 PATIENCE_SECONDS = 60.0
-"""For how long a body waits to be parsed. With the fetch before it and the writing after it, less than the lease."""
+"""For how long a body waits to be parsed. With fetching and writing, less than an invocation lasts."""
 POSTPONED_SECONDS = 60.0
 """After so long, a feed that was postponed is due again."""
 

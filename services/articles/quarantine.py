@@ -24,7 +24,6 @@ from models.states import ReviewStatus
 from models.values import format_time, parse_time
 from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
-from services.feeds.claims import IngestMessage
 from services.parse.text import one_line
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
 from services.store.change import change, until_unchanged
@@ -178,10 +177,10 @@ class Review(Request, examples={"drop": {"decision": "drop", "author": "Ada", "r
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The item after the review, and the message to send for a released batch."""
+    """The item after the review, and the run whose message is to be sent for a released batch."""
 
     item: QuarantineItem
-    batch: IngestMessage | None
+    run_id: str | None
 
 
 class Quarantine:
@@ -215,16 +214,16 @@ class Quarantine:
                     f"quarantine item {quarantine_id} was reviewed already by {item.reviewed_by}: {item.decision}"
                 )
             if item.decision is not None:
-                return Reviewed(item, await self._batch_of(item))
+                return Reviewed(item, await self._run_of(item))
             item = item.reviewed(self._clock(), decision, author, reason)
-            batch = await self._batch_of(item)
+            run_id = await self._run_of(item)
             try:
                 stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
             except ChangedMeanwhile:
-                if batch is not None:
-                    await self._engine.withdraw(batch.run_id)
+                if run_id is not None:
+                    await self._engine.withdraw(run_id)
                 raise
-            return Reviewed(QuarantineItem.from_document(stored), batch)
+            return Reviewed(QuarantineItem.from_document(stored), run_id)
 
         reviewed = await until_unchanged(once, f"quarantine item {quarantine_id}")
         await self._forget_dropped(reviewed.item)
@@ -239,13 +238,12 @@ class Quarantine:
             raise NotFound(f"quarantine: there is nothing with the id {quarantine_id!r}")
         return QuarantineItem.from_document(found)
 
-    async def _batch_of(self, item: QuarantineItem) -> IngestMessage | None:
-        """The message of a batch that is released, with a run of its own. The run is stored before the review: if this
+    async def _run_of(self, item: QuarantineItem) -> str | None:
+        """The run that ingests a batch that is released. The run is stored before the review: if this
         process dies in between, the run finds nothing to ingest; if it dies afterwards, the run is overdue."""
         if item.kind != "BATCH" or not item.waits_for_ingestion:
             return None
-        run = await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})
-        return IngestMessage(run.run_id, quarantine_id=item.quarantine_id)
+        return (await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})).run_id
 
     async def _forget_dropped(self, item: QuarantineItem) -> None:
         if item.kind == "BATCH" and item.released_at is None and item.manual_review_status == "CLEARED_TERMINAL":

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article
 from models.errors import ChangedMeanwhile
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import seen_key
 from models.observation import ObservationDocument
-from services.articles.announcing import Announce
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, observation_tombstone, seen_hash
 from services.articles.identity import Candidate
 from services.articles.matching import (
@@ -84,6 +83,13 @@ def asked_for(merged: Iterable[Merged], attempt: SourceAttempt) -> list[Asked]:
 _PAGE = 500
 
 Articles = dict[str, Known]
+
+
+class Announce(Protocol):
+    """Sends messages for articles whose analysis is due. `feed_id` is None if they are announced again. Raises
+    Unavailable."""
+
+    async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,22 @@ it is first asked for: a worker starts without what it does not do.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from models.mention import scored_by
-from services.articles.announcing import Announce, Announcements
+from models.run import JobRun
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
+from services.articles.writing import Announce
 from services.feeds.news_apis import EnabledApi
 from services.fetch.outcome import Credential
 from services.figures.figures import Figures
-from services.mentions.analysis_due import article_messages
+from services.mentions.analysis_due import ANALYSIS_STAGE, article_messages
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.references import ToolReferences
 from services.operations.heartbeats import Heartbeats
@@ -30,9 +31,8 @@ from services.ports import Archive, Clock, LastWrite, Queues, Store
 from services.settings import Settings
 from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.tools.catalog import Catalog
-from services.topology import ANALYZE_ARTICLES
 from services.work.announcing import Announcer
-from services.work.driver import RunStarts
+from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import RunEngine
 
 if TYPE_CHECKING:
@@ -94,7 +94,11 @@ class Container:
 
     @cached_property
     def announce(self) -> Announce:
-        return Announcements(partial(_send_articles, self.queues, self.settings.batch_size)).announce
+        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
+            wanted = list(dict.fromkeys(source_ids))
+            await self.announcer.send(ANALYSIS_STAGE, article_messages(wanted, self.settings.batch_size, feed_id))
+
+        return announce
 
     @cached_property
     def figures(self) -> Figures:
@@ -114,10 +118,6 @@ class Container:
         fetcher = Fetcher(self.settings, clock=self.clock)
         self.resources.push_async_callback(fetcher.close)
         return fetcher
-
-    @cached_property
-    def run_starts(self) -> RunStarts:
-        return RunStarts(self.queues, self.runs)
 
     @cached_property
     def heartbeats(self) -> Heartbeats:
@@ -173,14 +173,13 @@ class Container:
 
         return OperationPart(self)
 
+    async def start(self, run: JobRun) -> None:
+        """Sends the message of the run of a workflow, which is stored."""
+        await self.announcer.announce_stored(WORKFLOWS_STAGE, [run.run_id])
+
     async def close(self) -> None:
         await self.resources.aclose()
 
     @property
     def has_fetched(self) -> bool:
         return "fetcher" in self.__dict__
-
-
-async def _send_articles(queues: Queues, most: int, by_feed: Mapping[str | None, Sequence[str]]) -> None:
-    messages = [article_messages(source_ids, most, feed_id) for feed_id, source_ids in by_feed.items()]
-    await queues.send(ANALYZE_ARTICLES, [each for of_feed in messages for each in of_feed])

@@ -63,7 +63,7 @@ class FeedPart:
     @cached_property
     def claims(self) -> Claims:
         of = self._of
-        return Claims(of.store, of.runs, of.queues, self.hosts, self.outages, of.settings, of.apis, new_id)
+        return Claims(of.store, of.runs, of.announcer, self.hosts, self.outages, of.settings, of.apis, new_id)
 
     @cached_property
     def fetch_days(self) -> FetchDays:

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from models.version import VERSION
-from services.articles.overdue import OverdueIngestion
 from services.container.container import Container
 from services.documents.discovery import DOCUMENTS_STAGE
+from services.feeds.claims import INGESTION_STAGE
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.signals_due import SIGNALS_STAGE
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from services.operations.health import Health
     from services.operations.metrics import Metrics
 
-STAGES = (ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, WORKFLOWS_STAGE)
+STAGES = (INGESTION_STAGE, ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, WORKFLOWS_STAGE)
 """The stages that services/work sweeps, besides grouping, whose interval is a setting."""
 
 
@@ -41,7 +41,6 @@ class OperationPart:
             of.queues,
             of.store,
             of.clock,
-            OverdueIngestion(of.runs),
             Sweeper(of.store, of.queues, of.announcer, of.clock),
             (*STAGES, of.grouping_announcer.stage),
             of.figures.backlog,

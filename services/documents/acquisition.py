@@ -25,7 +25,7 @@ from models.locator import DocumentAlias, document_key
 from models.run import WORKER_DIED, Attempt
 from models.states import AcquisitionStatus, ValidationStatus
 from services.archive.keys import folder_of
-from services.articles.announcing import Announce
+from services.articles.writing import Announce
 from services.documents import life_cycle
 from services.documents.judging import Text, Unknown, Wanted
 from services.documents.judging import Unavailable as Withheld

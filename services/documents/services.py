@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from services.articles.announcing import Announce
 from services.articles.reading import Articles
+from services.articles.writing import Announce
 from services.documents.acquisition import Acquisition
 from services.documents.discovery import DOCUMENTS_STAGE, IN_MESSAGE, Discovery
 from services.documents.extraction import PageReader

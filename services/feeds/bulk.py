@@ -18,7 +18,7 @@ from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import Feed
 from models.request import Request
 from models.values import Flag
-from services.feeds.claims import Claims, IngestMessage
+from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
 from services.feeds.listing import MOST_IDS, FeedFilter, FeedQuery, feed_filter, feeds_of
 from services.feeds.registry import FeedRegistry
@@ -62,11 +62,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class BulkReport:
-    """The results, and the cursor of the feeds that are left. The caller sends `messages`."""
+    """The results, and the cursor of the feeds that are left."""
 
     results: Sequence[Result]
     next: str | None = None
-    messages: Sequence[IngestMessage] = ()
 
 
 class BulkActionBody(
@@ -118,9 +117,8 @@ class BulkActions:
     async def run(self, wanted: BulkAction, limit: int = MOST_FEEDS, after: str | None = None) -> BulkReport:
         """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them."""
         page = await feeds_of(self._store, wanted.by, limit, after)
-        messages: Sequence[IngestMessage] = ()
         if wanted.action == "fetch":
-            results, messages = await self._fetch(page.items, self._clock(), dry_run=wanted.dry_run)
+            results = await self._fetch(page.items, self._clock(), dry_run=wanted.dry_run)
         else:
             gate = asyncio.Semaphore(_AT_ONCE)
             results = list(await asyncio.gather(*(self._change(wanted, feed, gate) for feed in page.items)))
@@ -128,7 +126,7 @@ class BulkActions:
         named = {each.feed_id for each in results}
         missing = "there is none with this id that meets the filter"
         results += [Result(each, "refused", missing) for each in wanted.by.ids or () if each not in named]
-        return BulkReport(results, page.next, messages)
+        return BulkReport(results, page.next)
 
     async def _change(self, wanted: BulkAction, feed: Feed, gate: asyncio.Semaphore) -> Result:
         try:
@@ -143,12 +141,10 @@ class BulkActions:
             return Result(feed.feed_id, "refused", str(refused))
         return Result(feed.feed_id, "unchanged" if is_same else "changed")
 
-    async def _fetch(
-        self, feeds: Sequence[Feed], now: datetime, *, dry_run: bool
-    ) -> tuple[list[Result], Sequence[IngestMessage]]:
+    async def _fetch(self, feeds: Sequence[Feed], now: datetime, *, dry_run: bool) -> list[Result]:
         enabled = [feed.feed_id for feed in feeds if feed.enabled]
         claimed = await self._claims.claim_some(enabled, now, dry_run=dry_run)
-        runs = {each.feed_id: message.run_id for message in claimed.messages for each in message.feeds}
+        runs = {feed_id: run.run_id for run in claimed.runs for feed_id in run.claimed}
         results = []
         for feed in feeds:
             name = feed.feed_id
@@ -160,4 +156,4 @@ class BulkActions:
                 results.append(Result(name, "unchanged", "a run is about to fetch it", claimed.under_way[name]))
             else:
                 results.append(Result(name, "refused", "too many feeds of its host at once, or it has no token"))
-        return results, () if dry_run else claimed.messages
+        return results

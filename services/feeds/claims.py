@@ -2,14 +2,13 @@
 
 A claim is an ingestion run that is not over: its feeds are in no other run, and no tick claims other feeds of their
 hosts, so that the limit of requests to a host holds over all workers. A claim writes nothing to feeds. If two callers
-claim a feed at the same moment, both runs fetch it, and one of them saves it. A message is sent before its run is
-stored: after a crash in between the worker stores the run.
+claim a feed at the same moment, both runs fetch it, and one of them saves it. Runs are due work of services/work: their
+messages are sent after they are stored, and again if they are lost.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sys
 from collections import Counter
@@ -17,30 +16,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from models.errors import Conflict, InvalidInput, NotFound
+from models.errors import Conflict, NotFound
 from models.feed import FEED_KIND, Feed
-from models.run import INGEST_FEEDS, IngestionBatch, JobRun
-from models.values import CLOCKS_DIFFER, format_time
+from models.run import INGEST_FEEDS, IngestionBatch
+from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.feeds.hosts import Cooling, HostStates, host_of
-from services.feeds.leases import leasing_run
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outages import Outages
 from services.feeds.probing import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
-from services.ports import Document, Query, Queues, Store, Where, query_all
+from services.ports import Document, Query, Store, Where, listed_documents, query_all
 from services.settings import Settings
-from services.store.containers import FEEDS
+from services.store.containers import FEEDS, RUNS
 from services.topology import INGEST_FEEDS as QUEUE
-from services.work import rules
-from services.work.runs import RunEngine
+from services.work.announcing import Announcer
+from services.work.messages import run_messages
+from services.work.runs import LEASE, RunEngine
+from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.ingest")
-
-CLAIM = timedelta(minutes=10)
-"""How long a claim lasts after its run was written. Longer than the delay of a message and two deliveries of it."""
 
 TICK_SECONDS = 30
 SCANNED_PAGES = 5
@@ -54,8 +51,6 @@ MOST_OF_HOST = 200
 
 FEW_FEEDS = 10
 """So few feeds are sent at once: each message costs an execution, and their load is small."""
-PACE_SECONDS = 0.3
-"""A worker waits so long between two feeds of a message, so that it writes feeds evenly."""
 AFTER_TICK_SECONDS, BEFORE_TICK_SECONDS = 1.0, 3.0
 """No messages are sent so soon after a tick or before the next: a tick itself costs as much as seconds of fetches."""
 NEW_PER_SECOND = 20
@@ -67,87 +62,48 @@ MOST_PROBES = 50
 
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED = Where("enabled", "eq", False)
+_NOTHING_COOLS = Cooling()
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedFeed:
-    """One feed. `fetched` is its `last_fetch_time` when it was claimed, empty before the first fetch: a feed that was
-    fetched since then is left alone."""
-
-    feed_id: str
-    fetched: str
-
-
-@dataclass(frozen=True, slots=True)
-class IngestMessage:
-    """A message of the queue `ingest-feeds`: the work of one run. It names either feeds with their hosts, or a batch
-    that a person released from quarantine. The worker begins the feeds one by one over `over_seconds`."""
-
-    run_id: str
-    feeds: tuple[ClaimedFeed, ...] = ()
-    quarantine_id: str | None = None
-    hosts: tuple[str, ...] = ()
-    over_seconds: float = 0.0
-
-    def to_message(self) -> str:
-        message: dict[str, Any] = {"run_id": self.run_id}
-        if self.quarantine_id is not None:
-            message["held"] = self.quarantine_id
-        else:
-            message["feeds"] = [{"feed_id": each.feed_id, "fetched": each.fetched} for each in self.feeds]
-            if self.hosts:
-                message["hosts"] = self.hosts
-            if self.over_seconds:
-                message["over"] = self.over_seconds
-        return json.dumps(message, separators=(",", ":"))
-
-    @classmethod
-    def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for a text that `to_message` never writes."""
-        try:
-            message = json.loads(text)
-            run_id, quarantine_id = message["run_id"], message.get("held")
-            feeds = tuple(ClaimedFeed(each["feed_id"], each["fetched"]) for each in message.get("feeds", ()))
-            hosts, over = tuple(message.get("hosts", ())), message.get("over", 0.0)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidInput("message", "must be a JSON object with run_id, and feeds or held") from error
-        texts = (run_id, *(each.feed_id for each in feeds), *hosts)
-        if not all(isinstance(part, str) and part for part in texts) or not isinstance(over, int | float):
-            raise InvalidInput("message", "must name its run, feeds and hosts")
-        if not all(isinstance(each.fetched, str) for each in feeds) or not isinstance(quarantine_id, str | None):
-            raise InvalidInput("message", "must give ids and times as text")
-        return cls(run_id, feeds, quarantine_id, hosts, over)
-
-    def of(self, feed_ids: Iterable[str]) -> Self:
-        """The message for the rest of the work: these of its feeds, at once."""
-        wanted = set(feed_ids)
-        feeds = tuple(each for each in self.feeds if each.feed_id in wanted)
-        return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts)
+INGESTION_STAGE = Stage(
+    name="ingestion",
+    queue=QUEUE,
+    container=RUNS.name,
+    order="by_due",
+    due="due_at",
+    key=RUNS.partition_key,
+    messages=run_messages,
+    where=(Where("workflow_name", "eq", INGEST_FEEDS),),
+    furthest=LEASE,
+)
 
 
 class Planned(NamedTuple):
-    """The feeds of one message: when it is sent, in seconds after the tick, and over how many seconds they begin."""
+    """The feeds of one message, and when it is sent, in seconds after the tick."""
 
     feeds: list[Document]
     delay_seconds: float = 0.0
-    over_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What must not be claimed: the feeds of open runs, and hosts. Of each host in `probed`, one feed at a time is
-    claimed."""
+    """What must not be claimed: feeds that open runs are yet to fetch, and hosts. `runs` has the run by feed and last
+    fetch. Of each host in `probed`, one feed at a time is claimed."""
 
-    feeds: frozenset[str] = frozenset()
+    runs: Mapping[tuple[str, str], str]
     hosts: frozenset[str] = frozenset()
     probed: frozenset[str] = frozenset()
+
+    def run_of(self, feed: Document) -> str | None:
+        """The run that is yet to fetch the feed."""
+        return self.runs.get((feed["feed_id"], feed.get("last_fetch_time") or ""))
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSome:
-    """The messages of new claims; and the runs that are yet to fetch the other feeds, by feed."""
+    """The new runs, and the earlier runs that are yet to fetch the other feeds, by feed."""
 
-    messages: Sequence[IngestMessage]
+    runs: Sequence[IngestionBatch]
     under_way: Mapping[str, str]
 
 
@@ -158,7 +114,7 @@ class Claims:
         self,
         store: Store,
         engine: RunEngine,
-        queues: Queues,
+        announcer: Announcer,
         hosts: HostStates,
         outages: Outages,
         settings: Settings,
@@ -167,7 +123,7 @@ class Claims:
     ) -> None:
         self._store = store
         self._engine = engine
-        self._queues = queues
+        self._announcer = announcer
         self._hosts = hosts
         self._outages = outages
         self._settings = settings
@@ -178,16 +134,16 @@ class Claims:
         # others have claimed, once their runs are stored.
         self._claiming = asyncio.Lock()
 
-    async def claim_due(self, now: datetime) -> list[IngestMessage]:
-        """Claims feeds that are due, by priority, then due time, and sends their messages, spread over the tick.
-        Returns the messages. Writes nothing if no feed is due."""
+    async def claim_due(self, now: datetime) -> list[IngestionBatch]:
+        """Claims feeds that are due, by priority, then due time, and sends the messages of their runs, spread over the
+        tick. Returns the runs. Writes nothing if no feed is due."""
         ticks = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
         if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
         async with self._claiming:
             return await self._claim_due(now)
 
-    async def _claim_due(self, now: datetime) -> list[IngestMessage]:
+    async def _claim_due(self, now: datetime) -> list[IngestionBatch]:
         await self._make_feeds_of_apis(now)
         due = await self._due(now)
         if not due:
@@ -202,39 +158,24 @@ class Claims:
             free = sample(free)
         waiting = sum(len(run.claimed) for run in runs)
         plan = spread(grouped(chosen(free, max(0, self._settings.max_queue_size - waiting))))
-        log_event(
-            log,
-            logging.DEBUG,
-            "feeds_claimed",
-            due=len(due),
-            taken=len(due) - len(free),
-            claimed=sum(len(each.feeds) for each in plan),
-            messages=len(plan),
-        )
-        sent: list[IngestMessage] = []
-        try:
-            for each in plan:
-                message = self._message(each)
-                await self._queues.send(QUEUE, [message.to_message()], delay_seconds=each.delay_seconds)
-                sent.append(message)
-        finally:
-            await self._engine.accept_all([_run(each, now) for each in sent])
-        return sent
+        claimed = await self._accepted(plan, now)
+        fields = {"due": len(due), "taken": len(due) - len(free), "claimed": sum(len(each.claimed) for each in claimed)}
+        log_event(log, logging.DEBUG, "feeds_claimed", **fields, messages=len(plan))
+        for run, each in zip(claimed, plan, strict=True):
+            await self._announcer.announce_groups(INGESTION_STAGE, [[run.run_id]], delay_seconds=each.delay_seconds)
+        return claimed
 
-    async def claim_every(self, now: datetime) -> list[IngestMessage]:
-        """Claims all enabled feeds, due or not, except those of open runs. The caller does the work of the messages,
-        and sends none."""
+    async def claim_every(self, now: datetime) -> list[IngestionBatch]:
+        """Claims all enabled feeds, due or not, except those of open runs. The caller does the work of the runs, and
+        sends no messages."""
         await self._make_feeds_of_apis(now)
-        wanted = await self._claimable(now)
-        runs = await self._open(now)
-        free = untaken(wanted, Taken(taken(runs, Cooling()).feeds))
-        messages = [self._message(Planned(each)) for each in grouped(chosen(free, len(free)), sys.maxsize)]
-        await self._engine.accept_all([_run(each, now) for each in messages])
-        return messages
+        known = taken(await self._open(now))
+        free = [each for each in await self._claimable() if known.run_of(each) is None]
+        return await self._accepted([Planned(each) for each in grouped(free, sys.maxsize)], now)
 
-    async def claim(self, feed_id: str, now: datetime) -> IngestMessage:
-        """Claims one feed, due or not; the caller sends the message. If an open run is yet to fetch the feed, the
-        message names that run, and no feeds.
+    async def claim(self, feed_id: str, now: datetime) -> str:
+        """Claims one feed, due or not, and sends the message of its run; if an open run is yet to fetch the feed, does
+        nothing. Returns the id of the run.
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
@@ -243,31 +184,35 @@ class Claims:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         if not feed["enabled"]:
             raise Conflict(f"feed: {feed_id} is disabled ({feed.get('disabled_reason')}); enable it first")
-        leased_by = leasing_run(feed, now)
-        if leased_by is not None:
-            return IngestMessage(leased_by)
         async with self._claiming:
-            for run in await self._open(now):
-                if is_to_fetch(run, feed):
-                    return IngestMessage(run.run_id)
-            message = self._message(Planned([feed]))
-            await self._engine.accept_all([_run(message, now)])
-        return message
+            known = taken(await self._open(now)).run_of(feed)
+            if known is not None:
+                return known
+            (run,) = await self._accepted([Planned([feed])], now)
+        await self._announcer.announce_stored(INGESTION_STAGE, [run.run_id])
+        return run.run_id
 
     async def claim_some(self, feed_ids: Sequence[str], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
-        """Claims these feeds, due or not, except those that are disabled or gone. The caller sends the messages. With
-        `dry_run` nothing is stored."""
+        """Claims these feeds, due or not, except those that are disabled or gone, and sends the messages of the runs.
+        With `dry_run` nothing is stored or sent."""
         found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
         wanted = [each for each in found if each is not None and each["enabled"]]
-        under_way = {each["feed_id"]: run_id for each in wanted if (run_id := leasing_run(each, now)) is not None}
         async with self._claiming:
-            for run in await self._open(now):
-                under_way |= {each["feed_id"]: run.run_id for each in wanted if is_to_fetch(run, each)}
+            known = taken(await self._open(now))
+            under_way = {each["feed_id"]: run_id for each in wanted if (run_id := known.run_of(each)) is not None}
             free = [each for each in wanted if each["feed_id"] not in under_way and self._is_switched_on(each)]
-            messages = [self._message(Planned(each)) for each in grouped(free)]
-            if not dry_run:
-                await self._engine.accept_all([_run(each, now) for each in messages])
-        return ClaimedSome(messages, under_way)
+            plan = [Planned(each) for each in grouped(free)]
+            if dry_run:
+                return ClaimedSome([self._run(each, now) for each in plan], under_way)
+            runs = await self._accepted(plan, now)
+        await self._announcer.announce_stored(INGESTION_STAGE, [each.run_id for each in runs])
+        return ClaimedSome(runs, under_way)
+
+    async def _accepted(self, plan: Sequence[Planned], now: datetime) -> list[IngestionBatch]:
+        """The runs of these messages, stored."""
+        runs = [self._run(each, now) for each in plan]
+        await self._engine.add(runs)
+        return runs
 
     async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
@@ -276,9 +221,9 @@ class Claims:
         ahead = format_time(now + CLOCKS_DIFFER)
         far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
         due, succeeded, later, probes = await asyncio.gather(
-            self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
-            self._claimable(now, Where("last_successful_fetch", "gt", ahead), most_pages=1),
-            self._claimable(now, far, most_pages=1),
+            self._claimable(Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
+            self._claimable(Where("last_successful_fetch", "gt", ahead), most_pages=1),
+            self._claimable(far, most_pages=1),
             self._probes(now),
         )
         failed = [each for each in later if (each.get("last_fetch_time") or "") > ahead]
@@ -288,30 +233,42 @@ class Claims:
         """Disabled feeds that are to be tried again."""
         where = (_DISABLED, Where("probe_at", "le", format_time(now)))
         page = await self._store.query(FEEDS.name, Query(where, limit=MOST_PROBES, may_be_stale=True))
-        return [each for each in page.items if is_probe(each, now) and leasing_run(each, now) is None]
+        return [each for each in page.items if is_probe(each, now)]
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
-        runs = await self._engine.open_within(INGEST_FEEDS, CLAIM, now)
-        return [run for run in runs if isinstance(run, IngestionBatch)]
+        """The runs that are not over. One of a clock that was ahead claims nothing."""
+        query = Query(INGESTION_STAGE.where, order=INGESTION_STAGE.order, limit=500)
+        documents = await query_all(self._store, RUNS.name, query)
+        runs = listed_documents(documents, IngestionBatch.from_document, "run_id").items
+        return [run for run in runs if run.due_at is not None and not is_ahead(run.due_at, now + LEASE)]
 
-    async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[Document]:
-        """The enabled feeds that no attempt works on, many more than are claimed at once: `chosen` chooses among
-        them."""
-        # A feed that was fetched in the last moments may be found again; its worker leaves it (ClaimedFeed.fetched).
+    async def _claimable(self, *where: Where, most_pages: int = sys.maxsize) -> list[Document]:
+        """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""
+        # A feed that was fetched in the last moments may be found again; its worker leaves it (`is_to_fetch`).
         query = Query((_ENABLED, *where), order="by_priority", limit=1000, may_be_stale=True)
         found = await query_all(self._store, FEEDS.name, query, most_pages=most_pages)
-        return [each for each in found if leasing_run(each, now) is None and self._is_switched_on(each)]
+        return [each for each in found if self._is_switched_on(each)]
 
     def _is_switched_on(self, feed: Document) -> bool:
         kind = feed.get("kind", FEED_KIND)
         return kind == FEED_KIND or kind in self._apis
 
-    def _message(self, planned: Planned) -> IngestMessage:
+    def _run(self, planned: Planned, now: datetime) -> IngestionBatch:
         # Those that may hang come last: an answer to another feed first shows that their host is well.
         well_first = sorted(planned.feeds, key=lambda each: bool(each.get("consecutive_errors")))
-        feeds = tuple(ClaimedFeed(each["feed_id"], each.get("last_fetch_time") or "") for each in well_first)
+        claimed = {each["feed_id"]: each.get("last_fetch_time") or "" for each in well_first}
         hosts = tuple(dict.fromkeys(filter(None, map(host_of_feed, planned.feeds))))
-        return IngestMessage(self._new_id(), feeds, hosts=hosts, over_seconds=planned.over_seconds)
+        due_at = now + timedelta(seconds=planned.delay_seconds)
+        return IngestionBatch(
+            created_at=now,
+            updated_at=now,
+            run_id=self._new_id(),
+            started_at=now,
+            subject=next(iter(claimed)) if len(claimed) == 1 else None,
+            claimed=claimed,
+            hosts=hosts,
+            due_at=due_at,
+        )
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
         """Registers each news API with a token as a feed, once: later changes by people are kept.
@@ -330,8 +287,8 @@ class Claims:
 
 
 def is_to_fetch(run: IngestionBatch, feed: Document) -> bool:
-    """Whether the run, which is open, claimed the feed and has not fetched it yet."""
-    return feed["feed_id"] in run.claimed and (feed.get("last_fetch_time") or "") < format_time(run.started_at)
+    """Whether the run claimed the feed, and nobody has fetched it since."""
+    return run.claimed.get(feed["feed_id"]) == (feed.get("last_fetch_time") or "")
 
 
 def names_taken(apis: Iterable[str], feeds: Iterable[Document | None]) -> list[str]:
@@ -352,13 +309,10 @@ def chosen(due: Iterable[Document], most: int) -> list[Document]:
     return [feed for _, feed in rounds[:most]]
 
 
-def taken(runs: Iterable[IngestionBatch], cooling: Cooling) -> Taken:
+def taken(runs: Sequence[IngestionBatch], cooling: Cooling = _NOTHING_COOLS) -> Taken:
     """What open runs and failing hosts keep from being claimed."""
-    feeds, hosts = set[str](), set(cooling.closed)
-    for run in runs:
-        feeds.update(run.claimed)
-        hosts.update(run.hosts)
-    return Taken(frozenset(feeds), frozenset(hosts), cooling.probed)
+    by_feed = {claim: run.run_id for run in runs for claim in run.claimed.items()}
+    return Taken(by_feed, cooling.closed.union(*(run.hosts for run in runs)), cooling.probed)
 
 
 def untaken(due: Iterable[Document], not_these: Taken) -> list[Document]:
@@ -367,7 +321,7 @@ def untaken(due: Iterable[Document], not_these: Taken) -> list[Document]:
     found: list[Document] = []
     for feed in due:
         host = host_of_feed(feed)
-        if feed["feed_id"] in not_these.feeds or host in not_these.hosts or host in probed:
+        if host in not_these.hosts or host in probed or not_these.run_of(feed) is not None:
             continue
         if host in not_these.probed:
             probed.add(host)
@@ -416,12 +370,8 @@ def spread(groups: Sequence[list[Document]]) -> list[Planned]:
     at = AFTER_TICK_SECONDS
     for each in groups:
         share = (TICK_SECONDS - AFTER_TICK_SECONDS - BEFORE_TICK_SECONDS) * len(each) / total
-        if _is_new(each):
-            plan.append(Planned(each, round(at, 1)))
-            at += min(share, len(each) / NEW_PER_SECOND)
-        else:
-            plan.append(Planned(each, round(at, 1), round(min(share, PACE_SECONDS * len(each)), 1)))
-            at += share
+        plan.append(Planned(each, round(at, 1)))
+        at += min(share, len(each) / NEW_PER_SECOND) if _is_new(each) else share
     return plan
 
 
@@ -436,8 +386,3 @@ def host_of_feed(feed: Mapping[str, Any]) -> str:
 
 
 _host_of = lru_cache(maxsize=20_000)(host_of)
-
-
-def _run(message: IngestMessage, now: datetime) -> JobRun:
-    feed_ids = [each.feed_id for each in message.feeds]
-    return rules.queued_ingestion(message.run_id, now, feed_ids, message.hosts)

@@ -19,7 +19,6 @@ from models.feed import SHORT_TEXT, UNCONDITIONAL, Feed, FullTextChoice, feed_id
 from models.request import FeedId, Request, one_line
 from models.resources.feeds import FeedResource
 from models.values import Flag, is_web_url
-from services.feeds.leases import RELEASED
 from services.feeds.probing import ENABLED, NO_ERRORS
 from services.feeds.verdicts import judged
 from services.fetch import addresses
@@ -218,8 +217,7 @@ _NEW_URL: Mapping[str, Any] = {
 _NEW_START: Mapping[str, Any] = {
     **NO_ERRORS,
     "retry_after_until": None,
-    # A worker that has the lease now fetches the old URL.
-    **RELEASED,
+    "worker_deaths": 0,
 }
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from models.feed import MOST_ERRORS, UNCONDITIONAL, Feed
 from models.raw_item import ParsedDocument
 from services.feeds.fetch_hours import after_fetch
-from services.feeds.leases import RELEASED
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
 from services.feeds.probing import ENABLED, NO_ERRORS, after_failed_probe, disabled_by_app
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
@@ -297,15 +296,15 @@ def after_release(feed: Feed, new_articles: int, now: datetime, quarantine_id: s
 
 
 def _saved(feed: Feed, new_articles: int, now: datetime, *, fetches: int) -> dict[str, Any]:
-    """The fields that every save changes: the lease, and the counts of articles. `last_fetch_time` is when these were
-    counted."""
+    """The fields that every save changes: the deaths of workers, and the counts of articles. `last_fetch_time` is when
+    these were counted."""
     total = feed.total_articles_fetched + new_articles
     changes: dict[str, Any] = {
         "last_fetch_time": now,
         "total_articles_fetched": total,
         "daily_volume": round(max(0.0, volume_of(feed, now) + new_articles), 4),
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
-        **RELEASED,
+        "worker_deaths": 0,
     }
     if new_articles:
         changes["last_new_article_at"] = now

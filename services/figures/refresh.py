@@ -104,7 +104,7 @@ class Refresh:
 
     async def tick(self, invocation_id: str | None = None) -> Begun:
         """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
-        for run in await self._engine.overdue([WORKFLOW], self._clock(), stuck_after=OVERDUE):
+        for run in await self._engine.overdue(WORKFLOW, SUBJECT, OVERDUE):
             await self._close(run, await self._engine.attempts(run.run_id))
         with self._counters.failures():
             begun = await self.begin(invocation_id)
@@ -252,7 +252,7 @@ class Refresh:
         await self._metadata.refresh_ended(
             run, list(done_batches(attempts).values()), after["status"], after["errors"], self._clock()
         )
-        if await self._engine.close(run.run_id, summary) is not None:
+        if await self._engine.close(run, attempts, summary) is not None:
             level = logging.INFO if after["status"] == "SUCCEEDED" else logging.ERROR
             fields = {"run_id": run.run_id, "status": after["status"], "tools": after["progress"]}
             log_event(log, level, "cache_refreshed", **fields, failed=after["metrics"]["tools_failed"])

@@ -14,16 +14,14 @@ from datetime import datetime
 from models.values import unix_seconds
 from services import telemetry
 from services.articles.backlog import BacklogReader
-from services.articles.overdue import OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
-from services.feeds.claims import IngestMessage
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.checks import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
-from services.topology import INGEST_FEEDS, QUEUES
+from services.topology import QUEUES
 from services.work.stage import Stage
 from services.work.sweeping import Sweeper
 
@@ -32,11 +30,10 @@ log = logging.getLogger("toolpulse.upkeep")
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """What was sent again: the number of items of stages, and the messages of `batches`."""
+    """The depths of the queues, and how many items of stages were announced again."""
 
     depths: tuple[QueueDepth, ...]
     items: int
-    batches: tuple[IngestMessage, ...]
 
 
 class Upkeep:
@@ -47,7 +44,6 @@ class Upkeep:
         queues: Queues,
         store: Store,
         clock: Clock,
-        overdue_ingestion: OverdueIngestion,
         sweeper: Sweeper,
         stages: Sequence[Stage],
         backlog: BacklogReader,
@@ -57,7 +53,6 @@ class Upkeep:
         self._queues = queues
         self._store = store
         self._clock = clock
-        self._overdue_ingestion = overdue_ingestion
         self._quarantined = QuarantinedBatches(store)
         self._sweeper = sweeper
         self._stages = stages
@@ -80,10 +75,6 @@ class Upkeep:
         await self._quarantined.clean_up()
         await self._budget.correct(now)
         items = await self.announce_overdue(ahead=True)
-        batches = await self._overdue_ingestion.runs(now, await self._queues.oldest(INGEST_FEEDS))
-        await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
-        if batches:
-            log_event(log, logging.WARNING, "sent_again", batches=len(batches))
         for depth in depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
@@ -92,7 +83,7 @@ class Upkeep:
         await self._log_backlog(now)
         await self._log_reviews(now)
         await self._archive.clean_up()
-        return UpkeepReport(depths, items, tuple(batches))
+        return UpkeepReport(depths, items)
 
     async def _log_backlog(self, now: datetime) -> None:
         """Last, since the articles that were sent again count."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from models.errors import Unavailable
+from services.logs import log_event
 from services.ports import Document, Queues
 from services.work.stage import Stage
+
+log = logging.getLogger("toolpulse.work")
 
 MOST_REMEMBERED = 20_000
 
@@ -26,6 +31,13 @@ class Announcer:
     async def announce(self, stage: Stage, keys: Iterable[str]) -> list[str]:
         """Returns the keys for which messages were sent. Raises Unavailable: the items stay due then."""
         return await self.announce_groups(stage, [list(dict.fromkeys(keys))])
+
+    async def announce_stored(self, stage: Stage, keys: Sequence[str]) -> None:
+        """As `announce`, for items that were accepted: if the queue does not answer, a sweep announces them later."""
+        try:
+            await self.announce(stage, keys)
+        except Unavailable as error:
+            log_event(log, logging.WARNING, "work_not_announced", stage=stage.name, items=len(keys), error=str(error))
 
     async def announce_documents(
         self, stage: Stage, documents: Iterable[Document], *, delay_seconds: float | None = None

@@ -8,7 +8,6 @@ checkpoint that the page led to.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import time
 from collections import Counter
@@ -17,15 +16,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
 from models.run import MOST_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
-from services.ports import Clock, Queues
+from services.ports import Clock, Where
 from services.store.containers import RUNS
-from services.topology import FUNCTION_TIMEOUT, LAST_DELIVERY, REANALYZE_TOOLS
+from services.topology import LAST_DELIVERY, REANALYZE_TOOLS
 from services.work import rules
-from services.work.runs import RunEngine
+from services.work.messages import message_of, run_messages
+from services.work.runs import LEASE, RunEngine
 from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.analysis")
@@ -40,11 +40,20 @@ CORRECT = "correct_mention"
 CORRECT_GROUPING = "correct_grouping"
 SPLIT_ARTICLE = "split_article"
 
+LONG_WORKFLOWS = (
+    BACKFILL,
+    REANALYZE,
+    MERGE,
+    DELETE,
+    COMPARE,
+    PRIORITIZE,
+    CORRECT,
+    CORRECT_GROUPING,
+    SPLIT_ARTICLE,
+)
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as
 long again: a test checks that host.json's functionTimeout is longer than both."""
-LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
-"""A worker that has not written its run for so long has died: no invocation lasts longer."""
 _PAGE = "page:"
 Counted = Mapping[CountName, int]
 
@@ -106,7 +115,7 @@ class Workflows:
 
     async def accept(self, workflow: str, subject: str | None, **parameters: Any) -> JobRun:
         """The run, stored. The caller sends its message."""
-        return await self.engine.accept(workflow, subject, parameters, due_at=self.clock())
+        return await self.engine.accept(workflow, subject, parameters)
 
     @contextlib.asynccontextmanager
     async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
@@ -122,7 +131,7 @@ class Workflows:
             raise
 
     async def withdraw(self, run: JobRun) -> None:
-        """Deletes a run whose message was not sent, since the change needs no run."""
+        """Deletes a run whose message was not sent, since its change was refused or needs none."""
         await self.engine.withdraw(run.run_id)
 
     async def carry_out(self, run: JobRun) -> None:
@@ -285,11 +294,6 @@ def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime
     )
 
 
-def run_message(run_id: str) -> str:
-    """The message of `reanalyze-tools` that makes a worker advance the run, of any workflow."""
-    return json.dumps({"run_id": run_id}, separators=(",", ":"))
-
-
 WORKFLOWS_STAGE = Stage(
     name="workflows",
     queue=REANALYZE_TOOLS,
@@ -297,70 +301,13 @@ WORKFLOWS_STAGE = Stage(
     order="by_due",
     due="due_at",
     key=RUNS.partition_key,
-    messages=lambda run_ids: [run_message(each) for each in run_ids],
+    messages=run_messages,
+    where=(Where("workflow_name", "in", LONG_WORKFLOWS),),
     furthest=LEASE,
 )
 
 
-def run_id_of(text: str) -> str:
-    """The run that a message of `reanalyze-tools` names. Raises InvalidInput."""
-    return _field(text, "run_id")
-
-
-def completed_message(tool_id: str, run_id: str) -> str:
-    """The message of `reanalysis-completed` for a tool whose generation was raised, so that its entries can be
+def completed_messages(tool_ids: Iterable[str], run_id: str) -> list[str]:
+    """The messages of `reanalysis-completed` for tools whose generation was raised, so that their entries can be
     deleted."""
-    return json.dumps({"tool_id": tool_id, "run_id": run_id}, separators=(",", ":"))
-
-
-def completed_tool_of(text: str) -> str:
-    """The tool that a message of `reanalysis-completed` names. Raises InvalidInput."""
-    return _field(text, "tool_id")
-
-
-def _field(text: str, name: str) -> str:
-    try:
-        message = json.loads(text)
-    except ValueError:
-        message = None
-    value = message.get(name) if isinstance(message, dict) else None
-    if not isinstance(value, str) or not value:
-        raise InvalidInput("message", f"must be a JSON object with {name}")
-    return value
-
-
-class RunStarts:
-    def __init__(self, queues: Queues, engine: RunEngine) -> None:
-        self._queues = queues
-        self._engine = engine
-
-    async def start(self, run: JobRun) -> None:
-        """Sends the message of a workflow's run. If that fails, withdraws the run and raises Unavailable."""
-        await self.send(run.run_id, REANALYZE_TOOLS, [run_message(run.run_id)])
-
-    async def send(self, run_id: str, queue: str, messages: Sequence[str]) -> None:
-        """Sends the messages of a run. If that fails, withdraws the run and raises Unavailable."""
-        try:
-            await self._queues.send(queue, messages)
-        except Unavailable:
-            await self._engine.withdraw(run_id)
-            raise
-
-    async def send_each(self, queue: str, messages: Sequence[tuple[str, str]]) -> None:
-        """Sends the messages of several runs, each with the id of its run. If one fails, withdraws its run and those
-        after it, and raises Unavailable."""
-        for number, (_, message) in enumerate(messages):
-            try:
-                await self._queues.send(queue, [message])
-            except Unavailable:
-                for run_id, _ in messages[number:]:
-                    await self._engine.withdraw(run_id)
-                raise
-
-    async def start_after_change(self, run: JobRun) -> None:
-        """Sends the message of a run that follows from a change. The change is stored, and its run with it: if the
-        message cannot be sent, `clean_up` sends it later."""
-        try:
-            await self._queues.send(REANALYZE_TOOLS, [run_message(run.run_id)])
-        except Unavailable as error:
-            log_event(log, logging.WARNING, "run_message_not_sent", run_id=run.run_id, error=str(error))
+    return [message_of({"tool_id": each, "run_id": run_id}) for each in tool_ids]

@@ -4,15 +4,13 @@ of a run has them. Pure."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from models.errors import ToolpulseError
 from models.run import (
-    FETCH_FEED,
-    INGEST_FEEDS,
     MOST_ERRORS_KEPT,
     WORKER_DIED,
     Attempt,
@@ -26,6 +24,9 @@ from models.values import parse_time, unix_milliseconds
 from services.ports import Listed, listed_documents
 
 LONGEST_MESSAGE = 500
+Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
+"""The fields of a run that follow from its attempts. The run is passed as it ends now, or as it ended before. Without a
+`status` among the fields, the status is that of `status_of`."""
 
 
 def queued(
@@ -43,13 +44,6 @@ def queued(
     )
 
 
-def queued_ingestion(run_id: str, now: datetime, feeds: Sequence[str], hosts: Sequence[str]) -> JobRun:
-    """The run that claims these feeds and their hosts."""
-    subject = feeds[0] if len(feeds) == 1 else None
-    run = queued(INGEST_FEEDS, run_id, now, subject)
-    return run.changed(now, claimed=tuple(feeds), hosts=tuple(hosts))
-
-
 def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:
     """The run as RUNNING. A run that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
     if run.status not in ("QUEUED", "FAILED"):
@@ -57,8 +51,8 @@ def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:
     return run.changed(
         now,
         status="RUNNING",
-        running_since=now,
-        began_ms=unix_milliseconds(now),
+        running_since=run.running_since if run.status == "QUEUED" and run.running_since else now,
+        began_ms=run.began_ms if run.status == "QUEUED" and run.began_ms else unix_milliseconds(now),
         ended_at=None,
         ended_ms=None,
         invocation_id=invocation_id,
@@ -114,18 +108,6 @@ def worker_died(attempt: Attempt, now: datetime) -> Attempt:
     )
 
 
-def attempts_without_end(run: JobRun, now: datetime) -> list[Attempt]:
-    """The attempts at feeds that the ingestion run began and has no record of, as FAILED: its worker died."""
-    if not isinstance(run, IngestionBatch) or run.running_since is None:
-        return []
-    known = {each.get("subject") for each in run.attempts}
-    return [
-        worker_died(started(run.run_id, FETCH_FEED, feed_id, 1, run.running_since), now)
-        for feed_id in run.claimed
-        if feed_id not in known
-    ]
-
-
 def without_open_ends(attempts: Iterable[Attempt], now: datetime) -> tuple[list[Attempt], list[Attempt]]:
     """The attempts that were STARTED, as FAILED; and all attempts with these changes."""
     died = [worker_died(each, now) for each in attempts if each.status == "STARTED"]
@@ -156,21 +138,19 @@ def status_of(attempts: Iterable[Attempt]) -> RunStatus:
     return "FAILED" if failures == len(last) else "PARTIAL"
 
 
-def ingestion_summary(
-    run: JobRun, attempts: Sequence[Attempt], *, tickers: Sequence[str] = (), given_up: str | None = None
-) -> dict[str, Any]:
-    """The figures of an ingestion run from its attempts, for RunEngine.close. `run` is the run as it ended.
+def closed(run: JobRun, attempts: Sequence[Attempt], summarize: Summarize, now: datetime) -> JobRun:
+    """The run as it ended, with figures from its attempts; a run that has ended before gets new figures."""
+    status = status_of(attempts)
+    figures = dict(summarize(run if run.is_finished else ended(run, status, now), attempts))
+    return ended(run, figures.pop("status", status), now).changed(now, **figures)
 
-    Each attempt counts only what it added itself, so the counts are sums over all attempts. `given_up` is the reason
-    why the run was closed before its work was done. Such a run is FAILED if no worker began it, else PARTIAL.
-    """
+
+def ingestion_summary(run: JobRun, attempts: Sequence[Attempt], tickers: Sequence[str] = ()) -> dict[str, Any]:
+    """The figures of an ingestion run from its attempts. `run` is the run as it ended. Each attempt counts only what it
+    added itself, so the counts are sums over all attempts."""
     last = last_of_each(attempts)
     errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in last if each.status == "FAILED"]
-    changes: dict[str, Any] = {}
-    if given_up is not None:
-        errors.insert(0, given_up)
-        changes["status"] = "PARTIAL" if run.running_since else "FAILED"
-    return changes | {
+    return {
         "metrics": _collision_metrics(run, attempts),
         "progress": len(last),
         "sources_queried": tuple(sorted({each.subject for each in last})),

@@ -10,16 +10,15 @@ several workers record attempts of one run at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.errors import ChangedMeanwhile, InvalidInput, NotFound
 from models.run import Attempt, JobRun, read_run
-from models.values import CLOCKS_DIFFER, format_time, is_ahead, is_over
+from models.values import is_over
 from services.ports import (
     Clock,
-    Create,
     Listed,
     Operation,
     Query,
@@ -33,46 +32,39 @@ from services.ports import (
 )
 from services.store.change import until_unchanged
 from services.store.containers import RUNS
+from services.topology import FUNCTION_TIMEOUT
 from services.work import rules
 from services.work.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter, history
-from services.work.rules import with_attempts, with_documents
+from services.work.rules import Summarize, in_run, with_attempts, with_documents
 
-Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
-"""The fields of a run that follow from its attempts. The run is passed as it ends now, or as it ended before. Without a
-`status` among the fields, the status is that of rules.status_of."""
-
-LOST_AFTER = timedelta(minutes=5)
-"""A run that has been QUEUED for longer has lost its message."""
-STUCK_AFTER = timedelta(minutes=15)
-"""A run that is RUNNING and has not been written for longer has lost its worker."""
-SENT_WITHIN = timedelta(seconds=30)
-"""A message is sent within this time after the document that it follows from was written."""
-LOOKED_BACK = timedelta(days=2)
-LONGEST_RUN = timedelta(hours=1)
-"""For how long an ingestion may go on from message to message."""
-_MOST_OVERDUE = 500
+LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
+"""A worker that has not written its run for so long has died: no invocation lasts longer."""
 _PAGE = 500
-_BATCH = 100
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
 
 
+class Begun(NamedTuple):
+    """A run that an invocation has begun. `has_died`: the invocation before did not end."""
+
+    run: JobRun
+    has_died: bool
+
+
 class RunEngine:
+    """Writes runs and their attempts, and reads them."""
+
     def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
         self._store = store
         self._clock = clock
-        self._new_id = new_id
+        self.new_id = new_id
 
     async def accept(
-        self,
-        workflow: str,
-        subject: str | None = None,
-        parameters: dict[str, Any] | None = None,
-        due_at: datetime | None = None,
+        self, workflow: str, subject: str | None = None, parameters: dict[str, Any] | None = None
     ) -> JobRun:
-        """A new run, QUEUED and stored. The caller sends its message."""
+        """A new run, QUEUED, due and stored. The caller sends its message."""
         now = self._clock()
-        run = rules.queued(workflow, self._new_id(), now, subject, parameters)
-        return await self._create(run.changed(now, due_at=due_at))
+        run = rules.queued(workflow, self.new_id(), now, subject, parameters)
+        return await self._create(run.changed(now, due_at=now))
 
     async def open(
         self,
@@ -86,12 +78,11 @@ class RunEngine:
     ) -> JobRun:
         """A new run, in this number of batches if it has several, RUNNING and stored. `since` is when the caller began
         to prepare it."""
-        queued = rules.queued(workflow, self._new_id(), since, subject, parameters)
+        queued = rules.queued(workflow, self.new_id(), since, subject, parameters)
         return await self._create(rules.begun(queued, invocation_id, since).changed(since, batches=batches))
 
-    async def accept_all(self, runs: Sequence[JobRun]) -> None:
-        """Stores runs that `rules` returned as queued, one by one in any order. A run that is stored stays as it is: a
-        worker has begun it already."""
+    async def add(self, runs: Sequence[JobRun]) -> None:
+        """Stores new runs, one by one in any order. The caller sends the messages of those that are due."""
         await self._store.create_many(RUNS.name, [run.to_document() for run in runs])
 
     async def withdraw(self, run_id: str) -> None:
@@ -136,24 +127,21 @@ class RunEngine:
         query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE)
         return listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
 
-    async def begin(
-        self, run_id: str, *, invocation_id: str | None = None, feeds: Sequence[str] = (), hosts: Sequence[str] = ()
-    ) -> JobRun:
-        """Makes a QUEUED or FAILED run RUNNING. Any other run is returned as it is. A run that is not stored becomes an
-        ingestion run of these feeds and hosts: its message was faster than the process that claimed them."""
+    async def begin(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> Begun | None:
+        """Leases the run to an invocation: it is RUNNING, and due again after LEASE. None if the run is gone or over,
+        or another invocation has it. A message that is delivered again takes the run over from its earlier
+        delivery."""
 
-        async def once() -> JobRun:
-            before = await self.find(run_id)
-            now = self._clock()
-            run = rules.begun(before or rules.queued_ingestion(run_id, now, feeds, hosts), invocation_id, now)
-            if run is before:
-                return run
-            if before is not None:
-                return await self.save(run)
-            try:
-                return await self._create(run)
-            except Conflict as error:
-                raise ChangedMeanwhile(str(error)) from error
+        async def once() -> Begun | None:
+            run, now = await self.find(run_id), self._clock()
+            if run is None or run.is_finished:
+                return None
+            is_leased = run.status == "RUNNING" and run.due_at is not None and not is_over(run.due_at, now, LEASE)
+            if is_leased and delivery == 1:
+                return None
+            begun = rules.begun(run, invocation_id, now)
+            begun = begun.changed(now, due_at=now + LEASE, invocations=run.invocations + 1)
+            return Begun(await self.save(begun), run.status == "RUNNING")
 
         return await until_unchanged(once, f"run {run_id}")
 
@@ -167,51 +155,38 @@ class RunEngine:
         query = Query(where, order="by_subject", reverse=True, limit=limit, may_be_stale=True)
         return listed(await self._store.query(RUNS.name, query), Attempt.from_document, "id")
 
-    async def record(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
-        """Adds attempts to an ingestion run, over earlier records of them. Returns the run as it is stored then; a run
-        that is gone stays gone."""
+    async def hand_back(self, run: JobRun, attempts: Sequence[Attempt], due_at: datetime) -> None:
+        """Adds attempts to an ingestion run that is to go on with another message, at the latest from `due_at` on."""
+
+        def handed_back(found: JobRun) -> JobRun:
+            after = with_attempts(found, attempts)
+            return after if after.is_finished else after.changed(self._clock(), status="QUEUED", due_at=due_at)
+
+        await self._changed(run, handed_back)
+
+    async def close_with(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> None:
+        """Adds attempts to an ingestion run and ends it, in one write; does not end it if another worker has handed it
+        back."""
+
+        def closed(found: JobRun) -> JobRun:
+            after, now = with_attempts(found, attempts), self._clock()
+            return after if after.status == "QUEUED" else rules.closed(after, in_run(after).items, summarize, now)
+
+        await self._changed(run, closed)
+
+    async def _changed(self, run: JobRun, decide: Callable[[JobRun], JobRun]) -> JobRun:
+        """Saves what `decide` makes of the run, or of the run that was written meanwhile."""
         known: JobRun | None = run
 
         async def once() -> JobRun:
             nonlocal known
             found, known = known or await self.find(run.run_id), None
-            if found is None or not attempts:
+            if found is None:
                 return run
-            return await self.save(with_attempts(found, attempts).changed(self._clock()))
+            after = decide(found)
+            return found if after == found else await self.save(after.changed(self._clock()))
 
         return await until_unchanged(once, f"run {run.run_id}")
-
-    async def start(self, run_id: str, task: str, subject: str) -> Attempt | None:
-        """The next attempt of a task that several workers may try, STARTED; None if the task has succeeded.
-
-        An attempt that another worker started and did not end is recorded as FAILED: that worker died or is overtaken.
-        """
-
-        async def once() -> Attempt | None:
-            mine = (Where("subject", "eq", subject), Where("task_name", "eq", task))
-            tried = (await self._documents(run_id, *mine)).items
-            if any(each.status == "SUCCEEDED" for each in tried):
-                return None
-            now = self._clock()
-            attempt = rules.started(run_id, task, subject, rules.next_number(tried, task, subject), now)
-            died, _ = rules.without_open_ends(tried, now)
-            operations = [*_replacing(died), Create(attempt.to_document())]
-            try:
-                *_, etag = await self._store.batch(RUNS.name, run_id, operations)
-            except Conflict as error:
-                raise ChangedMeanwhile(str(error)) from error
-            return attempt.with_etag(etag)
-
-        return await until_unchanged(once, f"{task} {subject} of run {run_id}")
-
-    async def finish(self, attempt: Attempt) -> bool:
-        """Records the end of an attempt that `start` returned. False if another worker has recorded its end: the
-        counts of this worker are then dropped."""
-        try:
-            await self._store.replace(RUNS.name, attempt.to_document(), attempt.stored_etag or "")
-        except ChangedMeanwhile:
-            return False
-        return True
 
     async def save(self, run: JobRun, attempts: Iterable[Attempt] = ()) -> JobRun:
         """Writes the run and these of its attempts, all or none. Raises ChangedMeanwhile, and writes nothing, if
@@ -220,119 +195,32 @@ class RunEngine:
         etag, *_ = await self._store.batch(RUNS.name, run.run_id, operations)
         return run.with_etag(etag)
 
-    async def close(self, run_id: str, summarize: Summarize) -> JobRun | None:
-        """Ends the run, with figures from its attempts; a run that has ended gets new figures. None if the run is gone.
-        Attempts without an end are recorded as FAILED: their workers died, or are too late."""
+    async def close(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun | None:
+        """Ends the run, with figures from its attempts. Attempts without an end are recorded as FAILED: their workers
+        died, or are too late. Returns None, and changes nothing, if another worker wrote the run or one of its attempts
+        since it was read."""
+        now = self._clock()
+        died, known = rules.without_open_ends(attempts, now)
+        after = rules.closed(run, known, summarize, now)
+        try:
+            etag, *_ = await self._store.batch(RUNS.name, run.run_id, _replacing([after, *died]))
+        except ChangedMeanwhile:
+            return None
+        return after.with_etag(etag)
 
-        async def once() -> JobRun | None:
-            run = await self.find(run_id)
-            # Attempts are read after the run: a worker that records an attempt later closes the run again.
-            return None if run is None else await self._close(run, await self._documents(run_id), summarize)
-
-        return await until_unchanged(once, f"run {run_id}")
-
-    async def close_with(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun | None:
-        """Adds attempts to an ingestion run and ends it, in one write."""
-        known: JobRun | None = run
-
-        async def once() -> JobRun | None:
-            nonlocal known
-            found, known = known or await self.find(run.run_id), None
-            if found is None:
-                return None
-            return await self._close(found, Listed([]), summarize, attempts)
-
-        return await until_unchanged(once, f"run {run.run_id}")
-
-    async def close_unless_changed(
-        self, run: JobRun, summarize: Summarize, added: Sequence[Attempt] = ()
-    ) -> JobRun | None:
-        """Ends the run as `close` does, with the attempts `added`; returns None, and changes nothing, if another worker
-        wrote the run since it was read."""
-
-        async def once() -> JobRun | None:
-            try:
-                return await self._close(run, await self._documents(run.run_id), summarize, added)
-            except ChangedMeanwhile as error:
-                if error.operation:
-                    raise  # one of its attempts
-                return None
-
-        return await until_unchanged(once, f"attempts of run {run.run_id}")
-
-    async def overdue(
-        self, workflows: Sequence[str], now: datetime, *, stuck_after: timedelta = STUCK_AFTER
-    ) -> list[JobRun]:
-        """The runs whose message was lost or whose worker died, the oldest first; then those of a clock that was
-        ahead."""
-        open_runs = Where("workflow_name", "in", tuple(workflows)), Where("status", "in", ("QUEUED", "RUNNING"))
-        since, until = format_time(now - LOOKED_BACK), format_time(now - LOST_AFTER)
-        spans = (
-            (Where("started_at", "ge", since), Where("started_at", "le", until)),
-            (Where("started_at", "gt", format_time(now + CLOCKS_DIFFER)),),
-        )
-        found: list[JobRun] = []
-        for span in spans:
-            query = Query((*open_runs, *span), order="by_start", limit=_MOST_OVERDUE)
-            found += listed(await self._store.query(RUNS.name, query), read_run, "run_id").items
-        return [run for run in found if run.status == "QUEUED" or not was_written_within(stuck_after, run, now)]
-
-    async def may_send_again(
-        self, runs: Iterable[JobRun], now: datetime, oldest_waiting: datetime | None
-    ) -> list[JobRun]:
-        """Those of these overdue runs whose messages this caller may send again.
-
-        `oldest_waiting` is when the oldest message that waits in their queue was sent: the message of a run that was
-        written later may wait. Each run is saved first, so that no other worker sends its message too, and so that the
-        message has time for all its deliveries.
-        """
-        since = now - LOST_AFTER
-        if oldest_waiting is not None:
-            since = min(since, oldest_waiting - SENT_WITHIN)
-        chosen = []
-        for run in runs:
-            if run.updated_at > since and not is_ahead(run.updated_at, now):
-                continue
-            try:
-                chosen.append(await self.save(run.changed(now)))
-            except ChangedMeanwhile:
-                continue
-        return chosen
-
-    async def open_within(self, workflow: str, span: timedelta, now: datetime) -> list[JobRun]:
-        """The runs that are not over and were written within this time. A run of a clock that was ahead is none."""
+    async def overdue(self, workflow: str, subject: str, span: timedelta) -> list[JobRun]:
+        """The runs of this workflow and subject that are not over and were not written within this time."""
         where = (
+            Where("subject", "eq", subject),
             Where("workflow_name", "eq", workflow),
             Where("status", "in", ("QUEUED", "RUNNING")),
-            Where("started_at", "ge", format_time(now - span - LONGEST_RUN)),
         )
-        documents = await query_all(self._store, RUNS.name, Query(where, order="by_start", limit=_PAGE))
-        runs = listed_documents(documents, read_run, "run_id").items
-        return [run for run in runs if was_written_within(span, run, now)]
+        documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject", limit=_PAGE))
+        runs, now = listed_documents(documents, read_run, "run_id").items, self._clock()
+        return [run for run in runs if is_over(run.updated_at + span, now, span)]
 
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))
-
-    async def _close(
-        self, run: JobRun, documents: Listed[Attempt], summarize: Summarize, added: Sequence[Attempt] = ()
-    ) -> JobRun:
-        """`documents` are the attempts that are documents of their own, `added` those to add to the run's document."""
-        now, before = self._clock(), run
-        run = with_attempts(run, added)
-        died, attempts = rules.without_open_ends(with_documents(run, documents).items, now)
-        # A run that no worker began cannot have succeeded.
-        default = "FAILED" if run.status == "QUEUED" else rules.status_of(attempts)
-        ended = run if run.is_finished else rules.ended(run, default, now)
-        figures = dict(summarize(ended, attempts))
-        after = rules.ended(run, figures.pop("status", default), now).changed(now, **figures)
-        if not died and after == before.changed(after.updated_at):
-            return before
-        etag, *_ = await self._store.batch(RUNS.name, run.run_id, _replacing([after, *died]))
-        return after.with_etag(etag)
-
-
-def was_written_within(span: timedelta, run: JobRun, now: datetime) -> bool:
-    return not is_over(run.updated_at + span, now, span)
 
 
 def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import pytest
 
 from models.errors import ToolpulseError
-from services.feeds.claims import IngestMessage
 from services.store.cosmos import CosmosStore
 from tests.contract.conftest import ensured
 from tests.contract.cosmos_server import CosmosServer
@@ -57,7 +56,7 @@ class FaultyWorld:
     proxy: FaultyProxy
     chance: random.Random
 
-    async def deliver(self, messages: Sequence[IngestMessage]) -> None:
+    async def deliver(self, messages: Sequence[str]) -> None:
         """Delivers each message, to a new worker every time, until it has been worked on without an error."""
         waiting = list(messages)
         for delivery in range(1, MOST_DELIVERIES + 1):

@@ -51,7 +51,7 @@ async def test_a_release_under_new_ids_and_polls_at_the_same_time_count_nothing_
     name = await flooded(world)
     before = await state(world)
     reviewed = await quarantine(world).review(name, "same_articles_new_ids", "Ann", "a new system")
-    batch = reviewed.batch
+    batch = reviewed.run_id
     assert batch is not None
 
     async def poll() -> None:
@@ -104,6 +104,6 @@ async def test_a_preview_is_what_happens_and_writes_nothing(world: World) -> Non
     assert (same.ids_added, same.new_articles) == (MANY, 2)
     assert effects["new_articles"].new_articles == MANY + 2
     reviewed = await quarantine(world).review(name, "new_articles", "Ann", "because")
-    assert reviewed.batch is not None
-    await world.worker.ingestion.ingest(reviewed.batch)
+    assert reviewed.run_id is not None
+    await world.worker.ingestion.ingest(reviewed.run_id)
     assert len(await state(world)) == 2 * MANY + 2

@@ -16,7 +16,7 @@ from services.topology import LAST_DELIVERY
 from services.work import rules
 from services.work.driver import WorkResult
 from services.work.rules import ingestion_summary as summary
-from services.work.runs import LOST_AFTER, STUCK_AFTER, RunEngine
+from services.work.runs import RunEngine
 from tests.contract.conftest import SettableClock
 from tests.documents import attempt
 from tests.failing_stores import hesitant, unheard
@@ -34,38 +34,24 @@ def engine_on(store: Store, clock: SettableClock) -> RunEngine:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_workers_that_share_a_run_out_close_it_with_what_all_of_them_did(
+async def test_workers_that_close_a_run_at_once_leave_what_all_of_them_did(
     store: Store, another: Callable[[], Store], clock: SettableClock, seed: int
 ) -> None:
+    engine = engine_on(store, clock)
+    await engine.add([rules.queued("ingest_feeds", "shared", clock.now)])
+    begun = await engine.begin("shared")
+    assert begun is not None
+
     async def work(number: int) -> None:
-        engine = engine_on(hesitant(another(), seed * 3 + number), clock)
-        run = await engine.begin("shared", invocation_id=f"call {number}")
         mine = [fetched("shared", f"feed-{number}-{n}", clock) for n in range(60)]
-        await engine.record(run, mine)
-        await engine.close("shared", summary)
+        await engine_on(hesitant(another(), seed * 3 + number), clock).close_with(begun.run, mine, summary)
 
     await asyncio.gather(*(work(number) for number in range(3)))
-    engine = engine_on(store, clock)
-    run = await engine.find("shared")
+    run = await engine.get("shared")
     assert isinstance(run, IngestionBatch)
     assert run.metrics is not None
     assert (run.status, run.progress, run.metrics.articles_stored) == ("SUCCEEDED", 180, 360)
     assert len(await engine.attempts("shared")) == 180
-
-
-@pytest.mark.parametrize("seed", range(5))
-async def test_of_workers_that_try_a_task_at_once_one_succeeds(
-    store: Store, another: Callable[[], Store], clock: SettableClock, seed: int
-) -> None:
-    async def work(number: int) -> bool:
-        engine = engine_on(hesitant(another(), seed * 3 + number), clock)
-        mine = await engine.start("shared", "refresh_tools", "batch:0001")
-        return mine is not None and await engine.finish(rules.succeeded(mine, 1, clock.now))
-
-    assert sum(await asyncio.gather(*(work(number) for number in range(3)))) == 1
-    attempts = await engine_on(store, clock).attempts("shared")
-    assert [each.status for each in attempts].count("SUCCEEDED") == 1
-    assert "STARTED" not in {each.status for each in attempts}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -86,7 +72,7 @@ async def test_a_run_whose_responses_are_lost_counts_each_page_once(store: Store
     for lost in range(6):
         office = Office(store, clock)
         run = rules.queued(WORKFLOW, f"lost-{lost}", clock.now)
-        await office.engine.accept_all([run])
+        await office.engine.add([run])
         with contextlib.suppress(Unavailable):
             await office.worker(unheard(store, lost)).advance(run.run_id)
         clock.forward(1)
@@ -98,7 +84,8 @@ async def test_a_run_whose_responses_are_lost_counts_each_page_once(store: Store
 
 async def test_a_run_and_its_attempts_are_saved_together_or_not_at_all(store: Store, clock: SettableClock) -> None:
     engine = engine_on(store, clock)
-    run = await engine.begin("one")
+    await engine.add([rules.queued("ingest_feeds", "one", clock.now)])
+    run = await engine.get("one")
     saved = await engine.save(run.changed(clock.now, progress=1), [fetched("one", "a", clock)])
     with pytest.raises(ChangedMeanwhile):
         await engine.save(run.changed(clock.now, progress=9), [fetched("one", "b", clock)])
@@ -107,14 +94,3 @@ async def test_a_run_and_its_attempts_are_saved_together_or_not_at_all(store: St
     found = await engine.find("one")
     assert found is not None
     assert found.progress == 2
-
-
-async def test_overdue_runs_are_found(store: Store, clock: SettableClock) -> None:
-    engine = engine_on(store, clock)
-    queued, running = await engine.accept("merge_tool"), await engine.accept("merge_tool")
-    await engine.accept("reanalyze_tool")
-    await engine.begin(running.run_id)
-    clock.forward(int(LOST_AFTER.total_seconds()))
-    assert [run.run_id for run in await engine.overdue(["merge_tool"], clock.now)] == [queued.run_id]
-    clock.forward(int(STUCK_AFTER.total_seconds()))
-    assert len(await engine.overdue(["merge_tool"], clock.now)) == 2

@@ -26,7 +26,7 @@ from services.tools.detector import Detector
 from services.tools.form import ToolFields, tool_change
 from services.tools.names import IN_USE_FOR
 from services.work.driver import WORKFLOWS_STAGE
-from services.work.runs import LOST_AFTER, STUCK_AFTER
+from services.work.runs import LEASE
 from tests.builders import Watch, overdue_keys
 from tests.documents import NOW
 from tests.failing_stores import Crash, mortal
@@ -145,7 +145,7 @@ class Newsroom(RuleBasedStateMachine):
     async def check_mentions(self) -> None:
         """Delivers every message and sends lost runs again; then checks the mentions and the timelines."""
         worker = self.world.worker
-        self.watch.advance(seconds=max(IN_USE_FOR, LOST_AFTER, STUCK_AFTER).total_seconds())
+        self.watch.advance(seconds=max(IN_USE_FOR, LEASE).total_seconds() + 60)
         for run_id in await overdue_keys(self.store, WORKFLOWS_STAGE, self.watch):
             await worker.workflows.advance(run_id)
         for ids in self.undelivered:

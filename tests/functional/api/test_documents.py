@@ -59,7 +59,7 @@ async def reading(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
         added = await call("add_feed", body=said)
         assert (added.status, added.json["full_text"]) == (201, "short")
         for batch in await app.feeds.claims.claim_every(app.clock()):
-            await app.fetching.ingestion.ingest(batch)
+            await app.fetching.ingestion.ingest(batch.run_id)
         yield app
         await container.close()
 

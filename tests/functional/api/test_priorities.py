@@ -64,7 +64,7 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
             said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
             assert (await call("add_feed", body=said | {"source_priority": priority})).status == 201
         for batch in await app.feeds.claims.claim_every(app.clock()):
-            outcome = await app.fetching.ingestion.ingest(batch)
+            outcome = await app.fetching.ingestion.ingest(batch.run_id)
             await app.mentions.analysis.handle(outcome.article_ids)
         yield app
         await container.close()

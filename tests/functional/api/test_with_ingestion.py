@@ -60,7 +60,7 @@ async def ingesting(environment: pytest.MonkeyPatch, press: Press) -> AsyncItera
 
 async def fetch_all(app: Container) -> None:
     for batch in await app.feeds.claims.claim_every(app.clock()):
-        await app.fetching.ingestion.ingest(batch)
+        await app.fetching.ingestion.ingest(batch.run_id)
 
 
 async def listed() -> list[dict[str, Any]]:

@@ -175,9 +175,7 @@ async def everything_is_right_within_a_tick(jumping: Jumping, *, is_ahead: bool)
         check = (await health(services))["clock"]
         assert (check.status, check.facts["ahead_seconds"]) == ("healthy", 0)
         assert check.facts["jump"] is not None
-        message = await services.feeds.claims.claim("works", jumping.clock())
-        assert [each.feed_id for each in message.feeds] == ["works"]
-        await services.fetching.ingestion.ingest(message)
+        await services.fetching.ingestion.ingest(await services.feeds.claims.claim("works", jumping.clock()))
         assert jumping.feeds.requests["works"] == fetched["works"] + 2
         metadata, last = await last_refreshes(services.store)
         assert metadata is not None

@@ -15,12 +15,14 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from services.feeds.claims import INGESTION_STAGE
 from services.fetch.fetcher import Fetcher
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import utc_now
 from services.settings import Settings
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
+from tests.builders import overdue_keys
 from tests.functional.articles.victim import Messages
 from tests.functional.articles.world import Worker
 
@@ -52,11 +54,13 @@ async def ingest(folder: Path, ahead: timedelta) -> None:
     worker = Worker(store, Deadly(fetcher), clock, settings, ids)
     messages = Messages(folder)
     for batch in await worker.claims.claim_due(clock()):
-        messages.put(batch)
+        messages.put(batch.run_id)
+    for run_id in await overdue_keys(store, INGESTION_STAGE, clock):
+        messages.put(run_id)
     while delivered := messages.delivered():
-        for path, batch, delivery in delivered:
+        for path, run_id, delivery in delivered:
             if delivery <= LAST_DELIVERY:
-                await worker.ingestion.ingest(batch, delivery)
+                await worker.ingestion.ingest(run_id, delivery)
             path.unlink()
     await fetcher.close()
     await store.close()

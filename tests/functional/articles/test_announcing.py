@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from models.errors import Unavailable
-from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.dying import Died, DiesSavingFeeds
 from tests.functional.articles.world import Shelf, Worker, World, item
@@ -32,9 +31,9 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def all_in_one_message(world: World) -> IngestMessage:
+async def all_in_one_message(world: World) -> str:
     (batch,) = await world.worker.claims.claim_every(world.clock.now)
-    return batch
+    return batch.run_id
 
 
 async def ids(world: World) -> set[str]:

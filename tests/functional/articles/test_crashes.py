@@ -39,7 +39,7 @@ async def _state(world: World) -> dict[str, Any]:
         feeds[name] = (
             feed.fetch_count,
             feed.consecutive_errors,
-            feed.lease,
+            feed.worker_deaths,
         )
     return {
         "articles": articles,

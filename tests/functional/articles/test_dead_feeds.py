@@ -25,7 +25,7 @@ async def days(world: World, count: int) -> None:
         world.clock.forward(hours=6)
         world.publish("well", [item(0, published=world.clock.now, link=f"https://n.example/{world.clock.now}")])
         for message in await world.worker.claims.claim_due(world.clock.now):
-            await world.worker.ingestion.ingest(message)
+            await world.worker.ingestion.ingest(message.run_id)
 
 
 def broken(world: World, name: str, page: Page) -> None:
@@ -66,7 +66,7 @@ async def test_nine_of_ten_feeds_that_are_dead_for_35_days_degrade_and_ten_are_u
     for _ in range(8):
         world.clock.forward(hours=6)
         for message in await world.worker.claims.claim_due(world.clock.now):
-            await world.worker.ingestion.ingest(message)
+            await world.worker.ingestion.ingest(message.run_id)
     check = await health(world)
     assert check.status == "unhealthy"
     assert check.detail.startswith("no feed could be fetched since")

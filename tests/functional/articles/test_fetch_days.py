@@ -24,7 +24,7 @@ async def share(world: World, hours: float = 1) -> float | None:
 
 async def fetched(world: World) -> None:
     for batch in await world.worker.claims.claim_every(world.clock.now):
-        await world.worker.ingestion.ingest(batch)
+        await world.worker.ingestion.ingest(batch.run_id)
 
 
 async def test_a_feed_that_answers_304_covers_its_hour_and_a_dead_one_does_not(world: World) -> None:
@@ -65,9 +65,9 @@ async def test_what_is_collected_by_several_workers_or_after_a_death_is_the_same
 async def test_an_attempt_that_is_repeated_after_a_lost_response_changes_no_hour(world: World) -> None:
     await world.add_feed("feed", [item(1)])
     (batch,) = await world.worker.claims.claim_every(world.clock.now)
-    await world.worker.ingestion.ingest(batch)
+    await world.worker.ingestion.ingest(batch.run_id)
     document = await world.store.read(FEEDS.name, "feed", Feed.ID)
-    await world.worker.ingestion.ingest(batch, 2)
+    await world.worker.ingestion.ingest(batch.run_id, 2)
     again = await world.store.read(FEEDS.name, "feed", Feed.ID)
     assert document is not None
     assert again is not None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from services.feeds.claims import INGESTION_STAGE
 from services.feeds.registry import FeedRegistry
+from tests.builders import overdue_keys
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import World, item
 
@@ -64,7 +66,8 @@ async def test_runs_whose_workers_died_end_and_no_article_is_counted_twice(world
         if not dying.is_dead:
             break
     world.clock.forward(minutes=30)
-    await world.worker.overdue.runs(world.clock.now)
+    for run_id in await overdue_keys(world.store, INGESTION_STAGE, world.clock):
+        await world.new_worker().ingestion.ingest(run_id)
     runs = await world.runs()
     assert {each["status"] for each in runs} <= {"SUCCEEDED", "PARTIAL", "FAILED"}
     assert sum(each["metrics"]["articles_stored"] for each in runs) <= 2 * k

@@ -5,13 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from models.errors import ChangedMeanwhile
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.entries import PORTION
 from services.articles.quarantine import Quarantine, QuarantinedBatches
-from services.feeds.claims import IngestMessage
-from services.feeds.leases import Lease, Leases
+from services.feeds.saving import FeedSaves
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import Operation, Store
 from services.store.containers import QUARANTINE
@@ -86,16 +84,16 @@ async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> No
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, flood)
     reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
-    assert reviewed.batch is not None
-    batch = IngestMessage.from_message(reviewed.batch.to_message())
+    assert reviewed.run_id is not None
+    batch = reviewed.run_id
     outcome = await world.worker.ingestion.ingest(batch)
     assert len(outcome.article_ids) == MANY
     # Delivered again, and released again.
     assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == ()
     again = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
-    assert again.batch is None, "it is ingested"
+    assert again.run_id is None, "it is ingested"
     feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.quarantine_id, feed.lease) == (2 * MANY, None, None)
+    assert (feed.total_articles_fetched, feed.quarantine_id) == (2 * MANY, None)
     assert feed.avg_articles_per_fetch == MANY
     (only,) = await world.all("quarantine")
     assert QuarantineItem.from_document(only).released_at is not None
@@ -115,24 +113,24 @@ class DiesFinishingTheBatch(DyingStore):
         return await super().batch(container, partition, operations)
 
 
-async def test_a_batch_that_was_ingested_before_its_worker_died_is_in_the_figures_of_its_run(world: World) -> None:
+async def test_a_batch_that_was_ingested_before_its_worker_died_is_finished_by_the_next(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, flood)
-    batch = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
+    batch = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).run_id
     assert batch is not None
     with pytest.raises(Died):
         await world.new_worker(DiesFinishingTheBatch(world.store)).ingestion.ingest(batch)
     world.clock.forward(minutes=1)
     await world.new_worker().ingestion.ingest(batch, 2)
     assert (await quarantined_batch(world)).released_at is not None
-    (run,) = [each for each in await world.runs() if each["run_id"] == batch.run_id]
-    assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", MANY)
+    (run,) = [each for each in await world.runs() if each["run_id"] == batch]
+    assert (run["status"], len(await world.articles())) == ("SUCCEEDED", 2 * MANY)
 
 
 async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: World) -> None:
     quarantined = await flooded(world)
     dropped = await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
-    assert dropped.batch is None
+    assert dropped.run_id is None
     assert await QuarantinedBatches(world.store).released(quarantined.quarantine_id) is None
     await QuarantinedBatches(world.store).clean_up()
     assert [each["entity_type"] for each in await world.all("quarantine")] == ["QuarantineItem"]
@@ -144,19 +142,18 @@ async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: 
 async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name_it_again(world: World) -> None:
     quarantined = await flooded(world)
     (fetching,) = await world.claimed("a")
-    leases = Leases(world.store, world.clock)
+    saves = FeedSaves(world.store, world.clock)
     document = await world.store.read("feeds", "a", "feed")
     assert document is not None
-    lease = leases.begun(document, fetching.run_id, 1, FETCH_FEED)
-    assert isinstance(lease, Lease)
+    one = saves.begun(document, await world.worker.engine.get(fetching), FETCH_FEED)
     await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
-    assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
+    assert await saves.save([(one, one.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 
 
-async def died_storing(world: World) -> IngestMessage:
-    """The message of a worker that has stored a new article of the feed, and died: it has the lease."""
+async def died_storing(world: World) -> str:
+    """The run of a worker that has stored a new article of the feed, and died."""
     world.publish("a", [*FLOOD, item(800)])
     (batch,) = await world.claimed("a")
     with pytest.raises(Died):
@@ -164,23 +161,10 @@ async def died_storing(world: World) -> IngestMessage:
     return batch
 
 
-async def test_a_batch_waits_while_another_run_has_the_lease_of_its_feed(world: World) -> None:
-    quarantined = await flooded(world)
-    reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
-    assert reviewed.batch is not None
-    fetching = await died_storing(world)
-    with pytest.raises(ChangedMeanwhile):
-        await world.worker.ingestion.ingest(reviewed.batch)
-    await world.worker.ingestion.ingest(fetching, 2)
-    await world.worker.ingestion.ingest(reviewed.batch, 2)
-    assert (await quarantined_batch(world)).released_at is not None
-    assert (await world.feed("a")).lease is None
-
-
 async def test_a_fetch_during_which_a_batch_of_its_feed_was_ingested_is_not_saved(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, flood)
-    released = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
+    released = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).run_id
     assert released is not None
     batch = released
 

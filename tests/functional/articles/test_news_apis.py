@@ -76,10 +76,8 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
         outcomes = []
         batches = await worker.claims.claim_due(clock.now)
         for name in ("tiingo", "finnhub"):
-            (claim,) = [each for batch in batches for each in batch.feeds if each.feed_id == name]
-            (batch,) = [each for each in batches if claim in each.feeds]
-            only = type(batch)(batch.run_id, (claim,))
-            outcomes.append(await worker.ingestion.ingest(only))
+            (batch,) = [each for each in batches if name in each.claimed]
+            outcomes.append(await worker.ingestion.ingest(batch.run_id))
             clock.forward(minutes=1)
         again = [await world.poll(name, worker) for name in ("tiingo", "finnhub")]
         await fetcher.close()
@@ -112,7 +110,9 @@ async def test_an_api_whose_name_is_the_id_of_another_feed_is_logged_once_and_th
     world = World(store, clock, settings)
     await world.add_feed("tiingo")
     for _ in range(2):
-        assert [each.feeds[0].feed_id for each in await world.worker.claims.claim_every(clock.now)] == ["tiingo"]
+        (run,) = await world.worker.claims.claim_every(clock.now)
+        assert list(run.claimed) == ["tiingo"]
+        await world.worker.ingestion.ingest(run.run_id)
         clock.forward(hours=1)
     assert (await world.feed("tiingo")).kind == "feed"
     logged = [each.getMessage() for each in caplog.records if "news_api_name_taken" in each.getMessage()]
@@ -123,7 +123,7 @@ async def test_an_api_whose_name_is_the_id_of_another_feed_is_logged_once_and_th
 async def test_without_tickers_nothing_is_asked(store: SqliteStore, clock: SettableClock) -> None:
     world = World(store, clock, Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}))
     for batch in await world.worker.claims.claim_every(clock.now):
-        await world.worker.ingestion.ingest(batch)
+        await world.worker.ingestion.ingest(batch.run_id)
     assert world.shelf.asked == []
     assert (await world.feed("tiingo")).consecutive_errors == 0
 
@@ -199,7 +199,7 @@ async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_
             return await world.shelf.fetch(request)
 
     (batch,) = await world.worker.claims.claim_every(clock.now)
-    await world.new_worker(shelf=Refusing()).ingestion.ingest(batch)
+    await world.new_worker(shelf=Refusing()).ingestion.ingest(batch.run_id)
     feed = await world.feed("finnhub")
     assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)
     assert feed.parse_warnings["request_refused"] == 1

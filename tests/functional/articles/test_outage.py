@@ -81,9 +81,9 @@ async def played(world: World, workers: list[Worker], span: timedelta) -> list[i
         world.clock.now += TICK
         worker = workers[number % len(workers)]
         messages = await worker.claims.claim_due(world.clock.now)
-        claimed.append(sum(len(each.feeds) for each in messages))
+        claimed.append(sum(len(each.claimed) for each in messages))
         for message in messages:
-            await worker.ingestion.ingest(message)
+            await worker.ingestion.ingest(message.run_id)
     return claimed
 
 

@@ -1,15 +1,15 @@
 """Messages that were lost after a write are sent again, within limits."""
 
 from contextlib import suppress
-from datetime import timedelta
 
 import pytest
 
-from models.errors import ChangedMeanwhile
+from models.errors import Unavailable
 from services.articles.backlog import BacklogReader
 from services.articles.quarantine import Quarantine
 from services.container.operations import STAGES
 from services.feeds.budget import Budget
+from services.feeds.claims import INGESTION_STAGE
 from services.feeds.schedule import Policy
 from services.mentions.analysis_due import source_ids_of
 from services.mentions.dirty_hours import mark_dirty
@@ -17,11 +17,12 @@ from services.mentions.refresh_due import RefreshMessage
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
+from services.topology import ANALYZE_ARTICLES, REFRESH_TOOLS
 from services.work.sweeping import Sweeper
-from tests.builders import MemoryArchive, forgetful
+from tests.builders import MemoryArchive, forgetful, overdue_keys
 from tests.failing_stores import Crash, mortal
-from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
+from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.test_floods import flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
 
 
@@ -32,7 +33,6 @@ def upkeep_of(world: World) -> Upkeep:
         worker.queues,
         world.store,
         world.clock,
-        worker.overdue,
         Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
         STAGES,
         BacklogReader(world.store),
@@ -107,19 +107,8 @@ async def test_clean_up_announces_what_is_overdue_too(world: World) -> None:
     assert (await upkeep_of(world).run()).items == 1
 
 
-async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
-    upkeep = upkeep_of(world)
-    quarantined = await flooded(world)
-    lost = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
-    assert lost is not None
-    world.clock.forward(minutes=6)
-    waiting = world.worker.queues.waiting_since
-    waiting[INGEST_FEEDS] = world.clock.now - timedelta(minutes=6)
-    assert (await upkeep.run()).batches == ()
-    waiting[INGEST_FEEDS] = world.clock.now
-    assert (await upkeep.run()).batches == (lost,)
-    await world.worker.ingestion.ingest(lost)
-    assert (await upkeep.run()).batches == ()
+async def overdue_runs(world: World) -> list[str]:
+    return await overdue_keys(world.store, INGESTION_STAGE, world.clock)
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])
@@ -133,43 +122,24 @@ async def test_a_batch_whose_review_died_at_any_write_is_ingested_if_the_review_
     with suppress(Crash):
         await review.review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     world.clock.forward(minutes=6)
-    world.worker.queues.waiting_since[INGEST_FEEDS] = world.clock.now
-    for batch in (await upkeep_of(world).run()).batches:
-        await world.worker.ingestion.ingest(batch)
+    for run_id in await overdue_runs(world):
+        await world.worker.ingestion.ingest(run_id)
     item = await quarantined_batch(world)
     assert (item.decision is not None, item.released_at is not None) == (writes == 2, writes == 2)
-    assert (await upkeep_of(world).run()).batches == ()
+    assert await overdue_runs(world) == []
 
 
-async def test_a_released_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
-    """Its feed is leased to a worker that died: for longer than the deliveries of a message last."""
-    upkeep = upkeep_of(world)
+async def test_a_released_batch_that_cannot_be_ingested_for_long_is_announced_again(world: World) -> None:
     quarantined = await flooded(world)
-    approved = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
+    approved = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).run_id
     assert approved is not None
-    await died_storing(world)
     for delivery in range(1, 6):
-        with pytest.raises(ChangedMeanwhile):
-            await world.worker.ingestion.ingest(approved, delivery)
+        with pytest.raises(Unavailable):
+            await world.new_worker(CountingStore(world.store, fail_writes_from=3)).ingestion.ingest(approved, delivery)
         world.clock.forward(seconds=30)
-    sent = []
-    for _ in range(6):
-        world.clock.forward(minutes=4)
-        sent.append((await upkeep.run()).batches)
-    assert sent == [(), (), (), (approved,), (), ()]
+    assert await overdue_runs(world) == []
+    world.clock.forward(minutes=7)
+    assert await overdue_runs(world) == [approved]
     await world.worker.ingestion.ingest(approved)
-    assert (await upkeep.run()).batches == ()
+    assert await overdue_runs(world) == []
     assert (await quarantined_batch(world)).released_at is not None
-
-
-async def test_runs_whose_message_was_lost_are_closed(world: World) -> None:
-    await world.add_feed("a")
-    (lost,) = await world.claimed("a")
-    world.clock.forward(minutes=10)
-    upkeep = upkeep_of(world)
-    await upkeep.run()
-    assert [each["status"] for each in await world.runs()] == ["QUEUED"]
-    world.clock.forward(minutes=6)
-    await upkeep.run()
-    (run,) = await world.runs()
-    assert (run["run_id"], run["status"]) == (lost.run_id, "FAILED")

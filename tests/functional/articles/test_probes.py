@@ -21,7 +21,7 @@ async def ticks(world: World, days: float, every_minutes: float = 60.0) -> None:
     for _ in range(int(days * 24 * 60 / every_minutes)):
         world.clock.forward(minutes=every_minutes)
         for message in await world.worker.claims.claim_due(world.clock.now):
-            await world.worker.ingestion.ingest(message)
+            await world.worker.ingestion.ingest(message.run_id)
 
 
 async def disabled(world: World, status: FetchStatus = FetchStatus.SERVER_ERROR) -> None:

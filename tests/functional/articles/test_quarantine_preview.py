@@ -97,8 +97,8 @@ async def test_each_effect_is_what_the_decision_then_does(world: World, decision
     assert [(each["tool"], each["mentions_added"]) for each in new["tools"]] == [("Widgetron", 9), ("Gadgetron", 4)]
     before = len(await world.all(MENTIONS.name))
     reviewed = await quarantine(world).review(name, decision, "Ann", "because")
-    assert reviewed.batch is not None
-    outcome = await world.worker.ingestion.ingest(reviewed.batch)
+    assert reviewed.run_id is not None
+    outcome = await world.worker.ingestion.ingest(reviewed.run_id)
     assert len(outcome.article_ids) == shown["effects"][decision]["new_articles"]
     await analysis.writer.write(outcome.article_ids)
     added = len(await world.all(MENTIONS.name)) - before
@@ -131,8 +131,8 @@ async def test_entries_under_new_ids_and_links_of_one_day_are_new_articles_as_th
     new = (await analysis.preview(world, name))["effects"]["new_articles"]
     assert (new["new_articles"], new["changed_articles"], new["mentions_added"]) == (MANY, 0, MANY)
     reviewed = await quarantine(world).review(name, "new_articles", "Ann", "because")
-    assert reviewed.batch is not None
-    assert len((await world.worker.ingestion.ingest(reviewed.batch)).article_ids) == MANY
+    assert reviewed.run_id is not None
+    assert len((await world.worker.ingestion.ingest(reviewed.run_id)).article_ids) == MANY
 
 
 async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(world: World) -> None:

@@ -44,7 +44,6 @@ async def test_a_feed_whose_worker_died_is_fetched_when_it_is_enabled_again(worl
     await registry.change("a", {"enabled": False})
     world.clock.forward(minutes=1)
     await world.new_worker().ingestion.ingest(batch, 2)
-    assert (await world.feed("a")).lease is None
     await registry.change("a", {"enabled": True})
     world.publish("a", [item(2), item(3)])
     await world.poll("a", world.new_worker())
@@ -145,7 +144,6 @@ async def test_an_outage_of_the_store_counts_as_no_death_of_a_worker(world: Worl
 async def test_a_persons_change_at_any_operation_of_an_attempt_stays_and_so_does_what_the_attempt_saves(
     world: World,
 ) -> None:
-    """The attempt has the lease of the feed, which the change writes too, and keeps it."""
     registry = FeedRegistry(world.store, world.clock)
     for number in itertools.count():
         name = f"feed{number}"
@@ -160,5 +158,5 @@ async def test_a_persons_change_at_any_operation_of_an_attempt_stays_and_so_does
         if not interrupted.has_acted:
             break
         feed = await world.feed(name)
-        assert (feed.priority_score, feed.total_articles_fetched, feed.lease) == (7.0, 1, None), number
+        assert (feed.priority_score, feed.total_articles_fetched) == (7.0, 1), number
     assert number > 10

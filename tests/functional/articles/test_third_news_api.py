@@ -109,8 +109,8 @@ async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_article
     app = await container.build(environment, clock, apis=WITH_A_THIRD)
     try:
         (message,) = await app.feeds.claims.claim_due(clock.now)
-        assert [each.feed_id for each in message.feeds] == ["newswire"]
-        outcome = await app.fetching.ingestion.ingest(message)
+        assert list(message.claimed) == ["newswire"]
+        outcome = await app.fetching.ingestion.ingest(message.run_id)
         assert len(outcome.article_ids) == 2
         assert api.asked == [
             ("AAPL+MSFT", "2026-02-13/2026-02-21", "key=secret"),
@@ -128,7 +128,7 @@ async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_article
 
         clock.forward(hours=1)
         (again,) = await app.feeds.claims.claim_due(clock.now)
-        assert (await app.fetching.ingestion.ingest(again)).article_ids == ()
+        assert (await app.fetching.ingestion.ingest(again.run_id)).article_ids == ()
         assert api.asked[-1][:2] == ("TSLA", "2026-02-20/2026-02-21")
     finally:
         await app.close()

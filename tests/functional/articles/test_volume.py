@@ -96,8 +96,8 @@ async def test_while_a_batch_awaits_its_review_nothing_more_of_the_feed_is_quara
     review = await Quarantine(world.store, world.worker.engine, world.clock).review(
         batch["quarantine_id"], "new_articles", "Ann", "a new CMS"
     )
-    assert review.batch is not None
-    await world.worker.ingestion.ingest(review.batch)
+    assert review.run_id is not None
+    await world.worker.ingestion.ingest(review.run_id)
     assert (await world.feed("a")).total_articles_fetched == 40
     await world.poll("a")
     feed = await world.feed("a")

@@ -13,11 +13,12 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from services.feeds.claims import IngestMessage
+from services.feeds.claims import INGESTION_STAGE
 from services.fetch.fetcher import Fetcher
 from services.ports import utc_now
 from services.settings import Settings
 from services.store.sqlite import SqliteStore
+from tests.builders import overdue_keys
 from tests.functional.articles.world import Worker
 
 
@@ -28,18 +29,18 @@ class Messages:
         self._folder = folder / "messages"
         self._folder.mkdir(exist_ok=True)
 
-    def put(self, batch: IngestMessage) -> None:
-        path = self._folder / f"{batch.run_id}.0"
-        path.with_suffix(".writing").write_text(batch.to_message())
+    def put(self, run_id: str) -> None:
+        path = self._folder / f"{run_id}.0"
+        path.with_suffix(".writing").write_text(run_id)
         path.with_suffix(".writing").replace(path)
 
-    def delivered(self) -> list[tuple[Path, IngestMessage, int]]:
+    def delivered(self) -> list[tuple[Path, str, int]]:
         """Each message with the number of its deliveries, this one included."""
         found = []
         for path in list(self._folder.glob("*.[0-9]*")):
             delivery = int(path.suffix[1:]) + 1
             path = path.rename(path.with_suffix(f".{delivery}"))  # noqa: PLW2901
-            found.append((path, IngestMessage.from_message(path.read_text()), delivery))
+            found.append((path, path.read_text(), delivery))
         return found
 
 
@@ -61,9 +62,11 @@ async def ingest(folder: Path, ahead: timedelta) -> None:
     worker = Worker(store, fetcher, clock, settings, ids)
     messages = Messages(folder)
     print("ready", flush=True)  # noqa: T201
+    for run_id in await overdue_keys(store, INGESTION_STAGE, clock):
+        messages.put(run_id)
     while True:
         for batch in await worker.claims.claim_due(clock()):
-            messages.put(batch)
+            messages.put(batch.run_id)
         delivered = messages.delivered()
         if not delivered:
             break

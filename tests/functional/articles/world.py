@@ -24,11 +24,10 @@ from services.articles.entries import EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
-from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
 from services.documents.discovery import Discovery
 from services.feeds.budget import Budget
-from services.feeds.claims import Claims, IngestMessage
+from services.feeds.claims import Claims
 from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
 from services.feeds.outages import Outages
@@ -190,8 +189,8 @@ class Worker:
         self.engine = RunEngine(store, clock, new_id)
         self.hosts = HostStates(store, getattr(shelf, "host_reports", dict))
         outages = Outages(store, self.hosts)
-        self.claims = Claims(store, self.engine, self.queues, self.hosts, outages, settings, apis, new_id)
-        self.overdue = OverdueIngestion(self.engine)
+        self.announcer = forgetful(self.queues)
+        self.claims = Claims(store, self.engine, self.announcer, self.hosts, outages, settings, apis, new_id)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
         poller = FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered)
@@ -201,24 +200,12 @@ class Worker:
             kept,
             announce,
             monotonic,
-            discover=Discovery(store, forgetful(self.queues), clock).discover,
+            discover=Discovery(store, self.announcer, clock).discover,
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)
-        attempts = FeedAttempts(store, self.engine, poller, entries, budget, outages, clock, chance.random)
-        self.ingestion = Ingestion(
-            store,
-            self.engine,
-            self.queues,
-            attempts,
-            outages,
-            HostLimits(10, 10),
-            clock,
-            pause=self._pause,
-        )
-
-    async def _pause(self, seconds: float) -> None:
-        """The clock of tests does not go on by itself."""
+        attempts = FeedAttempts(store, poller, entries, budget, outages, clock, chance.random)
+        self.ingestion = Ingestion(store, self.engine, self.announcer, attempts, outages, HostLimits(10, 10), clock)
 
 
 class World:
@@ -281,10 +268,11 @@ class World:
         """Fetches one feed now, a minute after whatever was before."""
         self.clock.forward(minutes=1)
         worker = worker or self.worker
-        batch = await worker.claims.claim(feed_id, self.clock.now)
-        return await worker.ingestion.ingest(batch, delivery)
+        run_id = await worker.claims.claim(feed_id, self.clock.now)
+        return await worker.ingestion.ingest(run_id, delivery)
 
-    async def claimed(self, *feed_ids: str) -> list[IngestMessage]:
+    async def claimed(self, *feed_ids: str) -> list[str]:
+        """The runs that claim these feeds."""
         return [await self.worker.claims.claim(each, self.clock.now) for each in feed_ids]
 
     async def feed(self, feed_id: str) -> Feed:

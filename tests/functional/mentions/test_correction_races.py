@@ -15,7 +15,7 @@ from models.tool import Tool
 from services.ports import Query, Where
 from services.store.containers import RUNS
 from services.work.driver import WORKFLOWS_STAGE
-from services.work.runs import LOST_AFTER, STUCK_AFTER
+from services.work.runs import LEASE
 from tests.builders import overdue_keys
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -256,7 +256,7 @@ async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_w
         dying = DyingStore(world.store, k, when)
         with contextlib.suppress(Died):
             await correct(world.new_worker(dying), tool, article)
-        world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
+        world.watch.advance(seconds=LEASE.total_seconds() + 60)
         for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
             assert not (await world.worker.workflows.advance(run_id)).send_again
         runs = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items

@@ -11,7 +11,7 @@ from models.errors import Conflict, Unavailable
 from services.store.containers import RUNS
 from services.tools.form import tool_change
 from services.work.driver import WORKFLOWS_STAGE
-from services.work.runs import LOST_AFTER
+from services.work.runs import LEASE
 from tests.builders import overdue_keys
 from tests.failing_stores import unheard
 from tests.functional.mentions.world import World
@@ -53,7 +53,7 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
     await world.delivered([one])
     change = tool_change({"aliases": ["QRVDB"]})
     await world.dying(writes, lambda worker: worker.changes.change("Quorvia", change))
-    world.watch.advance(seconds=LOST_AFTER.total_seconds())
+    world.watch.advance(seconds=LEASE.total_seconds() + 60)
     for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
         await world.worker.workflows.advance(run_id)
     is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
@@ -68,7 +68,7 @@ async def test_a_change_whose_response_was_lost_keeps_its_run(world: World, writ
     change = tool_change({"aliases": ["QRVDB"]})
     with contextlib.suppress(Unavailable):
         await world.new_worker(unheard(world.store, writes)).changes.change("Quorvia", change)
-    world.watch.advance(seconds=LOST_AFTER.total_seconds())
+    world.watch.advance(seconds=LEASE.total_seconds() + 60)
     for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
         await world.worker.workflows.advance(run_id)
     is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)

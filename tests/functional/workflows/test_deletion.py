@@ -12,7 +12,7 @@ from services.mentions.gathering import AnalysisFailed
 from services.ports import Query, Where
 from services.store.containers import ARTICLES, RUNS
 from services.work.driver import WORKFLOWS_STAGE
-from services.work.runs import LOST_AFTER, STUCK_AFTER
+from services.work.runs import LEASE
 from tests.builders import overdue_keys
 from tests.documents import observation
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -34,7 +34,7 @@ async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_wit
         dying = DyingStore(world.store, k, when)
         with contextlib.suppress(Died):
             await world.new_worker(dying).delete(article)
-        world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
+        world.watch.advance(seconds=LEASE.total_seconds() + 60)
         overdue = await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
         for run_id in overdue:
             assert not (await world.worker.workflows.advance(run_id)).send_again
@@ -64,7 +64,7 @@ async def test_a_deletion_that_cannot_remove_a_mention_is_tried_again(world: Wor
     with pytest.raises(AnalysisFailed):
         await world.worker.delete(article)
     await heal_mention(world, tool, article)
-    world.watch.advance(seconds=STUCK_AFTER.total_seconds())
+    world.watch.advance(seconds=LEASE.total_seconds() + 60)
     (run_id,) = await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
     await world.worker.workflows.advance(run_id)
     assert await world.mentions(tool) == {}

@@ -15,12 +15,12 @@ from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
 from services.work.driver import (
-    LEASE,
     TIME_PER_MESSAGE,
     WORKFLOWS_STAGE,
     RunImpossible,
     WorkResult,
 )
+from services.work.runs import LEASE
 from tests.builders import Watch, overdue_keys
 from tests.documents import NOW
 from tests.failing_stores import hesitant

@@ -21,7 +21,6 @@ from services.articles.quarantine import (
     json_of,
     parts_of,
 )
-from services.feeds.claims import IngestMessage
 from services.ports import Query
 from services.store.containers import QUARANTINE
 from services.store.sqlite import SqliteStore
@@ -56,15 +55,15 @@ async def test_a_released_batch_is_queued_with_a_run_that_is_stored_before_its_m
 ) -> None:
     item_id = await quarantined_batch(store)
     reviewed = await review.review(item_id, "new_articles", "Ann", "a new CMS")
-    assert reviewed.batch == IngestMessage("run1", quarantine_id=item_id)
+    assert reviewed.run_id == "run1"
     assert (reviewed.item.review_note, reviewed.item.reviewed_at) == ("a new CMS", NOW)
     run = await RunEngine(store, Watch(NOW), lambda: "none").get("run1")
-    assert (run.status, run.subject) == ("QUEUED", "reuters-world")
+    assert (run.status, run.subject, run.parameters, run.due_at) == ("QUEUED", "reuters-world", {"held": item_id}, NOW)
 
 
 async def test_a_dropped_batch_is_queued_nowhere_and_expires(review: Quarantine, store: SqliteStore) -> None:
     reviewed = await review.review(await quarantined_batch(store), "drop", "Ann", "spam")
-    assert reviewed.batch is None
+    assert reviewed.run_id is None
     assert reviewed.item.ttl_timestamp == int((NOW + timedelta(days=30)).timestamp())
 
 
@@ -75,7 +74,7 @@ async def test_the_same_decision_again_queues_again_since_the_message_may_be_los
     first = await review.review(item_id, "new_articles", "Ann", "a new CMS")
     again = await review.review(item_id, "new_articles", "Ann", "a new CMS")
     assert again.item == first.item
-    assert again.batch == IngestMessage("run2", quarantine_id=item_id)
+    assert again.run_id == "run2"
 
 
 DECISIONS = ("same_articles_new_ids", "new_articles", "drop")
@@ -124,7 +123,7 @@ async def test_each_kind_of_item_has_its_decisions(
 async def test_a_full_text_is_reviewed_and_may_come_back(review: Quarantine, store: SqliteStore) -> None:
     item_id = await quarantined_batch(store, kind="DOCUMENT", reason_code="UNKNOWN_PROFILE")
     approved = await review.review(item_id, "CLEARED_RETRY_APPROVED", "Ann", "a new profile")
-    assert (approved.batch, approved.item.manual_review_status) == (None, "CLEARED_RETRY_APPROVED")
+    assert (approved.run_id, approved.item.manual_review_status) == (None, "CLEARED_RETRY_APPROVED")
     again = approved.item.reopened(NOW)
     assert (again.decision, again.reviewed_by, again.ttl_timestamp) == (None, None, None)
 

@@ -10,24 +10,21 @@ from typing import Any
 
 import pytest
 
-from models.errors import Conflict, InvalidInput, NotFound, Unavailable
+from models.errors import Conflict, NotFound, Unavailable
 from models.feed import Feed
 from models.host import HostState
 from models.resources.runs import RunResource
 from models.run import IngestionBatch
 from models.values import format_time
 from services.feeds.claims import (
-    CLAIM,
     FEW_FEEDS,
+    INGESTION_STAGE,
     MOST_FEEDS,
     MOST_OF_HOST,
     NEW_PER_SECOND,
-    PACE_SECONDS,
     PER_HOST,
     TICK_SECONDS,
-    ClaimedFeed,
     Claims,
-    IngestMessage,
     Planned,
     chosen,
     grouped,
@@ -41,8 +38,9 @@ from services.feeds.outages import Outages
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
+from services.work.messages import run_messages
 from services.work.runs import RunEngine
-from tests.builders import MemoryQueues, Watch
+from tests.builders import MemoryQueues, Watch, forgetful
 from tests.documents import NOW, feed, ingestion_batch
 from tests.functional.articles.counting import CountingStore
 
@@ -59,7 +57,7 @@ def claims_on(store: Any, watch: Watch, queues: MemoryQueues | None = None, **se
     new_id = lambda: f"run-{next(numbers)}"  # noqa: E731
     engine, hosts = RunEngine(store, watch, new_id), HostStates(store, dict)
     outages, known = Outages(store, hosts), Settings.from_environment(settings)
-    return Claims(store, engine, queues or MemoryQueues(), hosts, outages, known, {}, new_id)
+    return Claims(store, engine, forgetful(queues or MemoryQueues()), hosts, outages, known, {}, new_id)
 
 
 async def add(store: SqliteStore, *names: str, **fields: Any) -> None:
@@ -68,8 +66,8 @@ async def add(store: SqliteStore, *names: str, **fields: Any) -> None:
         await store.create(FEEDS.name, stored.to_document())
 
 
-def named(messages: Sequence[IngestMessage]) -> list[str]:
-    return [each.feed_id for message in messages for each in message.feeds]
+def named(runs: Sequence[IngestionBatch]) -> list[str]:
+    return [feed_id for run in runs for feed_id in run.claimed]
 
 
 def test_a_news_api_whose_name_is_the_id_of_another_feed_is_named() -> None:
@@ -101,7 +99,7 @@ def test_no_more_than_wanted_are_chosen_in_the_given_order() -> None:
 
 def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> None:
     feeds = [due("a", "a.example"), due("b", "b.example"), due("b2", "b.example"), due("c", "c.example")]
-    run = ingestion_batch(claimed=("a",), hosts=("b.example:443",))
+    run = ingestion_batch(claimed={"a": "2026-02-21T19:00:00Z"}, hosts=("b.example:443",))
     not_these = taken([run], Cooling(closed=frozenset({"c.example:443"}), probed=frozenset({"d.example:443"})))
     assert untaken(feeds, not_these) == []
     probed = [due("d1", "d.example"), due("d2", "d.example"), due("e", "e.example")]
@@ -134,41 +132,30 @@ def test_feeds_that_were_never_fetched_come_first_and_apart() -> None:
     assert names(grouped(feeds)) == [["new"], ["old", "older"]]
 
 
-def times(plan: Sequence[Planned]) -> list[tuple[float, float]]:
-    return [(each.delay_seconds, each.over_seconds) for each in plan]
+def times(plan: Sequence[Planned]) -> list[float]:
+    return [each.delay_seconds for each in plan]
 
 
 def test_a_few_feeds_are_sent_at_once() -> None:
     few = [[due(f"f{number}", f"{number}.example") for number in range(FEW_FEEDS)]]
-    assert times(spread(few)) == [(0.0, 0.0)]
+    assert times(spread(few)) == [0.0]
     assert FEW_FEEDS == 10
 
 
 def test_messages_are_spread_over_the_tick_by_their_numbers_of_feeds() -> None:
     groups = [[due(f"{name}{number}", f"{name}.example") for number in range(20)] for name in "abc"]
-    assert [(each.delay_seconds, each.over_seconds) for each in spread(groups)] == [
-        (1.0, 6.0),
-        (9.7, 6.0),
-        (18.3, 6.0),
-    ]
+    assert times(spread(groups)) == [1.0, 9.7, 18.3]
     many = [[due(f"{name}-{number}", f"{name}.example") for number in range(20)] for name in range(100)]
     plan = spread(many)
     assert [each.delay_seconds for each in plan[:3]] == [1.0, 1.3, 1.5]
-    assert {each.over_seconds for each in plan} == {0.3}
-    assert plan[-1].delay_seconds + plan[-1].over_seconds <= TICK_SECONDS - 3 == 27, "the fetches end before the tick"
-    assert PACE_SECONDS == 0.3
+    assert plan[-1].delay_seconds <= TICK_SECONDS - 3 == 27
 
 
 def test_new_feeds_do_not_wait_for_the_whole_tick_unless_they_are_very_many() -> None:
     new = [[due(f"{name}{number}", f"{name}.example", is_new=True) for number in range(20)] for name in "abc"]
     old = [[due(f"old{number}", "old.example") for number in range(20)]]
     plan = spread([*new, *old])
-    assert [(each.delay_seconds, each.over_seconds) for each in plan] == [
-        (1.0, 0.0),
-        (2.0, 0.0),
-        (3.0, 0.0),
-        (4.0, 6.0),
-    ]
+    assert times(plan) == [1.0, 2.0, 3.0, 4.0]
     assert NEW_PER_SECOND == 20
     many = [[due(f"{name}-{number}", f"{name}.example", is_new=True) for number in range(20)] for name in range(50)]
     assert max(each.delay_seconds for each in spread(many)) < TICK_SECONDS
@@ -181,15 +168,11 @@ async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: S
     await add(store, "later", next_fetch_time=NOW, last_fetch_time=NOW - MINUTE)
     await add(store, "not-yet", next_fetch_time=NOW + SECOND)
     await add(store, "off", next_fetch_time=NOW, enabled=False, disabled_reason="by hand")
-    lease = {"run_id": "x", "attempt_no": 1, "task_name": "fetch_feed", "started_at": NOW}
-    await add(store, "leased", lease={**lease, "until": NOW + SECOND})
-    await add(store, "expired", lease={**lease, "until": NOW}, next_fetch_time=NOW - SECOND)
     before = await store.read(FEEDS.name, "first", Feed.ID)
     new, other = await claims_on(store, watch).claim_due(NOW)
-    assert named([new]) == ["first", "late", "expired"]
+    assert named([new]) == ["first", "late"]
     assert named([other]) == ["later"]
-    assert {each.fetched for each in new.feeds} == {""}
-    assert [each.fetched for each in other.feeds] == [format_time(NOW - MINUTE)]
+    assert (new.claimed, other.claimed) == ({"first": "", "late": ""}, {"later": format_time(NOW - MINUTE)})
     assert await store.read(FEEDS.name, "first", Feed.ID) == before, "a claim writes nothing to feeds"
 
 
@@ -216,30 +199,29 @@ async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_que
     fetched = {"last_fetch_time": NOW - MINUTE}
     await add(store, *(f"f{number:02}" for number in range(30)), **fetched)
     messages = await claims_on(store, watch, queues).claim_due(NOW)
-    assert [IngestMessage.from_message(text) for text in queues.sent["ingest-feeds"]] == messages
+    assert queues.sent["ingest-feeds"] == run_messages([each.run_id for each in messages])
     assert delays == [("ingest-feeds", 1.0), ("ingest-feeds", 18.3)]
-    for message in messages:
+    for message, (_, seconds) in zip(messages, delays, strict=True):
         run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
         assert isinstance(run, IngestionBatch)
         assert (run.status, run.started_at, run.hosts) == ("QUEUED", NOW, message.hosts)
-        assert list(run.claimed) == named([message]) == RunResource.of(run).shown()["parameters"]["feeds"]
+        assert run.due_at == NOW + int(seconds) * SECOND
+        assert RunResource.of(run).shown()["parameters"]["feeds"] == named([message])
 
 
-async def test_claims_last_until_their_runs_are_over_and_for_ten_minutes(store: SqliteStore, watch: Watch) -> None:
+async def test_claims_last_until_their_runs_are_over(store: SqliteStore, watch: Watch) -> None:
     watch.now = NOW
     await add(store, "a")
     claims, engine = claims_on(store, watch), RunEngine(store, watch, lambda: "none")
     (first,) = await claims.claim_due(NOW)
-    watch.now = NOW + CLAIM
-    assert await claims.claim_due(watch.now - 30 * SECOND) == []
-    assert await claims.claim("a", watch.now - SECOND) == IngestMessage(first.run_id)
-    await engine.begin(first.run_id)
-    assert await claims.claim_due(watch.now + CLAIM - 30 * SECOND) == []
-    (second,) = await claims.claim_due(watch.now + CLAIM)
-    watch.now += CLAIM
-    await engine.close(second.run_id, lambda run, attempts: {})
+    watch.now = NOW + 60 * MINUTE
+    assert await claims.claim_due(watch.now) == []
+    assert await claims.claim("a", watch.now) == first.run_id
+    begun = await engine.begin(first.run_id)
+    assert begun is not None
+    assert await claims.claim_due(watch.now) == []
+    await engine.close_with(begun.run, [], lambda run, attempts: {})
     assert named(await claims.claim_due(watch.now)) == ["a"]
-    assert timedelta(minutes=10) == CLAIM
 
 
 async def test_a_tick_and_people_that_claim_a_feed_at_the_same_moment_get_one_run(
@@ -250,8 +232,8 @@ async def test_a_tick_and_people_that_claim_a_feed_at_the_same_moment_get_one_ru
     claims = claims_on(store, watch)
     due, some, one = await asyncio.gather(claims.claim_due(NOW), claims.claim_some(["a"], NOW), claims.claim("a", NOW))
     (first,) = due
-    assert (list(some.messages), some.under_way) == ([], {"a": first.run_id})
-    assert one == IngestMessage(first.run_id)
+    assert (some.runs, some.under_way) == ([], {"a": first.run_id})
+    assert one == first.run_id
 
 
 async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Watch) -> None:
@@ -262,7 +244,7 @@ async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Wa
         await store.create(FEEDS.name, found.to_document())
         watch.now += 30 * SECOND
         assert bool(await claims.claim_due(watch.now)) is (name == "a")
-    assert named([await claims.claim("b", watch.now)]) == ["b"], "a person asked for it"
+    assert await claims.claim("b", watch.now) == "run-2", "a person asked for it"
 
 
 async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStore, watch: Watch) -> None:
@@ -275,25 +257,19 @@ async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStor
     assert named(await claims_on(store, watch).claim_due(NOW)) == ["b"]
 
 
-async def test_messages_that_were_sent_before_the_queue_failed_have_their_runs(
-    store: SqliteStore, watch: Watch
-) -> None:
+async def test_runs_whose_messages_could_not_be_sent_are_stored_and_due(store: SqliteStore, watch: Watch) -> None:
     watch.now = NOW
-
-    class Fails(MemoryQueues):
-        async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
-            if self.sent:
-                raise Unavailable("no answer")
-            await super().send(name, messages, delay_seconds=delay_seconds)
-
-    queues = Fails()
-    await add(store, *(f"f{number:02}" for number in range(30)))
+    queues = MemoryQueues()
+    queues.down = True
+    await add(store, "a", "b")
     claims = claims_on(store, watch, queues)
     with pytest.raises(Unavailable):
         await claims.claim_due(NOW)
-    (sent,) = [IngestMessage.from_message(text) for text in queues.sent["ingest-feeds"]]
     (run,) = (await RunEngine(store, watch, lambda: "none").page(10, None)).items
-    assert run.run_id == sent.run_id
+    assert INGESTION_STAGE.is_due(run.to_document(), NOW)
+    assert await claims.claim("a", NOW) == run.run_id
+    await add(store, "c")
+    assert await claims.claim("c", NOW) == "run-2", "a person's fetch is accepted, and begins later"
 
 
 async def test_no_more_feeds_are_claimed_than_the_queue_may_hold(store: SqliteStore, watch: Watch) -> None:
@@ -329,6 +305,7 @@ async def test_every_enabled_feed_that_is_in_no_open_run_is_claimed_and_nothing_
     await add(store, "unknown-api", kind="unknown-api")
     claims = claims_on(store, watch, queues)
     await claims.claim("claimed", NOW)
+    queues.sent.clear()
     assert named(await claims.claim_every(NOW)) == ["a", "b"]
     assert queues.sent == {}
 
@@ -337,11 +314,10 @@ async def test_one_feed_is_claimed_whether_it_is_due_or_not(store: SqliteStore, 
     watch.now = NOW
     await add(store, "a", next_fetch_time=NOW + 60 * MINUTE)
     claims = claims_on(store, watch)
-    message = await claims.claim("a", NOW)
-    assert named([message]) == ["a"]
-    run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
+    run_id = await claims.claim("a", NOW)
+    run = await RunEngine(store, watch, lambda: "none").get(run_id)
     assert (run.subject, RunResource.of(run).shown()["parameters"]) == ("a", {"feeds": ["a"]})
-    assert await claims.claim("a", NOW) == IngestMessage(message.run_id), "the run that has the claim"
+    assert await claims.claim("a", NOW) == run_id, "the run that has the claim"
 
 
 async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(store: SqliteStore, watch: Watch) -> None:
@@ -352,8 +328,8 @@ async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(stor
     before = await store.read(FEEDS.name, "a", Feed.ID)
     assert before is not None
     await store.upsert(FEEDS.name, {**before, "last_fetch_time": format_time(NOW)})
-    assert named([await claims.claim("a", NOW)]) == ["a"]
-    assert await claims.claim("b", NOW) == IngestMessage(message.run_id)
+    assert await claims.claim("a", NOW) == "run-2"
+    assert await claims.claim("b", NOW) == message.run_id
 
 
 async def test_a_feed_that_is_disabled_or_unknown_is_not_claimed(store: SqliteStore, watch: Watch) -> None:
@@ -362,57 +338,3 @@ async def test_a_feed_that_is_disabled_or_unknown_is_not_claimed(store: SqliteSt
         await claims_on(store, watch).claim("off", NOW)
     with pytest.raises(NotFound):
         await claims_on(store, watch).claim("none", NOW)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        IngestMessage("r", (ClaimedFeed("a", ""), ClaimedFeed("b", "2026-02-21T20:00:00Z")), hosts=("h:443",)),
-        IngestMessage("r", (ClaimedFeed("a", ""),), over_seconds=2.5),
-        IngestMessage("r", quarantine_id="q"),
-    ],
-)
-def test_a_message_is_read_as_it_was_written(message: IngestMessage) -> None:
-    assert IngestMessage.from_message(message.to_message()) == message
-
-
-def test_messages_have_the_form_of_their_specification() -> None:
-    feeds = IngestMessage("r", (ClaimedFeed("a", "t"),), hosts=("h:443",), over_seconds=2.5)
-    assert feeds.to_message() == ('{"run_id":"r","feeds":[{"feed_id":"a","fetched":"t"}],"hosts":["h:443"],"over":2.5}')
-    assert IngestMessage("r", quarantine_id="q").to_message() == '{"run_id":"r","held":"q"}'
-
-
-def test_the_rest_of_the_work_of_a_message_is_a_message_that_begins_at_once() -> None:
-    whole = IngestMessage("r", (ClaimedFeed("a", ""), ClaimedFeed("b", "t")), hosts=("h:443",), over_seconds=2.5)
-    assert whole.of(["b"]) == IngestMessage("r", (ClaimedFeed("b", "t"),), hosts=("h:443",))
-
-
-def test_the_largest_message_fits_into_the_queue() -> None:
-    largest = tuple(ClaimedFeed("f" * 64, "2026-02-21T20:00:00Z") for _ in range(MOST_OF_HOST))
-    assert len(IngestMessage("r" * 32, largest, hosts=("h" * 253,)).to_message()) < 48 * 1024
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "{}",
-        "null",
-        '"r"',
-        '{"run_id": 1}',
-        '{"run_id": ""}',
-        '{"run_id": "r", "held": 1}',
-        '{"run_id": "r", "feeds": [{}]}',
-        '{"run_id": "r", "feeds": [{"feed_id": "", "fetched": ""}]}',
-        '{"run_id": "r", "feeds": [{"feed_id": "a", "fetched": 1}]}',
-        '{"run_id": "r", "feeds": [{"feed_id": 1, "fetched": ""}]}',
-        '{"run_id": "r", "feeds": [], "hosts": [1]}',
-        '{"run_id": "r", "feeds": [], "hosts": 1}',
-        '{"run_id": "r", "feeds": [], "over": "1"}',
-        '{"run_id": "r", "feeds": 1}',
-    ],
-)
-def test_another_text_is_no_message(text: str) -> None:
-    with pytest.raises(InvalidInput, match="message"):
-        IngestMessage.from_message(text)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from models.feed import Feed, FeedLease
+from models.feed import Feed
 from services.feeds.form import DISABLED_BY_HAND, changed_feed, feed_change, new_feed
 from services.parse.news_apis import NEWS_APIS
 from tests.documents import NOW, feed
@@ -249,8 +249,7 @@ FAILED: dict[str, Any] = {
     "last_error_fingerprint": "timeout",
     "retry_after_until": LATER,
 }
-LEASE = FeedLease(run_id="run", attempt_no=1, task_name="fetch_feed", started_at=NOW, until=LATER)
-CLAIMED: dict[str, Any] = {"lease": LEASE, "worker_deaths": 1}
+CLAIMED: dict[str, Any] = {"worker_deaths": 1}
 
 
 def values_of(found: Feed, fields: dict[str, Any]) -> dict[str, Any]:
@@ -282,9 +281,9 @@ def test_the_url_of_a_feed_that_has_moved_makes_the_feed_due_with_no_known_body(
     assert changed_feed(unmoved, {"url": unmoved.feed_url}, LATER) is unmoved
 
 
-def test_a_change_that_does_not_concern_the_url_keeps_the_lease() -> None:
+def test_a_change_that_does_not_concern_the_url_keeps_the_deaths_of_workers() -> None:
     kept = changed_feed(feed(**CLAIMED), {"source_name": "New"}, LATER)
-    assert (kept.lease, kept.worker_deaths) == (LEASE, 1)
+    assert kept.worker_deaths == 1
 
 
 def test_the_token_of_an_api_source_comes_from_the_settings() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.feed import MOST_ERRORS, Feed, FeedLease
+from models.feed import MOST_ERRORS, Feed
 from models.raw_item import Freshness, ParsedDocument
 from services.feeds.outcome import (
     LONGEST_ERROR,
@@ -28,7 +28,6 @@ LATER = NOW + timedelta(minutes=20)
 CALM = Policy(fetches_per_feed_hour=0.01)
 """So small a budget that a feed without articles is fetched after 15 minutes."""
 MINUTE = timedelta(minutes=1)
-LEASE = FeedLease(run_id="old", attempt_no=1, task_name="fetch_feed", started_at=NOW, until=LATER)
 
 
 def fetched(**fields: Any) -> FetchResult:
@@ -124,18 +123,17 @@ def test_500_characters_of_an_error_are_kept() -> None:
 # After a success
 
 
-def test_a_success_clears_the_errors_and_releases_the_lease() -> None:
+def test_a_success_clears_the_errors_and_the_deaths_of_workers() -> None:
     before = feed(
         consecutive_errors=4,
         last_error="timeout",
         last_error_fingerprint="timeout",
         retry_after_until=LATER,
-        lease=LEASE,
         worker_deaths=2,
     )
     after = succeeded(before)
     assert (after.consecutive_errors, after.last_error, after.last_error_fingerprint) == (0, None, None)
-    assert (after.retry_after_until, after.lease, after.worker_deaths) == (None, None, 0)
+    assert (after.retry_after_until, after.worker_deaths) == (None, 0)
 
 
 def test_a_success_saves_its_validators_status_and_duration() -> None:
@@ -357,10 +355,10 @@ def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> N
 
 
 def test_a_released_batch_counts_its_articles_and_keeps_the_schedule() -> None:
-    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2, lease=LEASE)
+    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2)
     after = after_release(before, 4, LATER, "q1")
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
-    assert (after.quarantine_id, after.lease, after.next_fetch_time) == (None, None, before.next_fetch_time)
+    assert (after.quarantine_id, after.next_fetch_time) == (None, before.next_fetch_time)
     assert after_release(before, 0, LATER, "q2").quarantine_id == "q1"
 
 

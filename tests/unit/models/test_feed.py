@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.feed import HASH_LENGTH, HOURS, Feed, FeedLease, FeedSeen, feed_id_of, hour_multiplier
+from models.feed import HASH_LENGTH, HOURS, Feed, FeedSeen, feed_id_of, hour_multiplier
 from tests.documents import NOW, feed
 
 
@@ -56,15 +56,6 @@ def test_a_feed_may_be_disabled_or_a_news_api() -> None:
     assert feed(priority_score=0.1).priority_score == 0.1
 
 
-def test_an_attempt_is_numbered_from_one() -> None:
-    first: dict[str, Any] = {"run_id": "run", "task_name": "task", "started_at": NOW, "until": NOW}
-    assert not FeedLease(attempt_no=1, **first).alone
-    impossible: tuple[Any, ...] = (0, "1")
-    for wrong in impossible:
-        with pytest.raises(ValueError, match="attempt_no"):
-            FeedLease(attempt_no=wrong, **first)
-
-
 def test_a_new_feed_has_no_history_and_trusts_its_validators() -> None:
     new = Feed(
         created_at=NOW,
@@ -78,7 +69,7 @@ def test_a_new_feed_has_no_history_and_trusts_its_validators() -> None:
     counts = (new.fetch_count, new.total_articles_fetched, new.consecutive_errors)
     assert (figures, counts) == ((0.0,) * 4, (0, 0, 0))
     assert new.hourly_distribution == (0.0,) * 24
-    assert (new.enabled, new.validators_trusted, new.lease) == (True, True, None)
+    assert (new.enabled, new.validators_trusted) == (True, True)
     assert (new.kind, new.entity_type, new.priority_score) == ("feed", "Feed", 1.0)
     assert (new.CONTAINER, new.PARTITION_FIELD, new.partition, new.id) == ("feeds", "feed_id", "a", "feed")
 

@@ -20,8 +20,8 @@ HIDDEN = {
     "Observation": {"article_timestamp", "deleted_at"},
     "Tool": {"corrections", "reviews"},
     "Story": {"words"},
-    "JobRun": {"attempts", "due_at"},
-    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts", "due_at"},
+    "JobRun": {"attempts", "due_at", "invocations"},
+    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts", "due_at", "invocations"},
     "Correction": {"passages_hash"},
     "DataProduct": {
         *("raw_archive_container", "raw_archive_key", "derived_archive_prefix", "archive_day", "attempt_limit"),
@@ -135,7 +135,9 @@ def test_a_run_does_not_show_the_person_whose_correction_it_makes() -> None:
 
 
 def test_a_run_shows_the_feeds_that_it_is_for_among_its_parameters() -> None:
-    assert RunResource.of(documents.ingestion_batch(claimed=("a", "b"))).shown()["parameters"] == {"feeds": ["a", "b"]}
+    assert RunResource.of(documents.ingestion_batch(claimed={"a": "", "b": ""})).shown()["parameters"] == {
+        "feeds": ["a", "b"]
+    }
 
 
 def test_links_lead_only_to_what_is_there() -> None:

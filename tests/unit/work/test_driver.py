@@ -10,13 +10,11 @@ from models.errors import InvalidInput
 from models.run import Attempt
 from services.work.driver import (
     changed_tools,
-    completed_message,
-    completed_tool_of,
+    completed_messages,
     next_page,
-    run_id_of,
-    run_message,
     summary,
 )
+from services.work.messages import id_in, ids_in, run_id_of, run_messages
 from tests.documents import NOW, attempt, feed, run
 
 
@@ -86,15 +84,14 @@ def test_the_changed_tools_are_returned_once_each_in_the_order_of_the_pages() ->
 
 
 def test_messages_are_read_as_they_are_written() -> None:
-    assert run_id_of(run_message("r")) == "r"
-    assert completed_tool_of(completed_message("t", "r")) == "t"
-    assert completed_message("t", "r") == '{"tool_id":"t","run_id":"r"}'
+    assert [run_id_of(each) for each in run_messages(["r", "s"])] == ["r", "s"]
+    (completed,) = completed_messages(["t"], "r")
+    assert (completed, id_in(completed, "tool_id")) == ('{"tool_id":"t","run_id":"r"}', "t")
+    assert ids_in('{"ids": ["b", "a", "b"]}', "ids") == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"run_id": 1, "tool_id": 1}', '{"run_id": "", "tool_id": ""}', '"r"']
-)
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"x": 1}', '{"x": ""}', '{"x": [""]}', '{"x": [1]}', '"x"'])
 def test_a_text_that_is_no_message_is_refused(text: str) -> None:
-    for read in (run_id_of, completed_tool_of):
-        with pytest.raises(InvalidInput):
-            read(text)
+    for read in (id_in, ids_in):
+        with pytest.raises(InvalidInput, match="message"):
+            read(text, "x")

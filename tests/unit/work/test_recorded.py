@@ -30,9 +30,9 @@ def test_attempts_are_added_once_and_listed_in_the_order_of_their_start() -> Non
 
 
 def test_the_feeds_of_a_run_are_those_with_an_attempt() -> None:
-    before = ingestion_batch(run_id="r", claimed=("a", "b"))
+    before = ingestion_batch(run_id="r", claimed={"a": "", "b": ""})
     after = with_attempts(before, [fetched("b")])
-    assert (after.to_document()["feeds"], after.to_document()["claimed"]) == (["b"], ["a", "b"])
+    assert (after.to_document()["feeds"], after.to_document()["claimed"]) == (["b"], {"a": "", "b": ""})
     assert with_attempts(before, []) is before
 
 

@@ -187,24 +187,20 @@ def test_sources_progress_and_errors_go_by_the_last_attempt_of_each_feed() -> No
     assert "status" not in found
 
 
-def test_so_many_errors_are_kept_and_the_reason_of_giving_up_first() -> None:
+def test_so_many_errors_are_kept() -> None:
     assert MOST_ERRORS_KEPT == 50
-    many = [failed(f"feed-{n}") for n in range(51)]
-    errors = summary(ended(), many, given_up="its message was lost")["errors"]
-    assert (len(errors), errors[0], errors[1]) == (50, "its message was lost", "feed-0: it was down")
+    errors = summary(ended(), [failed(f"feed-{n}") for n in range(51)])["errors"]
+    assert (len(errors), errors[0]) == (50, "feed-0: it was down")
 
 
-@pytest.mark.parametrize(("running_since", "status"), [(None, "FAILED"), (NOW, "PARTIAL")])
-def test_a_run_that_is_given_up_is_failed_if_no_worker_began_it(running_since: Any, status: str) -> None:
-    assert summary(ended(running_since=running_since), (), given_up="lost")["status"] == status
-
-
-def test_feeds_that_a_run_began_and_has_no_record_of_have_attempts_whose_workers_died() -> None:
-    queued = rules.queued_ingestion("r", NOW, ("a", "b"), ())
-    begun = rules.begun(queued, None, NOW).changed(NOW, attempts=({"subject": "a"},))
-    (died,) = rules.attempts_without_end(begun, LATER)
-    assert (died.subject, died.status, died.error_type, died.started_at) == ("b", "FAILED", "worker_died", NOW)
-    assert rules.attempts_without_end(queued, LATER) == []
+def test_a_run_that_ended_before_keeps_its_end_and_gets_new_figures() -> None:
+    begun = rules.begun(rules.queued("ingest_feeds", "r", NOW), "call", NOW)
+    first = rules.closed(begun, [fetched("a")], summary, LATER)
+    again = rules.closed(first, [fetched("a"), failed("b")], summary, LATER + timedelta(hours=1))
+    assert (first.status, again.status, again.progress) == ("SUCCEEDED", "PARTIAL", 2)
+    assert (again.ended_at, again.duration_ms) == (first.ended_at, 2750)
+    given_up = rules.closed(begun, [fetched("a")], lambda run, attempts: {"status": "PARTIAL"}, LATER)
+    assert given_up.status == "PARTIAL"
 
 
 def test_attempts_without_an_end_are_failures_beside_the_others() -> None:

@@ -139,23 +139,9 @@ def parts_of(items: Iterable[RawItem]) -> Iterator[list[dict[str, Any]]]:
 
 
 def json_of(item: RawItem) -> dict[str, Any]:
-    return {
-        "article_id": item.article_id,
-        "url": item.url,
-        "headline": item.headline,
-        "published": format_time(item.published) if item.published else None,
-        "published_flag": item.published_flag,
-        "summary_html": item.summary_html,
-        "content_html": item.content_html,
-        "tags": list(item.tags),
-        "tickers": list(item.tickers),
-        "publisher": item.publisher,
-        "publisher_url": item.publisher_url,
-        "date_text": one_line(item.date_text[:LONGEST_DATE]),
-        "repairs": list(item.repairs),
-        "url_shared": item.url_shared,
-        "language": item.language,
-    }
+    fields = {name: list(value) if isinstance(value, tuple) else value for name, value in item._asdict().items()}
+    published = format_time(item.published) if item.published else None
+    return {**fields, "published": published, "date_text": one_line(item.date_text[:LONGEST_DATE])}
 
 
 def item_of(written: dict[str, Any]) -> RawItem:

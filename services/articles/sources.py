@@ -204,11 +204,10 @@ async def sources_of(store: Store, article: Article, most: int = MOST_SHOWN) -> 
         return article
     document = article.to_document()
     own = await observations_of(store, article.source_id, article.canonical.source)
-    further = further_attributions(document, _readable(own))
-    room = max(most - len(article.sources), 0)
-    for key, each in (await _first_further(store, document, room)).items():
-        if len(further) < room:
-            further.setdefault(key, each)
+    others = await first_observations(store, article.source_id, 2 * most)
+    canonical, found = (further_attributions(document, _readable(each)) for each in (own, others))
+    shown = {**canonical, **found, **canonical}  # with that of the canonical reading first
+    further = dict(list(shown.items())[: max(most - len(article.sources), 0)])
     known = {**article.source_attribution, **{key: SourceAttribution(**each) for key, each in further.items()}}
     sources = tuple(sorted(known, key=lambda key: known[key].crawl_timestamp))
     counted = await _with_source_count(store, article)
@@ -219,16 +218,3 @@ def _readable(documents: Iterable[Document | ObservationDocument]) -> list[Obser
     """The observations that can be read. The others are logged."""
     found = listed_documents((dict(each) for each in documents), Observation.from_document, "id")
     return [each.to_document() for each in found.items]
-
-
-async def _first_further(store: Store, article: ArticleDocument, most: int) -> dict[str, AttributionDocument]:
-    """The attributions of at least `most` further sources, by the order of their ids, or of all."""
-    read: list[ObservationDocument] = []
-    async for page in pages(store, ARTICLES.name, _query(article["source_id"])):
-        read += _readable(page.items)
-        # The last source may have later observations on the next page.
-        whole = [each for each in read if page.next is None or each["source"] != read[-1]["source"]]
-        found = further_attributions(article, whole)
-        if len(found) >= most:
-            return found
-    return further_attributions(article, read)

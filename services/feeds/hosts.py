@@ -162,7 +162,6 @@ class HostStates:
         await change(self._store, CATALOG.name, HostState.PARTITION, host_id(host), decide)
 
 
-HOST_FILTERS = ("text", "failing")
 HostSort = Literal["feeds", "host"]
 """`feeds`: the hosts with the most feeds first."""
 HOST_SORTS: tuple[HostSort, ...] = get_args(HostSort)

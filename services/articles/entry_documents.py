@@ -117,14 +117,13 @@ def entry_observation(
         "parse_warnings": [*item.repairs, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
     }
     stamp(document, "Observation", attempt, ARTICLE_SECONDS)
-    if candidate.text:
-        document["text"] = candidate.text
-    if candidate.language:
-        document["language"] = candidate.language
-    if item.publisher:
-        document["publisher"] = item.publisher
-    if item.publisher_url:
-        document["publisher_url"] = item.publisher_url
+    optional = {
+        "text": candidate.text,
+        "language": candidate.language,
+        "publisher": item.publisher,
+        "publisher_url": item.publisher_url,
+    }
+    document |= {name: value for name, value in optional.items() if value}
     if candidate.flag is not None:
         document["published_flag"] = candidate.flag
         if raw_value := one_line(item.date_text[:LONGEST_DATE]):

@@ -343,9 +343,10 @@ class _Reader:
 
     def _link(self, element: Element, link: str | None) -> str | None:
         """The link of a feed or an entry after this element; `link` is the link before."""
-        if not _LINK_ATTRIBUTES.issuperset(element.keys()):
+        names = element.keys()
+        if names and not _LINK_ATTRIBUTES.issuperset(names):
             raise Unsupported
-        href = element.get("href")
+        href = element.get("href") if names else None
         if href is None:
             return element_link(self.base, element.text)
         if element.get("rel", "alternate").lower() != "alternate":
@@ -378,11 +379,13 @@ def _declared_language(element: Element) -> str | None:
 
 def _is_html(element: Element) -> bool:
     """Whether the element's text is HTML, by its type or else by its name. Raises Unsupported for any other type."""
-    declared = element.get("type")
-    if any(name.lower().endswith(("type", "mode")) and name != "type" for name in element.keys()):  # noqa: SIM118
-        raise Unsupported
+    declared = None
+    if names := element.keys():
+        if any(name.lower().endswith(("type", "mode")) and name != "type" for name in names):
+            raise Unsupported
+        declared = element.get("type")
     if declared is None:
-        return element.tag.endswith(_HTML_NAMES)
+        return element.tag.lower().endswith(_HTML_NAMES)
     if declared.lower() not in _TYPES:
         raise Unsupported
     return _TYPES[declared.lower()]

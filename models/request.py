@@ -146,7 +146,7 @@ class Request(BaseModel):
 
 
 class Nothing(Request, examples={"nothing": {}}):
-    """No field."""
+    """An empty object."""
 
 
 class SignedBody(Request, examples={"signed": {"author": "Ada", "reason": "two products"}}):

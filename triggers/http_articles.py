@@ -164,7 +164,7 @@ async def acquire_document(services: Container, req: func.HttpRequest) -> func.H
 async def export_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Export a layer, page by page.
 
-    Every record is brought at least once, and again after each change. Removals are records with the id, `removed`
+    Every record is exported at least once, and again after each change. Removals are records with the id, `removed`
     and `removed_at`.
     """
     layer, form = EXPORT_LAYER.of(req), FORM.of(req)

@@ -25,7 +25,7 @@ from models.values import Count, IdPart, Sha256, SourceKey, Text, Time
 
 
 class FileResource(Stored):
-    """One file in the archive, without its place there, which nobody outside can use."""
+    """One file of a full text. Its place in the archive is not shown."""
 
     source_id: IdPart = Field(description="The article.")
     product_type: ProductType = Field(description="`DOCUMENT`, as in the document.")

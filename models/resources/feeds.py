@@ -230,7 +230,7 @@ class FeedPreview(Shape):
 
 
 class HostFailure(Shape):
-    """The failures of a host in a row at present."""
+    """The present failures of a host in a row."""
 
     since: Time = Field(description="When the first of them was.")
     failures: Count = Field(description="How many there were.")

@@ -128,7 +128,7 @@ class WindowFacts(Shape):
 
 
 class HistoryFacts(SpanFacts, WindowFacts):
-    """What a list of points has besides them."""
+    """The other fields of a list of points."""
 
 
 class HistoryOfTool(WindowFacts):

@@ -115,7 +115,7 @@ class CheckOfAudit(Check):
 
 
 class HealthChecks(Shape):
-    """By what was checked. docs/operations.md says what to do about each."""
+    """The checks by name. docs/operations.md says what to do about each."""
 
     database: CheckOfDatabase = Field(description="Whether the store answers. With figures if it limits requests.")
     scheduler: CheckOfScheduler = Field(description="Whether the timers run.")
@@ -139,7 +139,7 @@ class Health(Shape):
     status: Status = Field(description="Whether the app is well.")
     version: str = Field(description="The version of the app.")
     timestamp: Time = Field(description="When this was found.")
-    checks: HealthChecks = Field(description="By what was checked. docs/operations.md says what to do about each.")
+    checks: HealthChecks = Field(description="The checks by name. docs/operations.md says what to do about each.")
 
 
 class ReadsOfHour(Shape):

@@ -46,7 +46,7 @@ class RefusedOutline(Shape):
 
 
 class FeedImport(Shape):
-    """What came of an OPML document."""
+    """The result of importing an OPML document."""
 
     added: tuple[NamedFeed, ...] = Field(description="The new feeds.")
     known: tuple[NamedFeed, ...] = Field(description="Feeds that were there, which stay as they are.")
@@ -54,7 +54,7 @@ class FeedImport(Shape):
 
 
 class FeedsApplied(FeedImport):
-    """What came of a list of feeds."""
+    """The result of applying a list of feeds."""
 
     added: tuple[NamedFeed, ...] = Field(description="The new feeds.")
     changed: tuple[NamedFeed, ...] = Field(description="Feeds that were there, and are as the list has them now.")
@@ -79,7 +79,7 @@ class RefusedTool(Shape):
 
 
 class ToolsApplied(Shape):
-    """What came of a list of tools."""
+    """The result of applying a list of tools."""
 
     added: tuple[NamedTool, ...] = Field(description="The new tools.")
     changed: tuple[NamedTool, ...] = Field(description="Tools that were there, and are as the list has them now.")
@@ -89,7 +89,7 @@ class ToolsApplied(Shape):
 
 
 class BulkResult(Shape):
-    """What happened to one feed, or would."""
+    """The result of a bulk action for one feed."""
 
     feed_id: str = Field(description="The feed.")
     outcome: Literal["changed", "unchanged", "refused"] = Field(

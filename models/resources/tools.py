@@ -215,7 +215,7 @@ class ToolPreview(Shape):
 
 
 class ReferencesFacts(Shape):
-    """What a list of references has besides them."""
+    """The other fields of a list of references."""
 
     not_kept: dict[str, int] = Field(
         description="By day, how many references are missing at most: of a day with several thousand only the latest "
@@ -224,7 +224,7 @@ class ReferencesFacts(Shape):
 
 
 class MeasuredPrecision(Shape):
-    """What the first page of a list of corrections has besides them."""
+    """The measured precision, on the first page of a list of corrections."""
 
     precision: Precision = added("Of the tool.")
     precision_of_all_tools: Precision = added("Of all tools together.")

@@ -1,7 +1,7 @@
 """When a timer is due: NCRONTAB expressions of six (or five) fields, and time spans. All in UTC; reads no clock.
 
-As in NCRONTAB, day of month and day of week must both match, names of months and days are English, and a range that
-runs backwards is turned round.
+As in NCRONTAB, day of month and day of week must both match, and a range that runs backwards is turned round. Names of
+months and days are not known here.
 """
 
 from __future__ import annotations
@@ -12,21 +12,6 @@ from typing import Protocol
 
 from .settings import time_span
 
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 # The rarest date, a 29 February on one weekday, can be 40 years off.
 _SEARCH_DAYS = 366 * 41
 
@@ -101,8 +86,8 @@ def parse_schedule(text: str) -> Schedule:
         minutes=_values(minute, "minute", 0, 59),
         hours=_values(hour, "hour", 0, 23),
         days=_values(day, "day", 1, 31),
-        months=_values(month, "month", 1, 12, _MONTHS),
-        weekdays=_values(weekday, "weekday", 0, 6, _DAYS),
+        months=_values(month, "month", 1, 12),
+        weekdays=_values(weekday, "weekday", 0, 6),
     )
 
 
@@ -112,11 +97,8 @@ def under_a_minute(schedule: Schedule, now: datetime) -> bool:
     return schedule.after(first) - first < timedelta(minutes=1)
 
 
-def _values(field: str, what: str, low: int, high: int, names: tuple[str, ...] = ()) -> tuple[int, ...]:
+def _values(field: str, what: str, low: int, high: int) -> tuple[int, ...]:
     def number(word: str) -> int:
-        for value, name in enumerate(names, start=low):
-            if len(word) >= 3 and name.startswith(word.lower()):
-                return value
         if not (word.isascii() and word.isdecimal() and low <= int(word) <= high):
             raise ValueError(f"{word!r} is no {what}: {low} to {high}")
         return int(word)

@@ -12,17 +12,14 @@ import re
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.cookies import Morsel
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 import azure.functions as func
 from azure.functions import meta
 from azure.functions.meta import Datum
 
 from .queues import MESSAGE_BYTES, Message
-
-_DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,7})?(Z|[+-]\d\d:\d\d)?")
 
 
 def converter(binding: str | None) -> Any:
@@ -126,16 +123,6 @@ def queue_message(message: Message, text: str) -> Any:
         "ExpirationTime": _moment(message.expires),
         "NextVisibleTime": _moment(message.visible),
     }
-    # The host lays a JSON message's own properties over these: one that is named Id replaces msg.id.
-    if looks_like_json(text):
-        try:
-            content = json.loads(text)
-        except ValueError:
-            content = None
-        if isinstance(content, dict):
-            for name in metadata.keys() & content.keys():
-                if content[name] is not None and not isinstance(content[name], list | dict):
-                    metadata[name] = Datum(net_text(content[name]), "string")
     return converter("queueTrigger").decode(Datum(text, "string"), trigger_metadata=metadata)
 
 
@@ -166,62 +153,16 @@ def queue_texts(value: Any, is_list: bool) -> list[str]:
     """The messages that the value of one queue output makes. Raises Refusal."""
     if value is None:
         return []
-    if is_list:
-        # azure.functions makes JSON of a list, and takes a lone text or QueueMessage too.
-        try:
-            datum = converter("queue").encode(value, expected_type=None)
-        except NotImplementedError:
-            raise Refusal(f"a queue output cannot be a {type(value).__name__}") from None
-        value = json.loads(datum.value) if datum.type == "json" else datum.value
-    if isinstance(value, bytes | bytearray):
-        value = value.decode()
-    if isinstance(value, str) and looks_like_json(value):
-        try:
-            value = _with_net_dates(json.loads(value))
-        except ValueError as error:
-            raise Refusal(f"the queue output takes a text in braces or brackets for JSON: {error}") from None
-    if not isinstance(value, str | dict | list | int | float):
-        raise Refusal(f"a queue output cannot be a {type(value).__name__}")
-    return [net_text(item) for item in (value if isinstance(value, list) else [value])]
-
-
-def looks_like_json(text: str) -> bool:
-    """The host's own test: braces or brackets at both ends."""
-    text = text.strip()
-    return (text[:1], text[-1:]) in (("{", "}"), ("[", "]"))
-
-
-def net_text(value: Any) -> str:
-    """A JSON value as the host writes it."""
-    if isinstance(value, str):
+    if is_list and isinstance(value, list) and all(isinstance(each, str) for each in value):
         return value
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value)
-    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
-
-
-def _with_net_dates(value: Any) -> Any:
-    """Texts that the host takes for dates, as it writes them back: no trailing zeros, offsets turned to UTC."""
-    if isinstance(value, dict):
-        return {name: _with_net_dates(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_with_net_dates(each) for each in value]
-    match = _DATE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return value
-    moment, fraction, zone = match[1], (match[2] or "").rstrip("0").rstrip("."), match[3] or ""
-    if zone not in ("", "Z"):
-        try:
-            moment = datetime.fromisoformat(moment + zone).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        except ValueError:
-            return value
-        zone = "+00:00"
-    return moment + fraction + zone
+    # Azure reads a lone text in braces or brackets as JSON, and writes it anew.
+    if not isinstance(value, str) or (value[:1], value[-1:]) in (("{", "}"), ("[", "]")):
+        raise Refusal("a queue output of this host is a text that is not JSON, or a list of texts")
+    return [value]
 
 
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_EXPIRES = "%a, %d %b %Y %H:%M:%S GMT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +176,13 @@ class Reply:
 
 def make_reply(value: Any, method: str) -> Reply:
     """Raises Refusal for a response that the real server would not send, and for any other value."""
-    if value is None:
-        raise Refusal("the function returned None: an HTTP function must return a response")
-    if isinstance(value, str):
-        return _from_text(value)
     if not isinstance(value, func.HttpResponse):
-        raise Refusal(f"the function returned a {type(value).__name__}: it must be an HttpResponse or a str")
+        raise Refusal(f"the function returned a {type(value).__name__}: it must be an HttpResponse")
     fields = converter("http").encode(value, expected_type=None).value
     headers = [(name, str(datum.value)) for name, datum in fields["headers"].items()]
     headers = [(name, text) for name, text in headers if name.lower() != "transfer-encoding"]
-    for cookie in fields["cookies"] or ():
-        headers += [("set-cookie", _cookie(morsel)) for morsel in cookie.values()]
+    if fields["cookies"]:
+        raise Refusal("this host sends no cookies")
     for name, text in headers:
         if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
             raise Refusal(f"the header {name!r} has a character that is not allowed: {text!r}")
@@ -255,37 +192,3 @@ def make_reply(value: Any, method: str) -> Reply:
     if body and status in (204, 205, 304) and method != "HEAD":
         raise Refusal(f"a response with status {status} has no body")
     return Reply(status, headers, body)
-
-
-def _from_text(text: str) -> Reply:
-    """Text that is JSON is read as JSON, and an object with a body as a whole response."""
-    plain = [("content-type", "text/plain; charset=utf-8")]
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = text
-    if isinstance(value, dict):
-        lower = {name.lower(): each for name, each in value.items()}
-        if "body" in lower:
-            headers = [(name, str(each)) for name, each in (lower.get("headers") or {}).items()]
-            status = int(lower.get("statuscode", lower.get("status", 200)))
-            return Reply(status, headers or plain, net_text(lower["body"]).encode())
-    return Reply(200, plain, net_text(value).encode())
-
-
-def _cookie(morsel: Morsel[str]) -> str:
-    """A Set-Cookie header in ASP.NET Core's form, which percent-encodes the value."""
-    parts = [f"{morsel.key}={quote(morsel.value, safe='-._~')}"]
-    if morsel["expires"]:
-        moment = datetime.strptime(morsel["expires"], _EXPIRES).replace(tzinfo=UTC)
-        parts.append(f"expires={moment:{_EXPIRES}}")
-    if morsel["max-age"]:
-        parts.append(f"max-age={int(float(morsel['max-age']))}")
-    parts += [f"{name}={morsel[name]}" for name in ("domain", "path") if morsel[name]]
-    if morsel["secure"]:
-        parts.append("secure")
-    if morsel["samesite"].lower() in ("lax", "strict", "none"):
-        parts.append(f"samesite={morsel['samesite'].lower()}")
-    if morsel["httponly"]:
-        parts.append("httponly")
-    return "; ".join(parts)

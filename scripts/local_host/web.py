@@ -26,7 +26,7 @@ from .queues import WEEK, Message
 from .routes import routed_path
 from .storage_rest import ACCOUNT, StorageRest
 from .timers import Timer
-from .values import Reply, net_text, query_parameters, queue_message
+from .values import Reply, query_parameters, queue_message
 
 # The server writes these itself.
 _OWN_HEADERS = ("content-length", "connection", "keep-alive")
@@ -218,7 +218,7 @@ class Admin:
             return web.Response(status=400, text="input must be a string")
         if function.route is not None:
             return web.Response(status=400, text="call an HTTP function by its route")
-        task = self._start(function, net_text(given))
+        task = self._start(function, str(given or ""))
         if not wait:
             return web.Response(status=202)
         return web.json_response(outcome_described(await asyncio.shield(task)))

@@ -64,10 +64,6 @@ async def test_a_response_leaves_as_the_real_host_sends_it(sample: Sample) -> No
     async with sample.client.get("/api/v1/echo/7") as response:
         assert (response.status, response.content_type) == (201, "application/json")
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-        # The library loses the other cookie, whose value has a bare space, in silence: so does Azure.
-        assert response.headers.getall("Set-Cookie") == ["a=1; path=/; httponly"]
-    async with sample.client.get("/api/v1/words", params={"say": '{"statusCode": 404, "body": "no"}'}) as response:
-        assert (response.status, await response.text()) == (404, "no")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,6 @@ async def test_a_response_leaves_as_the_real_host_sends_it(sample: Sample) -> No
         ("OPTIONS", "/api/v1/ping", 404),
         ("HEAD", "/api/v1/echo/7", 201),
         ("OPTIONS", "/api/v1/echo/7", 201),
-        ("GET", "/api/v1/echo/seven", 404),
         ("GET", "/v1/ping", 404),
         ("GET", "/api/v1/wrong/not", 200),
         ("GET", "/api/v1/wrong/none", 500),

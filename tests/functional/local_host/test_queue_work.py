@@ -30,10 +30,10 @@ async def test_messages_go_from_function_to_function_at_once(tmp_path: Path) -> 
     slow_polling = {"AzureFunctionsJobHost__extensions__queues__maxPollingInterval": "00:00:30"}
     async with running_sample(tmp_path, settings=slow_polling) as sample:
         await asyncio.sleep(1.3)  # the idle queue is looked at after 1.1 s, then after 2 s
-        assert await sample.send(many=["a", '{"b": 2}'], one='["c", {"d":1}]') == 202
-        await sample.until(lambda: len(sample.recorded()) >= 5)
+        assert await sample.send(many=["a", '{"b": 2}'], one="c") == 202
+        await sample.until(lambda: len(sample.recorded()) >= 4)
         assert {each["text"] for each in sample.recorded(queue="work")} == {"a", '{"b": 2}'}
-        assert {each["text"] for each in sample.recorded(queue="other")} == {"c", '{\n  "d": 1\n}'}
+        assert {each["text"] for each in sample.recorded(queue="other")} == {"c"}
         assert await sample.count("done") == 2
         entry = sample.recorded(text="a")[0]
         shown = datetime.fromisoformat(entry["visible"]) - datetime.now(UTC)

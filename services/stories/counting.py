@@ -41,7 +41,7 @@ async def count_story(store: Store, event_id: str, members: Sequence[StoryMember
         after = story_of(event_id, documents, headline, before, now).to_document()
         if before is None:
             return [Create(after)]
-        return [] if _same(before, after) else [Replace(after, before["_etag"])]
+        return [] if is_same(before, after) else [Replace(after, before["_etag"])]
 
     await change_together(store, STORIES.name, day_of(event_id), [event_id], decide)
 
@@ -53,7 +53,8 @@ async def _headline(store: Store, members: Sequence[StoryMember]) -> str | None:
     return None if article is None or article.deleted_at is not None else article.canonical.headline
 
 
-def _same(before: Document, after: Document) -> bool:
+def is_same(before: Document, after: Document) -> bool:
+    """Whether both have the same content, whenever they were written."""
     return {k: v for k, v in before.items() if k not in _STORED_ONLY} == {
         k: v for k, v in after.items() if k not in _STORED_ONLY
     }

@@ -1,8 +1,8 @@
 """The documents of grouped articles: what is stored of an article, and the story that its members make. Pure.
 
 A story has topics: what its headlines name of the few things that signals tell apart, such as an outage. A topic is a
-word, or words that follow each other, of an English list; words that markets use too ("down", "to buy") are no topic by
-themselves. Only headlines are looked at: a text names much in passing.
+word, or words that follow each other, of a list in words.txt; words that markets use too ("down", "to buy") are no
+topic by themselves. Only headlines are looked at: a text names much in passing.
 """
 
 from __future__ import annotations
@@ -23,33 +23,14 @@ from services.parse.words import words_of
 from services.ports import Document
 from services.stories.grouping import Decision, Known
 from services.stories.signature import Signature, signature_of
+from services.stories.terms import phrases
 
 MOST_LISTED = 100
 """The publishers, tools and sources that a story lists."""
 MOST_WORDS = 1000
 """The words by which a story is found."""
 TOPICS: tuple[Topic, ...] = get_args(Topic)
-_WORDS: dict[Topic, str] = {
-    "OUTAGE": """
-        outage, outages, downtime, service disruption, service disruptions, knocked offline, goes offline, went offline,
-        back online, restores service, service restored
-    """,
-    "SECURITY": """
-        cve, vulnerability, vulnerabilities, zero day, zero days, exploit, exploited, actively exploited, data breach,
-        data breaches, security breach, hacked, backdoor, malware, ransomware, supply chain attack, security flaw,
-        security flaws, security hole, security patch, critical flaw, critical flaws, remote code execution
-    """,
-    "PRICING": """
-        price hike, price hikes, price increase, price increases, price cut, price cuts, raises prices, raise prices,
-        raised prices, cuts prices, cut prices, new prices, new pricing, pricing change, pricing changes, pricing model,
-        free tier, free plan, paid plan, paid plans, subscription price, subscription prices, license fee, license fees
-    """,
-    "ACQUISITION": """
-        acquire, acquires, acquired, acquisition, acquisitions, acquiring, takeover, buyout, merger, agrees to buy,
-        in talks to buy, plans to buy, to buy rival, buys rival, merges with, to merge with
-    """,
-}
-_PHRASES = {topic: tuple(f" {' '.join(each.split())} " for each in text.split(",")) for topic, text in _WORDS.items()}
+_PHRASES = {topic: tuple(f" {each} " for each in phrases(f"topic {topic}")) for topic in TOPICS}
 
 
 def day_of_time(moment: datetime) -> str:

@@ -17,7 +17,9 @@ from services.stories.terms import (
     MONTHS,
     NUMBERED,
     NUMBERS,
+    ORDINALS,
     PARTS,
+    ROMAN,
     TIMES,
     WEEKDAYS,
     amount_of,
@@ -63,22 +65,8 @@ _LONG = 6
 """Digits of a number below a million."""
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _QUARTER = re.compile(r"(?:fy)?[qhtk]([1-4])|([1-4])[qht]")
-_ROMAN = {
-    "i": "1",
-    "ii": "2",
-    "iii": "3",
-    "iv": "4",
-    "v": "5",
-    "vi": "6",
-    "vii": "7",
-    "viii": "8",
-    "ix": "9",
-    "x": "10",
-}
-
 _QUARTERS = frozenset({"quarter", "quartal", "trimestre", "kwartal", "half"})
-_ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "final": "4", "erstes": "1", "zweites": "2"}
-_MAY_BE_MARKS = frozenset((*NUMBERS, *MONTHS, *WEEKDAYS, *TIMES, *_ORDINALS))
+_MAY_BE_MARKS = frozenset((*NUMBERS, *MONTHS, *WEEKDAYS, *TIMES, *ORDINALS))
 
 
 class Headline(NamedTuple):
@@ -159,8 +147,8 @@ def _mark(word: str, before: str, after: str) -> str | None:
     quarter = _QUARTER.fullmatch(word)
     if quarter is not None:
         return f"quarter:{quarter[1] or quarter[2]}"
-    if word in _ORDINALS and after in _QUARTERS:
-        return f"quarter:{_ORDINALS[word]}"
+    if word in ORDINALS and after in _QUARTERS:
+        return f"quarter:{ORDINALS[word]}"
     number = _number(word, after)
     if number is not None:
         return f"number:{number}"
@@ -170,7 +158,7 @@ def _mark(word: str, before: str, after: str) -> str | None:
 def _counted(word: str) -> str | None:
     """The number that the word is behind "part", "week" and the like."""
     return (
-        _plain(word) if word[0].isdigit() else _ROMAN.get(word) or NUMBERS.get(word) or ("1" if word == "one" else None)
+        _plain(word) if word[0].isdigit() else ROMAN.get(word) or NUMBERS.get(word) or ("1" if word == "one" else None)
     )
 
 

@@ -25,6 +25,11 @@ def _words(section: str) -> frozenset[str]:
     return frozenset(" ".join(_SECTIONS[section]).split())
 
 
+def phrases(section: str) -> tuple[str, ...]:
+    """The phrases of a section. A line has several with | between them."""
+    return tuple(each for line in _SECTIONS[section] for each in line.split("|"))
+
+
 def _numbered(section: str) -> dict[str, str]:
     """The number of each word. Each line begins with the number."""
     lines = (line.split() for line in _SECTIONS[section])
@@ -36,6 +41,8 @@ _SECTIONS = _sections()
 FUNCTION_WORDS = _words("function")
 SERIES_WORDS = _words("series")
 NUMBERS = _numbered("number")
+ROMAN = _numbered("roman")
+ORDINALS = _numbered("ordinal")
 MONTHS = _numbered("month")
 WEEKDAYS = _numbered("weekday")
 ALSO_WORDS = _words("also words")
@@ -47,7 +54,7 @@ COUNTING = _words("counting")
 MARKET_WORDS = _words("market")
 UP = _words("up")
 DOWN = _words("down")
-DIGESTS = tuple(each for line in _SECTIONS["digest"] for each in line.split("|"))
+DIGESTS = phrases("digest")
 NEGATIONS = _words("negation")
 OPPOSITES = tuple(tuple(frozenset(side.split()) for side in line.split("|")) for line in _SECTIONS["opposite"])
 

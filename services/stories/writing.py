@@ -44,7 +44,7 @@ from services.ports import (
 from services.store.change import Decided, change_many
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.candidates import Candidates, read_members
-from services.stories.counting import count_story
+from services.stories.counting import count_story, is_same
 from services.stories.documents import day_of_time, member_of, readable_member, signed
 from services.stories.grouping import Known, copies_before, decide_all
 from services.stories.pins import members_of, read_constraints
@@ -60,7 +60,6 @@ INLINE = 8
 """Up to so many articles are signed on the event loop, in a millisecond or two; more in a thread."""
 
 _OF_GROUPING = ("grouping_due_since", "grouping_tries", "grouping_error", "event_id", "near_duplicate_of")
-_STORED_ONLY = ("_etag", "_ts", "created_at", "updated_at")
 _Named = tuple[str, Operation]
 """An operation with the article that it is for."""
 
@@ -216,7 +215,7 @@ class GroupWriter:
             if before is not None and (after is None or after["day"] != before["day"]):
                 moved.setdefault(before["day"], []).append((name, Delete(name, before["_etag"])))
                 before = None
-            if after is not None and (before is None or not _same(before, after)):
+            if after is not None and (before is None or not is_same(before, after)):
                 write = Create(after) if before is None else Replace(after, before["_etag"])
                 by_day.setdefault(after["day"], []).append((name, write))
         batch.stays |= await self._in_batches(STORIES.name, moved)
@@ -295,9 +294,3 @@ def _depends(member: Known, name: str) -> bool:
 def _is_before(batch: _Batch, name: str, other: str) -> bool:
     places = [batch.decided[each].place if each in batch.decided else (0, "") for each in (name, other)]
     return places[0] < places[1]
-
-
-def _same(before: Document, after: Document) -> bool:
-    return {k: v for k, v in before.items() if k not in _STORED_ONLY} == {
-        k: v for k, v in after.items() if k not in _STORED_ONLY
-    }

@@ -140,7 +140,7 @@ class CorrectionChanges:
         return (*await self._carried_out(run, tool.tool_id, source_id), None)
 
     async def _judge(self, tool: Tool, wanted: NewCorrectionBody) -> tuple[Tool, Correction]:
-        source_id = await self._article_of(tool, wanted.named)
+        source_id = (await self.articles.get(wanted.named)).source_id
         before = await self.corrections.find(tool.tool_id, source_id)
         new = await self._judged(tool, source_id, before, wanted, self.clock())
         run = await self.workflows.accept(
@@ -157,18 +157,6 @@ class CorrectionChanges:
         await self.generations.known_everywhere()
         tool = await self.catalog.get(tool_id)
         return tool, await self.corrections.get(tool.tool_id, source_id)
-
-    async def _article_of(self, tool: Tool, article_id: str) -> str:
-        """The article's id. Raises NotFound, and Conflict for an article that has expired."""
-        try:
-            return (await self.articles.get(article_id)).source_id
-        except NotFound:
-            known = article_id.startswith("dedup:") and len(article_id) == len("dedup:") + 32
-            if known and await self.store.read(MENTIONS.name, tool.tool_id, article_id) is not None:
-                raise Conflict(
-                    "article: has expired or was deleted; its mention counts in no figure, and cannot be corrected"
-                ) from None
-            raise
 
     async def _judged(
         self, tool: Tool, source_id: str, before: Correction | None, wanted: NewCorrectionBody, now: datetime

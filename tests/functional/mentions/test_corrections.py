@@ -222,7 +222,7 @@ async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, t
     await world.delivered([one])
     await world.worker.correct(tool, one, "positive")
     await world.store.delete(ARTICLES.name, one, "article")
-    with pytest.raises(Conflict, match="has expired"):
+    with pytest.raises(NotFound):
         await world.worker.correct(tool, one, "neutral")
     undone = await world.worker.undo(tool, one)
     assert not undone.is_active, "it labels nothing any more"

@@ -7,7 +7,6 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from models.errors import InvalidTransition
 from tests.documents import NOW, SHA256, document, file_object
 
 
@@ -46,8 +45,3 @@ def test_a_document_with_impossible_fields_is_refused(changes: dict[str, Any], p
 def test_a_document_is_valid_once_it_is_acquired() -> None:
     valid = document(validation_status="VALID", acquisition_status="ACQUIRED", sha256=SHA256)
     assert valid.validation_status == "VALID"
-
-
-def test_a_document_takes_only_the_steps_of_its_acquisition() -> None:
-    with pytest.raises(InvalidTransition):
-        document(acquisition_status="FAILED_RETRYABLE").changed(NOW, acquisition_status="STUB")

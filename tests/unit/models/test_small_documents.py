@@ -2,7 +2,6 @@
 
 from models.errors import InvalidTransition, WrongSettings
 from models.feed import FeedAddress, FetchPrice
-from models.raw_item import Freshness, ParsedDocument, RawItem
 from tests.documents import NOW
 
 
@@ -24,13 +23,6 @@ def test_an_address_is_stored_under_the_hash_of_its_url() -> None:
     assert (address.partition, address.entity_type) == (key, "FeedAddress")
 
 
-def test_an_entry_without_more_has_empty_texts() -> None:
-    item = RawItem(None, "https://example.com/", "Headline", None)
-    assert (item.summary_html, item.content_html, item.date_text, item.url_shared) == ("", "", "", False)
-    assert ParsedDocument("rss20", (item,)).title == ""
-    assert ParsedDocument("rss20", (item,)).freshness == Freshness()
-
-
 def test_wrong_settings_name_each_problem() -> None:
     error = WrongSettings("A must be set", "B must be true or false")
     assert error.problems == ("A must be set", "B must be true or false")
@@ -41,9 +33,3 @@ def test_an_invalid_transition_names_the_machine_and_both_states() -> None:
     error = InvalidTransition("run", "FAILED", "RUNNING")
     assert (error.machine, error.current, error.wanted) == ("run", "FAILED", "RUNNING")
     assert str(error) == "run: FAILED cannot become RUNNING"
-
-
-def test_wrong_settings_are_named_together() -> None:
-    error = WrongSettings("A is wrong", "B is wrong")
-    assert error.problems == ("A is wrong", "B is wrong")
-    assert str(error) == "the settings of this app are wrong: A is wrong; B is wrong"

@@ -93,7 +93,3 @@ def test_a_document_gets_the_etag_of_its_write() -> None:
 def test_documents_of_other_kinds_or_fields_are_not_equal() -> None:
     assert tool() != feed()
     assert tool() != tool().changed(LATER)
-
-
-def test_the_api_does_not_show_which_tools_an_article_ever_had() -> None:
-    assert "tool_ids_ever_detected" not in article().shown()

@@ -127,17 +127,6 @@ def test_the_analyzers_of_a_timeline_are_sets_by_hour(
     assert all(bits for days in stored.values() for bits in days.values())
 
 
-@pytest.mark.parametrize("stored", ["1", "", "1,2", ",".join("0" * 95), '"a"', "[1]"])
-def test_the_numbers_of_a_text_that_is_not_a_day_cannot_be_read(stored: str) -> None:
-    with pytest.raises(ValueError, match=r"24 hours|trailing|value"):
-        TimelineHours({"20260221": stored}).numbers("2026022103")
-
-
-def test_a_timeline_without_mentions_is_empty() -> None:
-    assert TimelineHours({}).stored("2026022100") == {}
-    assert TimelineHours({}).of_day("20260221") == Tally()
-
-
 @given(
     st.dictionaries(HOUR_KEYS, HOUR_NUMBERS),
     st.integers(0, 23),

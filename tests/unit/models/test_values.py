@@ -10,7 +10,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.values import (
     CLOCKS_DIFFER,
-    LONGEST_ID,
     Amount,
     Flag,
     IdPart,
@@ -61,10 +60,6 @@ def test_a_field_has_its_type_and_bounds(kind: Any, good: tuple[Any, ...], wrong
     for value in wrong:
         with pytest.raises(ValidationError):
             adapter.validate_python(value)
-
-
-def test_ids_have_at_most_255_bytes() -> None:
-    assert LONGEST_ID == 255
 
 
 class Sized(Value):

@@ -190,12 +190,6 @@ def test_all_problems_of_the_file_and_the_environment_are_reported_together() ->
     assert len(caught.value.problems) == 3
 
 
-def test_values_of_the_file_that_do_not_fit_together_are_refused() -> None:
-    found = parsed(section("scheduler", "min_refresh_interval_minutes: 20"))
-    with pytest.raises(WrongSettings, match="MIN_REFRESH_INTERVAL_MINUTES must be at most"):
-        Settings.from_environment({}, file=found)
-
-
 def test_another_file_can_be_named_and_must_exist(tmp_path: Path) -> None:
     file = tmp_path / "other.yaml"
     with pytest.raises(WrongSettings, match=r"CONFIGURATION_FILE names .*other\.yaml, which does not exist"):

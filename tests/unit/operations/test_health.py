@@ -227,14 +227,6 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
 
-async def test_news_apis_without_a_token_are_named_and_do_not_degrade(store: SqliteStore) -> None:
-    watch = Watch()
-    health = health_of(store, MemoryQueues(), watch, sources_off=("finnhub",))
-    shown = (await health.report()).shown()["checks"]["feeds_active"]
-    assert (shown["status"], shown["sources_off"]) == ("healthy", ["finnhub"])
-    assert shown["detail"].endswith("off, as they have no token: finnhub")
-
-
 async def test_an_archive_that_cannot_be_reached_shows_once_a_full_text_is_kept(store: SqliteStore) -> None:
     archive = MemoryArchive()
     archive.down = True
@@ -322,15 +314,6 @@ async def test_a_feed_that_has_the_name_of_a_news_api_as_its_id_is_named(
     check = (await health.report()).checks["feeds_active"]
     assert (check.status, check.facts["count"]) == (status, 1)
     assert ("as another feed has their id: tiingo" in check.detail) == (status == "degraded")
-
-
-async def test_a_feed_that_has_the_name_of_a_news_api_without_a_token_is_an_active_feed(store: SqliteStore) -> None:
-    watch = Watch()
-    await store.create(FEEDS.name, feed(feed_id="tiingo").to_document())
-    health = health_of(store, MemoryQueues(), watch, LONG_AGO, sources_off=("tiingo",))
-    checks = (await health.report()).checks
-    assert (checks["feeds_active"].status, checks["feeds_active"].facts["count"]) == ("healthy", 1)
-    assert checks["last_successful_fetch"].status == "degraded"
 
 
 @pytest.mark.parametrize(("others", "status"), [((), "healthy"), (("reuters-world",), "degraded")])

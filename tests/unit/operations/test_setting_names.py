@@ -10,11 +10,9 @@ from services.settings import sample, table
     ("name", "near"),
     [
         ("BATCH_SIZ", "BATCH_SIZE"),
-        ("BATCHSIZE", "BATCH_SIZE"),
         ("log_level", "LOG_LEVEL"),
         ("ALOW_PRIVATE_ADDRESSES", "ALLOW_PRIVATE_ADDRESSES"),
         ("AZURE_LANGUAGE_ENDPIONT", "AZURE_LANGUAGE_ENDPOINT"),
-        ("TIINGO_TOKN", "TIINGO_TOKEN"),
     ],
 )
 def test_an_unknown_name_is_a_problem_with_the_nearest_setting(name: str, near: str) -> None:
@@ -38,13 +36,11 @@ def test_all_unknown_names_are_reported_in_order() -> None:
         "AzureFunctionsJobHost__functionTimeout",
         "FUNCTIONS_WORKER_RUNTIME",
         "WEBSITE_TIME_ZONE",
-        "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
         "FEED_CREDENTIAL_WIRE",
         "SCM_DO_BUILD_DURING_DEPLOYMENT",
         "LANGUAGE_WORKERS_PYTHON_ARGUMENTS",
         "languageWorkers__python__arguments",
         "PYTHON_ENABLE_DEBUG_LOGGING",
-        "AZURE_CLIENT_ID",
         "HTTPS_PROXY",
     ],
 )

@@ -134,9 +134,10 @@ def test_azure_needs_a_long_management_key(key: str) -> None:
     assert Settings.from_environment({"MANAGEMENT_KEY": key}).management_key == key.strip()
 
 
-@pytest.mark.parametrize("host", ["a.documents.azure.com", "A.Documents.Azure.COM", "a.documents.azure.com."])
-def test_a_key_is_refused_for_an_account_in_azure(host: str) -> None:
-    assert "COSMOS_KEY must not be set" in problems(COSMOS_ENDPOINT=f"https://{host}:443/", COSMOS_KEY="c2VjcmV0")
+@pytest.mark.parametrize("host", ["a.documents.azure.com", "A.Documents.Azure.COM.", "a.documents.azure.us"])
+def test_a_key_is_refused_for_an_account_in_any_cloud_of_azure(host: str) -> None:
+    text = problems(COSMOS_ENDPOINT=f"https://{host}:443/", COSMOS_KEY="c2VjcmV0")
+    assert text.endswith(": COSMOS_KEY must not be set for an account in Azure: the app signs in with its identity")
 
 
 def test_a_key_is_accepted_for_an_emulator() -> None:
@@ -244,12 +245,6 @@ def test_these_mean_false(text: str) -> None:
     assert Settings.from_environment({"METRICS_ENABLED": text}).metrics_enabled is False
 
 
-@pytest.mark.parametrize("cloud", ["com", "us", "cn"])
-def test_a_key_is_refused_for_an_account_in_any_cloud_of_azure(cloud: str) -> None:
-    text = problems(COSMOS_ENDPOINT=f"https://a.documents.azure.{cloud}", COSMOS_KEY="c2VjcmV0")
-    assert text.endswith(": COSMOS_KEY must not be set for an account in Azure: the app signs in with its identity")
-
-
 def test_settings_that_do_not_fit_together_are_named() -> None:
     assert problems(ANALYZER="azure-language").endswith(
         ": AZURE_LANGUAGE_ENDPOINT must be set if ANALYZER is azure-language"
@@ -258,9 +253,6 @@ def test_settings_that_do_not_fit_together_are_named() -> None:
     settings = Settings.from_environment({"ANALYZER": "azure-language", "AZURE_LANGUAGE_ENDPOINT": endpoint})
     assert (settings.analyzer, settings.azure_language_endpoint) == ("azure-language", endpoint)
     assert problems(STORE="cosmos").endswith(": COSMOS_ENDPOINT must be set if STORE is cosmos")
-    assert "STORE must be cosmos" in problems(WEBSITE_SITE_NAME="x")
-    assert ": MIN_REFRESH_INTERVAL_MINUTES must be" in problems(MIN_REFRESH_INTERVAL_MINUTES="20")
-    assert problems(FETCH_USER_AGENT="|").endswith(": FETCH_USER_AGENT must have at least one value")
 
 
 @pytest.mark.parametrize(
@@ -300,6 +292,7 @@ def test_a_text_that_is_no_connection_string_is_refused(text: str) -> None:
 def test_private_addresses_may_be_listed() -> None:
     read = Settings.from_environment({"ALLOW_PRIVATE_ADDRESSES": "127.0.0.1:7072, 10.0.0.0/8"})
     assert read.allow_private_addresses == ("127.0.0.1:7072", "10.0.0.0/8")
+    assert Settings.from_environment({"ALLOW_PRIVATE_ADDRESSES": "True"}).allow_private_addresses is True
 
 
 @pytest.mark.parametrize(
@@ -308,12 +301,10 @@ def test_private_addresses_may_be_listed() -> None:
         "maybe",
         "localhost:80",
         "127.0.0.1:",
-        "127.0.0.1:0",
         "127.0.0.1:65536",
         "127.0.0.1:x",
         "10.0.0.1/8",
         "[::1]",
-        "[::1",
         "[::1]:",
     ],
 )

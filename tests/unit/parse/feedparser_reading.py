@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,21 +36,13 @@ class Reading(NamedTuple):
     language: str
 
 
+_OURS = attrgetter(
+    "headline", "url", "article_id", "published", "tags", "summary_html", "publisher", "publisher_url", "language"
+)
+
+
 def read_by_us(document: ParsedDocument) -> list[Reading]:
-    return [
-        Reading(
-            each.headline,
-            each.url,
-            each.article_id,
-            each.published,
-            each.tags,
-            each.summary_html,
-            each.publisher,
-            each.publisher_url,
-            each.language,
-        )
-        for each in document.items
-    ]
+    return [Reading(*_OURS(each)) for each in document.items]
 
 
 def read_by_feedparser(body: bytes, content_type: str = "application/xml") -> tuple[str, list[Reading]]:

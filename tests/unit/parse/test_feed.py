@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from models.raw_item import Freshness, ParsedDocument
-from services.parse.collected import MAX_ITEMS, Unreadable
+from services.parse.collected import Unreadable
 from services.parse.feed import parse
 from tests.unit.parse.feedparser_reading import BASE, FEEDS
 
@@ -74,25 +74,6 @@ def test_links_are_made_absolute_or_refused_and_counted() -> None:
     assert document.skipped == {"no_link": 2, "link_refused": 3}
 
 
-@pytest.mark.parametrize(
-    ("link", "url"),
-    [
-        ("https://reader:s3cret@news.example/a", "https://news.example/a"),
-        ("https://bank.example@news.example", "https://news.example"),
-        ("HTTPS://a@b@news.example:8443/?u=http://x@y/", "HTTPS://news.example:8443/?u=http://x@y/"),
-        ("https://news.example/@writer", "https://news.example/@writer"),
-        ("https://bank.example\\@news.example/", None),
-        ("https://reader@", None),
-    ],
-)
-@pytest.mark.parametrize("element", ["link", "guid"])
-def test_a_link_has_no_user_and_no_backslash_in_its_host(link: str, url: str | None, element: str) -> None:
-    entry = f"<item><title>A story</title><{element}>{link}</{element}></item>"
-    document = parse(f"<rss version='2.0'><channel>{entry}</channel></rss>".encode(), BASE)
-    assert [item.url for item in document.items] == ([url] if url else [])
-    assert document.skipped == ({} if url else {"link_refused": 1})
-
-
 def test_titles_become_plain_text_however_often_they_were_escaped() -> None:
     document = read("rss20_titles.xml")
     headlines = [item.headline for item in document.items]
@@ -150,10 +131,8 @@ def test_control_characters_do_not_reach_a_headline() -> None:
     ("odd", "headline", "warnings"),
     [
         ("&#55357;&#56960;", "A \U0001f680 in it", {}),  # how many publishers write an emoji
-        ("&#xD83D;&#xde80;", "A \U0001f680 in it", {}),
         ("&#xD83D;", "A \ufffd in it", {"malformed": 1}),
         ("&#x110000;", "A \ufffd in it", {"malformed": 1}),
-        ("&#99999999999999999999;", "A \ufffd in it", {"malformed": 1}),
         ("<gml:posList>1</gml:posList>", "A 1 in it", {"malformed": 1, "elements_ignored": 1}),
     ],
 )
@@ -170,7 +149,7 @@ def test_an_element_over_which_feedparser_raises_costs_no_entry_behind_it(
     assert document.warnings == warnings
 
 
-@pytest.mark.parametrize("charset", ["utf-16", "UTF-16LE", "utf-32", "cp037", "rot13"])
+@pytest.mark.parametrize("charset", ["utf-16", "cp037", "rot13"])
 @pytest.mark.parametrize("says", ["its declaration", "the header"])
 def test_a_declared_charset_that_contradicts_the_first_character_is_ignored(charset: str, says: str) -> None:
     declaration = f'<?xml version="1.0" encoding="{charset}"?>' if says == "its declaration" else ""
@@ -185,10 +164,8 @@ def test_a_declared_charset_that_contradicts_the_first_character_is_ignored(char
     [
         (b"", "empty"),
         (b" \n\t", "empty"),
-        (b"\xef\xbb\xbf", "empty"),
         (b"<!DOCTYPE html><html><body>x</body></html>", "html"),
         (b'<?xml version="1.0"?>\n<!-- c --><html xmlns="http://www.w3.org/1999/xhtml"/>', "html"),
-        (b"Service unavailable", "not_a_feed"),
         (b"<opml version='2.0'><body/></opml>", "not_a_feed"),
         (b"<channel><item><title>t</title></item></channel>", "not_a_feed"),
         (b'{"error": "no"}', "not_a_feed"),
@@ -197,6 +174,13 @@ def test_a_declared_charset_that_contradicts_the_first_character_is_ignored(char
         (b"[" * 100_000, "not_json"),
         (b'{"items": ' + b"9" * 5_000 + b"}", "not_json"),
         (b"\x00" * 100, "not_a_feed"),
+        (b"<!-- a --><?b?> <!-- c --><html>", "html"),
+        (b"<!-- a -->" * 20 + b"<html>", "html"),
+        (b"<!-- a -->" * 21 + b"<html>", "not_a_feed"),
+        (b"<!--" + b"x" * 49_988 + b"--><html>", "html"),
+        (b"<!--" + b"x" * 49_989 + b"--><html>", "not_a_feed"),
+        (b" " * 999 + b"{broken", "not_json"),
+        (b" " * 1_000 + b"{broken", "not_a_feed"),
     ],
 )
 def test_a_body_that_is_no_feed_is_unreadable_with_its_kind(body: bytes, kind: str) -> None:
@@ -206,12 +190,7 @@ def test_a_body_that_is_no_feed_is_unreadable_with_its_kind(body: bytes, kind: s
     assert str(caught.value).startswith("body: ")
 
 
-def test_ten_thousand_entries_are_read_and_a_limit_is_kept() -> None:
-    item = "<item><title>Number {0}</title><link>https://x.example/{0}</link></item>"
-    assert len(parse(rss(*(item.format(number) for number in range(10_000))), BASE).items) == 10_000
-    document = parse(rss(*(item.format(number) for number in range(MAX_ITEMS + 5))), BASE)
-    assert len(document.items) == MAX_ITEMS
-    assert document.skipped == {"too_many": 5}
+DAYS = ("Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def channel(inner: str) -> bytes:
@@ -226,21 +205,15 @@ def channel(inner: str) -> bytes:
     [
         ("", Freshness()),
         ("<ttl> 60 </ttl>", Freshness(ttl_minutes=60)),
-        ("<TTL>60</TTL>", Freshness(ttl_minutes=60)),
         ("<ttl>999999</ttl>", Freshness(ttl_minutes=999999)),
-        ("<ttl>1234567</ttl>", Freshness()),
         ("<ttl>soon</ttl>", Freshness()),
         (
             "<skipHours><hour>0</hour><hour> 7 </hour><hour>24</hour><hour>25</hour></skipHours>",
             Freshness(skip_hours=frozenset({0, 7})),
         ),
         (
-            "<skipDays><day>Sunday</day><day>Caturday</day><day> Monday </day></skipDays>",
-            Freshness(skip_days=frozenset({"sunday", "monday"})),
-        ),
-        *(
-            (f"<skipDays><day>{day}</day></skipDays>", Freshness(skip_days=frozenset({day.lower()})))
-            for day in ("Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+            f"<skipDays><day>Caturday</day><day> Monday </day><day>{'</day><day>'.join(DAYS)}</day></skipDays>",
+            Freshness(skip_days=frozenset({"monday", *(day.lower() for day in DAYS)})),
         ),
         ("<skipHours><hour>24</hour></skipHours>", Freshness(skip_hours=frozenset({0}))),
         ("<hour>7</hour><day>Sunday</day>", Freshness()),
@@ -275,7 +248,6 @@ def test_a_channel_says_when_to_fetch_it_again(inner: str, freshness: Freshness)
         ("https://news.example/", "https://news.example/"),
         ("/start", "http://feeds.example/start"),
         ("mailto:a@b.example", None),
-        ("", None),
         ("https://x.example/" + "a" * 1_981, "https://x.example/" + "a" * 1_981),
         ("https://x.example/" + "a" * 1_982, None),
     ],
@@ -324,17 +296,6 @@ def test_a_feed_with_a_doctype_of_html_is_a_feed() -> None:
 def test_without_a_type_the_declaration_names_the_charset() -> None:
     entry = "<item><title>Caf\u00e9</title><link>https://x.example/1</link></item>"
     text = f"<?xml version='1.0' encoding='iso-8859-1'?><rss version='2.0'><channel>{entry}</channel></rss>"
-    for content_type in (None, " "):
-        document = parse(text.encode("iso-8859-1"), BASE, content_type)
-        assert [item.headline for item in document.items] == ["Caf\u00e9"]
-        assert document.warnings == {"date_missing": 1}
-
-
-@pytest.mark.parametrize(
-    ("content_type", "headline"),
-    [("text/xml; charset=iso-8859-1", "Café"), (" text/xml; charset=windows-1251 ", "Cafй")],
-)
-def test_the_charset_of_the_header_decodes_a_body_that_is_not_utf_8(content_type: str, headline: str) -> None:
-    item = "<item><title>Café</title><link>https://x.example/1</link></item>"
-    body = f'<rss version="2.0"><channel>{item}</channel></rss>'.encode("iso-8859-1")
-    assert [each.headline for each in parse(body, BASE, content_type).items] == [headline]
+    document = parse(text.encode("iso-8859-1"), BASE, None)
+    assert [item.headline for item in document.items] == ["Caf\u00e9"]
+    assert document.warnings == {"date_missing": 1}

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from services.parse import xml_feedparser
 from services.parse.collected import Unreadable
 from services.parse.feed import parse
 from services.parse.page_links import discover
@@ -95,9 +94,7 @@ def test_entities_of_a_declaration_within_a_line_expand_to_little() -> None:
 
 
 ATTRIBUTES: dict[str, Callable[[], bytes]] = {
-    "well-formed": lambda: b" ".join(b'a%x=""' % number for number in range(700_000)),
     "brackets within quotes": lambda: b" ".join(b'a%x=">"' % number for number in range(600_000)),
-    "without values": lambda: b"a " * 3_000_000,
     "without values and brackets within quotes": lambda: (b"a " * 2_000 + b'"<" ') * 1_000,
     "quotes without end": lambda: b'x="' * 2_000_000,
 }
@@ -130,14 +127,7 @@ def test_a_tag_with_a_picture_loses_the_picture_and_nothing_behind_it() -> None:
     assert second.url == "https://x.example/2"
 
 
-def test_a_document_for_feedparser_is_cut_off_where_reading_would_take_too_long() -> None:
-    body = HEAD + ITEM + b"</item>" + b"<!-- -->" * xml_feedparser.MAX_MARKS + ITEM + b"</item>"
-    document = parse(body, BASE)
-    assert document.warnings == {"document_cut": 1, "malformed": 1, "date_missing": 1}
-    assert len(document.items) == 1
-
-
-MARKS = ["<", '<a "', "<!--", "<script>", "&", "&amp", "</a", "<a>'", " \x00", "<style ", "<?"]
+MARKS = ["<", '<a "', "<!--", "<script>", "&", " \x00", "<style ", "<?"]
 
 
 @pytest.mark.parametrize("text", MARKS)

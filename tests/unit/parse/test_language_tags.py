@@ -18,8 +18,6 @@ from services.parse.language import primary_subtag
         ("eng", "en"),
         ("jp", "ja"),
         ("haw", "haw"),
-        ("fra", "fr"),
-        ("tur", "tr"),
         ("en-" + "x" * 97, "en"),
     ],
 )

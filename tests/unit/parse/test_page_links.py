@@ -50,12 +50,8 @@ def test_an_alternate_of_a_feeds_type_is_a_feed(media_type: str) -> None:
         ("<link rel=feed href=f>", ["https://news.example/start/f"]),
         ("<link rel=feed href='ftp://x.example/f'>", []),
         ("<base rel=feed href='/b/'>", []),
-        ("<link rel=feed href=f data-x=''>", ["https://news.example/start/f"]),
         ("<link href=f>", []),
-        ("<link rel=feed>", []),
         ("<link rel=feed href=''>", []),
-        (f"<link rel=alternate type={RSS}>", []),
-        ("<base target=_blank><link rel=feed href=f>", ["https://news.example/start/f"]),
         (f"<link rel=stylesheet type={RSS} href=f>", []),
         ("<link rel=alternate type=text/html href=f>", []),
         (f"<a rel=alternate type={RSS} href=f>", []),
@@ -73,7 +69,6 @@ def test_other_links_are_not_and_relative_ones_go_by_the_base(html: str, found: 
 
 def test_only_so_many_links_of_so_much_of_a_page_are_read() -> None:
     assert len(urls("".join(f"<link rel=feed href=f{n}>" for n in range(51)))) == 50
-    assert urls("x" * 1_000_000 + "<link rel=feed href=f>") == []
     link = "<link rel=feed href=f>"
     assert urls("x" * (1_000_000 - len(link)) + link) == ["https://news.example/start/f"]
     assert urls("x" * (1_000_001 - len(link)) + link) == []

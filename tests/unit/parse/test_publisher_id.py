@@ -22,21 +22,9 @@ SHARED_NAMES = {"Abnormal Returns", "Medium", "Mint", "Mirror", "The Telegraph",
         ("https://in.reuters.com/a", "reuters.com"),
         ("https://REUTERS.com./a", "reuters.com"),
         ("https://www.pcmag.com/a", "ziffdavis.com"),
-        ("https://www.tomshardware.com/a", "futureplc.com"),
-        ("https://arstechnica.com/a", "condenast.com"),
-        ("https://www.theverge.com/a", "voxmedia.com"),
-        ("https://variety.com/a", "pmc.com"),
-        ("https://eu.usatoday.com/a", "gannett.com"),
-        ("https://blogs.wsj.com/a", "newscorp.com"),
         ("https://finance.yahoo.com/news/a", "yahoo.com"),
         ("https://www.msn.com/en-us/a", "microsoft.com"),
-        ("https://github.blog/a", "microsoft.com"),
-        ("https://cloud.google.com/blog/a", "google.com"),
-        ("https://developers.googleblog.com/a", "google.com"),
-        ("https://blog.google/a", "google.com"),
-        ("https://abcnews.go.com/a", "thewaltdisneycompany.com"),
         ("https://www.news.example.co.uk/a", "example.co.uk"),
-        ("https://a.b.example.com.pk/a", "example.com.pk"),
         ("https://zanterpost.example/a", "zanterpost.example"),
         ("https://économie.example.fr/", "example.fr"),
         ("http://127.0.0.1:8080/a", None),
@@ -55,35 +43,24 @@ def test_the_site_of_the_link_is_the_publisher_and_its_owner_stands_for_it(url: 
     ("url", "publisher"),
     [
         ("https://someone.substack.com/p/a", "someone.substack.com"),
-        ("https://someone.medium.com/a", "someone.medium.com"),
         ("https://medium.com/@Someone/a", "medium.com/@someone"),
         ("https://medium.com/feed/some-team", "medium.com/some-team"),
-        ("https://dev.to/someone/a", "dev.to/someone"),
         ("https://github.com/Someone/tool/releases", "github.com/someone"),
-        ("https://docs.github.com/en/a", "github.com"),
         ("https://someone.github.io/a", "someone.github.io"),
-        ("https://someone.wordpress.com/a", "someone.wordpress.com"),
         ("https://someone.blogspot.com/a", "someone.blogspot.com"),
         ("https://someone.blogspot.co.uk/a", "someone.blogspot.com"),
         ("https://www.youtube.com/@someone", "youtube.com/@someone"),
         ("https://www.youtube.com/watch?v=1", None),
         ("https://www.youtube.com/feeds/videos.xml?channel_id=1", None),
         ("https://m.facebook.com/someone/posts/1", "facebook.com/someone"),
-        ("https://sites.google.com/view/someone/a", "sites.google.com/someone"),
         ("https://dev.to/", None),
         ("https://www.reddit.com/r/Programming/comments/1a/some_post/", "reddit.com/programming"),
-        ("https://old.reddit.com/r/programming/comments/1a/some_post/", "reddit.com/programming"),
         ("https://www.reddit.com/comments/1a", None),
-        ("https://www.reddit.com/", None),
         ("https://open.substack.com/pub/someone/p/a", "open.substack.com/someone"),
         ("https://groups.google.com/g/some-group/c/abc", "groups.google.com/some-group"),
-        ("https://pypi.org/project/tool/1.0/", "pypi.org/tool"),
-        ("https://open.spotify.com/show/1aB", "open.spotify.com/1ab"),
         ("https://vimeo.com/123456789", None),
         ("https://vimeo.com/channels/some-channel/123456789", "vimeo.com/some-channel"),
-        ("https://new.substack.com/p/a", "new.substack.com"),
         ("https://m.substack.com/@someone", "substack.com/@someone"),
-        ("https://www.youtube.com/live/abc", None),
         ("https://mastodon.social/@Someone/112233445566778899", "mastodon.social/@someone"),
         ("https://social.example.org/@Someone/112233445566778899", "social.example.org/@someone"),
         ("https://social.example.org/@someone/some-text", "example.org"),
@@ -98,18 +75,13 @@ def test_on_a_platform_the_account_is_the_publisher(url: str, publisher: str | N
     "url",
     [
         GOOGLE,
-        "https://news.ycombinator.com/item?id=1",
-        "https://out.reddit.com/t3_1",
         "https://feeds.feedburner.com/~r/x/~3/y",
         "https://finnhub.io/api/news?id=1",
-        "https://t.co/abc",
         "https://bit.ly/abc",
         "https://d1.cloudfront.net/a",
         "https://www.bing.com/news/apiclick.aspx?tid=1",
         "not a url",
         "https://",
-        "https://[",
-        "https://a b/",
         "mailto:someone@example.org",
     ],
 )
@@ -181,13 +153,8 @@ class TestNamed:
         ]:
             assert id_of_name(name) == publisher_id(f"https://www.{host}/a") is not None
 
-    @pytest.mark.parametrize("name", sorted({*WELL_KNOWN} - SHARED_NAMES))
-    def test_every_well_known_name_has_a_publisher(self, name: str) -> None:
-        assert id_of_name(name)
-
-    @pytest.mark.parametrize("name", sorted(SHARED_NAMES))
-    def test_a_name_that_several_share_is_none(self, name: str) -> None:
-        assert id_of_name(name) is None
+    def test_every_well_known_name_has_a_publisher_but_for_those_that_several_share(self) -> None:
+        assert {name for name in {*WELL_KNOWN} | SHARED_NAMES if not id_of_name(name)} == SHARED_NAMES
 
 
 class TestAggregated:

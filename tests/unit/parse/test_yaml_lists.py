@@ -39,7 +39,7 @@ def test_an_empty_list_has_no_entries(document: bytes) -> None:
         (b"feeds: [", "must be YAML"),
         (b"feeds: !!python/object:os.system {}", "must be YAML"),
         (b"\xff\xfe\x00", "must be YAML"),
-        (b"[" * 5000, "must be YAML"),
+        (b"[" * 1000, "must be YAML"),
     ],
 )
 def test_another_document_is_refused_by_the_name_of_its_key(document: bytes, message: str) -> None:

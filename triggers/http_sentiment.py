@@ -15,7 +15,7 @@ from models.resources.mentions import MentionResource
 from models.resources.movement import MentionByPassages, Movement, Trend
 from services.articles.listing import SAID
 from services.container import Container
-from services.figures.movement import Asked
+from services.figures.movement import Times
 from services.figures.reader import Aggregate, resource_of
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between
@@ -186,9 +186,9 @@ async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say what a figure is made of, and what moved it."""
     start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
-    asked = Asked.of(start, end, SHIFT.of(req), services.clock())
+    times = Times.of(start, end, SHIFT.of(req), services.clock())
     tool = await services.tools.get(req.route_params["tool"])
-    movement = await services.figures.movements.of(tool.tool_id, asked)
+    movement = await services.figures.movements.of(tool.tool_id, times)
     completeness = await services.figures.completeness.of_all()
     return json_response({"tool_id": tool.tool_id, "tool": tool.primary_name, **movement, **completeness.shown()})
 

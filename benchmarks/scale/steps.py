@@ -122,7 +122,7 @@ class Bench:
         self.writer = MentionWriter(
             self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.announcer, self.clock
         )
-        self.figures = Figures.build(
+        self.figures = Figures(
             *(self.store, self.catalog, self.announcer, self.clock, lambda: next(self.ids), 2.0),
             lambda: self.writer.scored_by,
         )

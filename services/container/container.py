@@ -102,7 +102,7 @@ class Container:
 
     @cached_property
     def figures(self) -> Figures:
-        figures = Figures.build(
+        figures = Figures(
             *(self.store, self.tools, self.announcer, self.clock, new_id, self.settings.cache_memory_seconds),
             lambda: scored_by(self.analyzers.present.name, self.analyzers.present.version),
             last_write=self.last_write,

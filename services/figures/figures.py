@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from services.articles.backlog import KEPT_SECONDS, BacklogReader
 from services.figures.completeness import CompletenessReader
@@ -24,29 +23,12 @@ from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
 
 
-@dataclass(frozen=True, slots=True)
 class Figures:
-    """Must be closed before the store, as closing flushes the counters. `analyzer` returns the present analyzer with
-    its version."""
+    """The parts of this package. Must be closed before the store, as closing flushes the counters. `analyzer` returns
+    the present analyzer with its version."""
 
-    generations: Generations
-    recount: Recount
-    reader: Reader
-    refresh: Refresh
-    counters: Counters
-    backlog: BacklogReader
-    completeness: CompletenessReader
-    evidence: Evidence
-    history: History
-    raw_history: RawHistory
-    trends: Trends
-    movements: MovementReader
-    daily_closes: DailyCloses
-    analyzer: Callable[[], str]
-
-    @classmethod
-    def build(
-        cls,
+    def __init__(
+        self,
         store: Store,
         catalog: Catalog,
         announcer: Announcer,
@@ -56,32 +38,22 @@ class Figures:
         analyzer: Callable[[], str],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         last_write: LastWrite = lambda: None,
-    ) -> Figures:
-        generations = Generations(store, clock, memory_seconds, sleep)
-        recount, counters = Recount(store), Counters(store, clock)
-        backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds), last_write=last_write)
-        completeness = CompletenessReader(store, backlog)
+    ) -> None:
         coverage = Coverage(store)
-        entries = Entries(store, recount, generations, coverage, clock)
-        history = History(store, recount, coverage, clock)
-        cached = (store, catalog, entries, generations, counters, completeness, announcer, clock)
-        reader = Reader(*cached, analyzer, memory_seconds, last_write)
-        return cls(
-            generations=generations,
-            recount=recount,
-            reader=reader,
-            refresh=Refresh(store, catalog, recount, entries, generations, counters, announcer, clock, new_id),
-            counters=counters,
-            backlog=backlog,
-            completeness=completeness,
-            evidence=Evidence(store),
-            history=history,
-            raw_history=RawHistory(store, history),
-            trends=Trends(store, reader),
-            movements=MovementReader(store),
-            daily_closes=DailyCloses(store, recount, coverage, clock),
-            analyzer=analyzer,
-        )
+        self.analyzer = analyzer
+        self.generations = Generations(store, clock, memory_seconds, sleep)
+        self.recount, self.counters = Recount(store), Counters(store, clock)
+        self.backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds), last_write=last_write)
+        self.completeness = CompletenessReader(store, self.backlog)
+        entries = Entries(store, self.recount, self.generations, coverage, clock)
+        cached = (store, catalog, entries, self.generations, self.counters, announcer, clock)
+        self.reader = Reader(*cached, self.completeness, analyzer, memory_seconds, last_write)
+        self.refresh = Refresh(*cached, self.recount, new_id)
+        self.history = History(store, self.recount, coverage, clock)
+        self.raw_history = RawHistory(store, self.history)
+        self.daily_closes = DailyCloses(store, self.recount, coverage, clock)
+        self.trends = Trends(store, self.reader)
+        self.evidence, self.movements = Evidence(store), MovementReader(store)
 
     async def close(self) -> None:
         await self.counters.close()

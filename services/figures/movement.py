@@ -42,13 +42,24 @@ class Part:
     """The mentions of one story, publisher or source: those of the present time, and what the others changed."""
 
     key: str
-    mentions: int = 0
-    unscored: int = 0
     entered: int = 0
     left: int = 0
     tally: Tally = field(default_factory=Tally)
     moved: float = 0.0
     latest: Mention | None = None
+
+    @property
+    def mentions(self) -> int:
+        return self.tally.total
+
+    @property
+    def unscored(self) -> int:
+        return self.tally.unscored
+
+    @property
+    def event_id(self) -> str | None:
+        """None for a mention without a story."""
+        return self.key if (self.latest or {}).get("event_id") == self.key else None
 
     def note(self, mention: Mention) -> None:
         if self.latest is None or mention["published_at"] > self.latest["published_at"]:
@@ -61,6 +72,18 @@ class Times:
 
     present: tuple[str, str]
     previous: tuple[str, str]
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime, shift_hours: int | None, now: datetime) -> Times:
+        """The previous time is so many hours earlier. Without `shift_hours`, it ends where the present one begins.
+        Raises InvalidInput."""
+        if start >= end:
+            raise InvalidInput("from", f"before `to`, which is {format_time(end)}")
+        shift = end - start if shift_hours is None else timedelta(hours=shift_hours)
+        oldest = now - MENTIONS_KEPT
+        if start < oldest:
+            raise InvalidInput("from", f"at least {format_time(oldest)}: mentions are kept no longer")
+        return cls((format_time(start), format_time(end)), (format_time(start - shift), format_time(end - shift)))
 
     def places(self, mention: Mention) -> tuple[bool, bool]:
         """Whether the mention is in the present time, and in the previous one."""
@@ -97,8 +120,6 @@ def parts_by(key: Callable[[Mention], str], mentions: Iterable[Mention], times: 
         part.note(mention)
         polarity = mention.get("polarity")
         if is_now:
-            part.mentions += polarity is not None
-            part.unscored += polarity is None
             part.tally = part.tally.plus(Tally.of(mention.get("sentiment"), polarity))
         if polarity is None or is_now == was_then:
             continue
@@ -204,37 +225,11 @@ def rescored_in(mentions: Iterable[Mention], scored: int) -> list[dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The present time, and by how much earlier the previous one is."""
-
-    start: datetime
-    end: datetime
-    shift: timedelta
-
-    @classmethod
-    def of(cls, start: datetime, end: datetime, shift_hours: int | None, now: datetime) -> Asked:
-        """Without `shift_hours`, the previous time ends where the present one begins. Raises InvalidInput."""
-        if start >= end:
-            raise InvalidInput("from", f"before `to`, which is {format_time(end)}")
-        shift = end - start if shift_hours is None else timedelta(hours=shift_hours)
-        oldest = now - MENTIONS_KEPT
-        if start < oldest:
-            raise InvalidInput("from", f"at least {format_time(oldest)}: mentions are kept no longer")
-        return cls(start, end, shift)
-
-    @property
-    def times(self) -> Times:
-        previous = format_time(self.start - self.shift), format_time(self.end - self.shift)
-        return Times((format_time(self.start), format_time(self.end)), previous)
-
-
-@dataclass(frozen=True, slots=True)
 class MovementReader:
     store: Store
 
-    async def of(self, tool_id: str, asked: Asked) -> dict[str, Any]:
+    async def of(self, tool_id: str, times: Times) -> dict[str, Any]:
         """Raises InvalidInput if the two times have too many mentions."""
-        times = asked.times
         mentions = await self._mentions(tool_id, times)
         found = movement_of(mentions, times)
         present = [each for each in mentions if times.places(each)[0]]
@@ -252,7 +247,7 @@ class MovementReader:
             "entered": found.entered,
             "left": found.left,
             "stories": [
-                {"event_id": _event_id(part), "headline": headlines.get(part.key) or _headline(part)}
+                {"event_id": part.event_id, "headline": headlines.get(part.key) or (part.latest or {}).get("headline")}
                 | _shown(found, part)
                 for part in stories
             ],
@@ -287,7 +282,7 @@ class MovementReader:
 
     async def _headlines(self, stories: Sequence[Part]) -> dict[str, str]:
         """Of the stories of several articles that are there."""
-        events = [part.key for part in stories if _event_id(part) is not None]
+        events = [part.key for part in stories if part.event_id is not None]
         found = await self.store.read_many(STORIES.name, [(day_of(each), each) for each in events]) if events else []
         stored = zip(events, found, strict=True)
         return {each: str(story["headline"]) for each, story in stored if story is not None and story.get("headline")}
@@ -308,14 +303,6 @@ class MovementReader:
     async def _articles(self, mentions: Sequence[Mention]) -> Sequence[Document | None]:
         keys = [(each["source_id"], Article.ID) for each in mentions]
         return await self.store.read_many(ARTICLES.name, keys) if keys else []
-
-
-def _event_id(part: Part) -> str | None:
-    return part.key if part.latest is not None and part.latest.get("event_id") == part.key else None
-
-
-def _headline(part: Part) -> str | None:
-    return None if part.latest is None else part.latest.get("headline")
 
 
 def _shown(found: Movement, part: Part) -> dict[str, Any]:

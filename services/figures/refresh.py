@@ -81,12 +81,12 @@ class Refresh:
         self,
         store: Store,
         catalog: Catalog,
-        recount: Recount,
         entries: Entries,
         generations: Generations,
         counters: Counters,
         announcer: Announcer,
         clock: Clock,
+        recount: Recount,
         new_id: Callable[[], str],
         seconds: Callable[[], float] = time.perf_counter,
     ) -> None:

@@ -44,32 +44,18 @@ MOST_KEPT = 3000
 """Trends in memory: those of 1,000 tools over each period."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """`mentions` are the scored ones of each step, oldest first; `averages` their average sentiment, None without any.
-    The last step ends with the present hour."""
-
-    start: datetime
-    step: timedelta
-    mentions: tuple[int, ...]
-    averages: tuple[float | None, ...]
-
-    def shown(self) -> dict[str, Any]:
-        return {
-            "from": format_time(self.start),
-            "step_seconds": int(self.step.total_seconds()),
-            "mentions": list(self.mentions),
-            "average_sentiment": list(self.averages),
-        }
-
-
-def trend_of(hours: TimelineHours, period: Period, end: datetime) -> Trend:
-    """`end` is that of the aggregate's window. Raises ValueError if the timeline cannot be read."""
+def trend_of(hours: TimelineHours, period: Period, end: datetime) -> dict[str, Any]:
+    """The scored mentions of each step, oldest first, and their average, None without any. The last step ends with the
+    present hour; `end` is that of the aggregate's window. Raises ValueError if the timeline cannot be read."""
     number, step = STEPS[period]
     start = _trend_end(end) - number * step
     tallies = hours.steps(start, step // _HOUR, number)
-    averages = tuple(each.average_sentiment if each.total else None for each in tallies)
-    return Trend(start, step, tuple(each.total for each in tallies), averages)
+    return {
+        "from": format_time(start),
+        "step_seconds": int(step.total_seconds()),
+        "mentions": [each.total for each in tallies],
+        "average_sentiment": [each.average_sentiment if each.total else None for each in tallies],
+    }
 
 
 def _trend_end(end: datetime) -> datetime:
@@ -146,15 +132,6 @@ class Past:
         return (self.recounts, self.times, self.since) == (entry.recounts, _times_of(entry), since)
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """`is_lasting`: the timeline is of the recount that the entry is of."""
-
-    tool_id: str
-    past: Past
-    is_lasting: bool
-
-
 def _times_of(entry: SentimentCacheEntry) -> tuple[datetime, datetime]:
     end = entry.window.end
     return _trend_end(end), _whole_hour(end)
@@ -183,48 +160,37 @@ class Trends:
         self, entries: Sequence[SentimentCacheEntry], period: Period, now: datetime
     ) -> list[Past | None]:
         """None for a tool whose timeline cannot be read."""
-        progress = await self._progress() if _is_long(period) else None
-        since = known_from(progress, now) if _is_long(period) else _ALWAYS
-        found = {
-            entry.tool_id: past
-            for entry in entries
-            if (past := self._pasts.get((entry.tool_id, period))) and past.is_of(entry, since)
-        }
+        is_long, since = _is_long(period), _ALWAYS
+        if is_long:
+            document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
+            since = known_from(readable(document, HistoryProgress.from_document), now)
+        kept = ((entry.tool_id, self._pasts.get((entry.tool_id, period)), entry) for entry in entries)
+        found = {tool_id: past for tool_id, past, entry in kept if past is not None and past.is_of(entry, since)}
         left = [entry for entry in entries if entry.tool_id not in found]
-        timelines = await self.store.read_many(CATALOG.name, [(entry.tool_id, Timeline.ID) for entry in left])
-        earlier: Sequence[Document | None] = [None] * len(left)
-        if _is_long(period):
-            earlier = await self.store.read_many(CATALOG.name, [(entry.tool_id, EarlierHours.ID) for entry in left])
-        documents = cast("Sequence[TimelineDocument | None]", timelines)
-        for made in await asyncio.to_thread(_made, left, documents, earlier, since):
-            found[made.tool_id] = made.past
-            if made.is_lasting:
-                self._keep(made.tool_id, period, made.past)
+        names = (Timeline.ID, EarlierHours.ID) if is_long else (Timeline.ID,)
+        keys = [(entry.tool_id, name) for name in names for entry in left]
+        read = await self.store.read_many(CATALOG.name, keys) if keys else []
+        earlier = read[len(left) :] or [None] * len(left)
+        for tool_id, past in (await asyncio.to_thread(_made, left, read, earlier, since)).items():
+            found[tool_id] = past
+            self._pasts.pop((tool_id, period), None)
+            while len(self._pasts) >= MOST_KEPT:
+                del self._pasts[next(iter(self._pasts))]
+            self._pasts[tool_id, period] = past
         return [found.get(entry.tool_id) for entry in entries]
-
-    async def _progress(self) -> HistoryProgress | None:
-        document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
-        return readable(document, HistoryProgress.from_document)
-
-    def _keep(self, tool_id: str, period: Period, past: Past) -> None:
-        self._pasts.pop((tool_id, period), None)
-        while len(self._pasts) >= MOST_KEPT:
-            del self._pasts[next(iter(self._pasts))]
-        self._pasts[tool_id, period] = past
 
 
 def _made(
     entries: Sequence[SentimentCacheEntry],
-    timelines: Sequence[TimelineDocument | None],
+    timelines: Sequence[Document | None],
     earlier: Sequence[Document | None],
     since: datetime,
-) -> list[Made]:
-    """Of the tools whose timeline can be read."""
-    made: list[Made] = []
-    for entry, timeline, of_tool in zip(entries, timelines, earlier, strict=True):
+) -> dict[str, Past]:
+    """By tool, of those whose timeline can be read."""
+    made: dict[str, Past] = {}
+    for entry, timeline, of_tool in zip(entries, timelines, earlier, strict=False):
         try:
-            past = past_of(entry, timeline, of_tool, since)
-            made.append(Made(entry.tool_id, past, recounts_of(timeline) == entry.recounts))
+            made[entry.tool_id] = past_of(entry, cast("TimelineDocument | None", timeline), of_tool, since)
         except ValueError:
             log.exception("timeline_unreadable tool_id=%s", entry.tool_id)
     return made
@@ -235,14 +201,14 @@ def past_of(
 ) -> Past:
     """`earlier` are the EarlierHours. Raises ValueError if the timeline cannot be read."""
     hours = hours_of(timeline)
-    trend = trend_of(hours, entry.period, entry.window.end).shown()
+    trend = trend_of(hours, entry.period, entry.window.end)
     known: TimelineHours | None = hours
     if _is_long(entry.period):
         days = readable(earlier, EarlierHours.from_document)
         is_lost = earlier is not None and days is None
         known = None if is_lost else hours.preceded_by({} if days is None else days.days)
     before = None if known is None else before_of(known, entry, since)
-    return Past(entry.recounts, _times_of(entry), since, trend, before)
+    return Past(recounts_of(timeline), _times_of(entry), since, trend, before)
 
 
 def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ class AuditWorld:
         self.queues = MemoryQueues()
         self.announcer = forgetful(self.queues)
         catalog, scored_by = self.mentions.worker.catalog, lambda: self.mentions.worker.writer.scored_by
-        self.figures = Figures.build(store, catalog, self.announcer, clock, lambda: "refresh", 0.0, scored_by)
+        self.figures = Figures(store, catalog, self.announcer, clock, lambda: "refresh", 0.0, scored_by)
         self.analysis = self.mentions.worker.analysis
         self.pause: Callable[[], Any] | None = None
         self.paused = 0

@@ -290,7 +290,7 @@ async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised
     completeness = RaisedMeanwhile(store, process.cache.backlog)
     completeness.raise_ = lambda: generations.raise_(tool.tool_id)
     reader = Reader(
-        *(store, process.catalog, entries, generations, counters, completeness, process.announcer, watch),
+        *(store, process.catalog, entries, generations, counters, process.announcer, watch, completeness),
         *(lambda: ANALYZER, 2.0),
     )
     assert (await reader.read(tool.tool_id, "DAY_7")).entry.generation == 0

@@ -109,7 +109,7 @@ class Process:
         self.queues: Queues = queues or MemoryQueues()
         self.announcer = forgetful(self.queues)
         new_id = lambda: f"{start}-{next(numbers)}"  # noqa: E731
-        self.cache = Figures.build(
+        self.cache = Figures(
             *(store, self.catalog, self.announcer, clock, new_id, memory_seconds, lambda: ANALYZER),
             sleep=sleep,
             last_write=last_write,

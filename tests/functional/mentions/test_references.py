@@ -52,7 +52,7 @@ async def closed(world: World, store: Store | None = None) -> None:
     store = store or world.store
     announcer = Announcer(MemoryQueues())
     new_id = iter(f"{number}" for number in itertools.count())
-    figures = Figures.build(
+    figures = Figures(
         *(store, world.worker.catalog, announcer, world.watch, lambda: next(new_id), 0.0, lambda: "words/1")
     )
     while (await figures.daily_closes.work()).tools:

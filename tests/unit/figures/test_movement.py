@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.tally import Tally
 from services.figures.movement import (
     MOST_LISTED,
     Movement,
@@ -113,7 +114,7 @@ def test_figures_have_four_decimals() -> None:
 
 
 def test_lists_have_those_that_moved_most_or_have_most() -> None:
-    parts = [Part(f"p{number:03}", mentions=number, moved=-number / 100) for number in range(MOST_LISTED + 5)]
+    parts = [Part(f"p{number:03}", tally=Tally(number), moved=-number / 100) for number in range(MOST_LISTED + 5)]
     found = Movement(tally_of([]), tally_of([]), 0, 0, parts, parts, parts)
     assert [part.key for part in found.moving(parts)][:2] == ["p054", "p053"]
     assert len(found.largest(parts)) == MOST_LISTED

@@ -8,7 +8,7 @@ import pytest
 from models.cache import Period
 from models.history import HistoryProgress
 from models.tally import Tally, TimelineHours, by_day
-from models.values import hour_key, unix_seconds
+from models.values import format_time, hour_key, unix_seconds
 from services.figures.trends import before_of, change_of, known_from, past_of, trend_of
 from tests import documents
 from tests.documents import earlier_hours, timeline
@@ -41,23 +41,22 @@ def entry(period: Period, length: timedelta, **changes: Any) -> Any:
 
 def test_a_trend_ends_with_the_present_hour_and_has_no_value_without_mentions() -> None:
     trend = trend_of(hours(h0=(2, 0, 0, 1_000_000), h1=(0, 1, 0, -500_000)), "HOUR_24", END)
-    assert (len(trend.mentions), trend.step, trend.start) == (24, HOUR, END.replace(minute=0) - 23 * HOUR)
-    assert trend.mentions[-2:] == (1, 2)
-    assert trend.averages[-3:] == (None, -0.5, 0.5)
+    start = format_time(END.replace(minute=0) - 23 * HOUR)
+    assert (len(trend["mentions"]), trend["step_seconds"], trend["from"]) == (24, 3600, start)
+    assert trend["mentions"][-2:] == [1, 2]
+    assert trend["average_sentiment"][-3:] == [None, -0.5, 0.5]
 
 
 def test_an_end_at_a_whole_hour_begins_no_step() -> None:
     end = END.replace(minute=0)
-    assert trend_of(hours(), "HOUR_24", end).start == end - 24 * HOUR
+    assert trend_of(hours(), "HOUR_24", end)["from"] == format_time(end - 24 * HOUR)
 
 
 @pytest.mark.parametrize(("period", "number", "step"), [("DAY_7", 14, 12 * HOUR), ("DAY_30", 30, 24 * HOUR)])
 def test_the_steps_of_a_trend_cover_the_period(period: Period, number: int, step: timedelta) -> None:
     trend = trend_of(hours(h0=(1, 0, 0, 100_000), h5=(1, 0, 0, 300_000)), period, END)
-    assert (len(trend.mentions), trend.step) == (number, step)
-    assert trend.mentions[-1] == 2
-    assert trend.averages[-1] == 0.2
-    assert trend.shown()["step_seconds"] == step.total_seconds()
+    assert (len(trend["mentions"]), trend["step_seconds"]) == (number, step.total_seconds())
+    assert (trend["mentions"][-1], trend["average_sentiment"][-1]) == (2, 0.2)
 
 
 def change(stored: TimelineHours, figures: Any, since: datetime = START) -> dict[str, Any] | None:
@@ -115,10 +114,11 @@ def test_the_month_before_is_in_the_earlier_hours_and_the_first_days_of_the_time
 
 def test_what_was_made_lasts_until_the_next_recount_or_hour() -> None:
     month = entry("DAY_30", 720 * HOUR)
-    past = past_of(month, None, None, START)
+    past = past_of(month, timeline(ingestion_count=month.recounts).to_document(), None, START)  # type: ignore[arg-type]
     assert past.is_of(month, START)
     assert not past.is_of(month, START + HOUR)
     assert not past.is_of(entry("DAY_30", 720 * HOUR, recounts=month.recounts + 1), START)
     whole = [END.replace(minute=0) + minutes * HOUR / 60 for minutes in (0, 1, 60, 61)]
-    past = past_of(of_end(whole[1]), None, None, START)
+    stored = timeline(ingestion_count=month.recounts).to_document()
+    past = past_of(of_end(whole[1]), stored, None, START)  # type: ignore[arg-type]
     assert [past.is_of(of_end(each), START) for each in whole] == [False, True, False, False]

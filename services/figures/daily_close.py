@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from models.errors import ChangedMeanwhile, Conflict
 from models.history import DailyClose, HistoryProgress
 from models.timeline import DayCounts
 from models.values import format_time, is_ahead
@@ -95,20 +94,12 @@ class DailyCloses:
                 done.closed += await self._close(tool_ids, day, now)
                 await self._keep_references(tool_ids, day - (LIVE_DAYS - 1) * _DAY, now)
             done.tools += len(tool_ids)
-            try:
-                progress = await self._saved(after_page(progress, day, page.next, now))
-            except (Conflict, ChangedMeanwhile):
-                break  # another worker goes on
+            # Of two workers at once, both do the same.
+            progress = after_page(progress, day, page.next, now)
+            await self.store.upsert(CATALOG.name, progress.to_document())
         if done.closed:
             log_event(log, logging.INFO, "days_closed", tools=done.tools, closed=done.closed)
         return done
-
-    async def _saved(self, progress: HistoryProgress) -> HistoryProgress:
-        if progress.stored_etag is None:
-            stored = await self.store.create(CATALOG.name, progress.to_document())
-        else:
-            stored = await self.store.replace(CATALOG.name, progress.to_document(), progress.stored_etag)
-        return HistoryProgress.from_document(stored)
 
     async def _close(self, tool_ids: Sequence[str], day: date, now: datetime) -> int:
         await self.recount.windows_of(tool_ids, now)

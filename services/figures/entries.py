@@ -38,7 +38,6 @@ EntryDocuments = dict[Period, Document]
 """A tool's entries as they are stored. A refresh writes them and does not read them: validating figures that were just
 computed would take as long as computing them."""
 
-_RAISED_AT_ONCE = 8
 _TOOLS_PER_TURN = 8
 
 
@@ -84,16 +83,8 @@ class Generations:
 
     async def raise_all(self, tool_ids: Collection[str]) -> None:
         """`raise_` for each of these tools."""
-        waiting = iter(sorted(tool_ids))
-
-        async def raise_next() -> None:
-            for tool_id in waiting:
-                await self.raise_(tool_id)
-
-        at_once = (raise_next() for _ in range(min(_RAISED_AT_ONCE, len(tool_ids))))
-        for result in await asyncio.gather(*at_once, return_exceptions=True):
-            if result is not None:
-                raise result
+        for tool_id in sorted(tool_ids):
+            await self.raise_(tool_id)
 
     async def known_everywhere(self) -> None:
         """Returns when no process serves an entry of a generation older than those raised before this call."""
@@ -138,11 +129,6 @@ class Entries:
         self._generations = generations
         self._coverage = coverage
         self._clock = clock
-        self._recounts: dict[str, int] = {}
-
-    def is_outdated(self, entry: SentimentCacheEntry) -> bool:
-        """Whether this process has stored entries of the tool since that count mentions which this one may lack."""
-        return entry.recounts < self._recounts.get(entry.tool_id, 0)
 
     async def computed(self, tool: Tool) -> ToolEntries:
         """The tool's entries as of now, stored. Their generation was still the tool's after they were stored, and they
@@ -193,7 +179,6 @@ class Entries:
             return []
         batches = [(tool_id, [Upsert(each) for each in entries[tool_id]]) for tool_id in recounts]
         await self._store.batch_many(SENTIMENT_CACHE.name, batches)
-        self._recounts |= recounts
         windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
         of_tools = zip(recounts.items(), windows, strict=True)
         return [tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)]

@@ -24,49 +24,40 @@ LONGEST_REASON = 200
 ENTRIES = Where("period", "in", tuple(PERIODS))
 
 
-class Metadata:
-    def __init__(self, store: Store, counters: Counters) -> None:
-        self._store = store
-        self._counters = counters
-
-    async def refresh_ended(
-        self,
-        run: JobRun,
-        batches: Sequence[Attempt],
-        status: Literal["SUCCEEDED", "PARTIAL", "FAILED"],
-        errors: Sequence[str],
-        now: datetime,
-    ) -> None:
-        """`batches` are the attempts that succeeded, one for each batch."""
-        await self._counters.flush()
-        ended_ms = max((batch.ended_ms or 0 for batch in batches), default=0)
-        # A refresh without a batch that ended is closed by the next tick.
-        ended = datetime.fromtimestamp(ended_ms / 1000, UTC) if ended_ms else now
-        metadata, last = await last_refreshes(self._store)
-        last = last_refresh(run, batches, status, errors, last, ended)
-        await self._store.upsert(SENTIMENT_CACHE.name, last.to_document())
-        if status == "SUCCEEDED":
-            await self._write(run, batches, metadata, ended_ms)
-
-    async def _write(
-        self, run: JobRun, batches: Sequence[Attempt], before: CacheMetadata | None, ended_ms: int
-    ) -> None:
-        """The times are those of the last batch: the run itself may only be closed by the next tick."""
-        ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
-        tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
-        metadata = CacheMetadata(
-            created_at=before.created_at if before else ended,
-            updated_at=ended,
-            last_refresh_ts=ended_ms // 1000,
-            last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
-            total_entries=await count_entries(self._store),
-            **await self._counters.last_24_hours(),
-            tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
-            tools_refreshed_count=len(tools),
-            last_refresh_run_id=run.run_id,
-            **mentions_of(batches),
-        )
-        await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
+async def refresh_ended(
+    store: Store,
+    counters: Counters,
+    run: JobRun,
+    batches: Sequence[Attempt],
+    status: Literal["SUCCEEDED", "PARTIAL", "FAILED"],
+    errors: Sequence[str],
+    now: datetime,
+) -> None:
+    """`batches` are the attempts that succeeded, one for each batch. The times are those of the last: the run itself
+    may only be closed by the next tick."""
+    await counters.flush()
+    ended_ms = max((batch.ended_ms or 0 for batch in batches), default=0)
+    # A refresh without a batch that ended is closed by the next tick.
+    ended = datetime.fromtimestamp(ended_ms / 1000, UTC) if ended_ms else now
+    before, last = await last_refreshes(store)
+    last = last_refresh(run, batches, status, errors, last, ended)
+    await store.upsert(SENTIMENT_CACHE.name, last.to_document())
+    if status != "SUCCEEDED":
+        return
+    tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
+    metadata = CacheMetadata(
+        created_at=before.created_at if before else ended,
+        updated_at=ended,
+        last_refresh_ts=ended_ms // 1000,
+        last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
+        total_entries=await count_entries(store),
+        **await counters.last_24_hours(),
+        tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
+        tools_refreshed_count=len(tools),
+        last_refresh_run_id=run.run_id,
+        **mentions_of(batches),
+    )
+    await store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
 
 
 def by_sentiment(weeks: Iterable[Document]) -> dict[str, int]:

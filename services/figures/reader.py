@@ -73,27 +73,23 @@ class Aggregate:
 class RecentAggregates:
     """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
 
-    Their key is the text by which the caller named the tool, so that a hit needs no read of the catalog.
-    `is_outdated`: whether this process has refreshed the tool of an entry since. An aggregate that says that it is
-    complete is kept until the next write only, which may be that of an article that it lacks.
+    Their key is the text by which the caller named the tool, so that a hit needs no read of the catalog. An aggregate
+    that says that it is complete is kept until the next write only, which may be that of an article that it lacks.
     """
 
     def __init__(
         self,
         generations: Generations,
         seconds: float,
-        is_outdated: Callable[[SentimentCacheEntry], bool],
         last_write: LastWrite = lambda: None,
     ) -> None:
         self._generations = generations
-        self._is_outdated = is_outdated
         self._last_write = last_write
         self._lifetime = timedelta(seconds=seconds)
         self._kept: dict[tuple[str, Period], tuple[datetime, object, Aggregate]] = {}
 
     def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        """None if no aggregate is kept, or if it has become stale, or this process knows a later generation or has
-        refreshed the tool since."""
+        """None if no aggregate is kept, or if it has become stale, or this process knows a later generation."""
         if (text, period) not in self._kept:
             return None
         read_at, last_write, aggregate = self._kept[text, period]
@@ -113,7 +109,7 @@ class RecentAggregates:
         self._kept[text, aggregate.entry.period] = (read_at, last_write, aggregate)
 
     def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
-        is_current = entry.generation == self._generations.known(entry.tool_id) and not self._is_outdated(entry)
+        is_current = entry.generation == self._generations.known(entry.tool_id)
         return is_current and not entry.is_stale(now) and not entry.counts_too_many(now) and not entry.is_ahead(now)
 
 
@@ -140,7 +136,7 @@ class Reader:
         self._counters = counters
         self._completeness = completeness
         self._clock = clock
-        self._recent = RecentAggregates(generations, memory_seconds, entries.is_outdated, last_write)
+        self._recent = RecentAggregates(generations, memory_seconds, last_write)
         self._announcer = announcer
         self._last_write = last_write
         self._computed_at_once = asyncio.Semaphore(_COMPUTED_AT_ONCE)

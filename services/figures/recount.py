@@ -32,10 +32,10 @@ from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.count_documents import first_unreadable
-from services.figures.span import LIVE_DAYS, day_start, first_live_day
+from services.figures.span import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Edges, Windows, edges_of
-from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
+from services.mentions.dirty_hours import dirty_hours_of_tools
 from services.ports import Document, Query, Store, Where, pages, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS
@@ -44,7 +44,6 @@ log = logging.getLogger("toolpulse.cache")
 
 _PAGE = 1000
 _QUERIES_AT_ONCE = 16
-_READ_AT_ONCE = 1000
 _HOUR = timedelta(hours=1)
 _NO_END = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -68,12 +67,9 @@ class Recount:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def recount_tool(self, tool_id: str, now: datetime) -> bool:
-        """Whether the tool had dirty hours. Raises UnreadableDocument if a mention of the tool cannot be counted."""
-        dirty_hours = await dirty_hours_of(self._store, tool_id)
-        if dirty_hours:
-            (await self.windows_of([tool_id], now, {tool_id: dirty_hours})).raise_failure()
-        return bool(dirty_hours)
+    async def recount_tool(self, tool_id: str, now: datetime) -> None:
+        """Raises UnreadableDocument if a mention of the tool cannot be counted."""
+        (await self.windows_of([tool_id], now)).raise_failure()
 
     async def windows_of(
         self,
@@ -110,10 +106,9 @@ class Recount:
             dirty_hours = await dirty_hours_of_tools(self._store, left) if known is None else known
             outdated = await self._outdated(left, dirty_hours, recounted)
             left, known = [], None
-            for some in portions(outdated):
-                if deadline.in_background() and deadline.is_near():
-                    return
-                left += await self._recount(some, recounted)
+            if deadline.in_background() and deadline.is_near():
+                return
+            left = await self._recount(outdated, recounted)
             if left:
                 raise ChangedMeanwhile("other workers have recounted these tools")
 
@@ -279,22 +274,6 @@ async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
         for result in await asyncio.gather(*some, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
-
-
-def portions(counts: Sequence[ToolCounts]) -> Iterator[list[ToolCounts]]:
-    """The tools that are counted together: a month of the counts or of the dirty hours of all tools would not fit into
-    memory."""
-    some: list[ToolCounts] = []
-    size = 0
-    for each in counts:
-        own = LIVE_DAYS + len(each.dirty_hours)
-        if some and size + own > _READ_AT_ONCE:
-            yield some
-            some, size = [], 0
-        some.append(each)
-        size += own
-    if some:
-        yield some
 
 
 def spans(hours: Sequence[str]) -> list[tuple[datetime, datetime]]:

@@ -23,7 +23,7 @@ from models.values import unix_seconds
 from services.figures import breadth
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
-from services.figures.metadata import LONGEST_REASON, Metadata, by_sentiment
+from services.figures.metadata import LONGEST_REASON, by_sentiment, refresh_ended
 from services.figures.recount import Recount
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
@@ -96,7 +96,6 @@ class Refresh:
         self._entries = entries
         self._generations = generations
         self._counters = counters
-        self._metadata = Metadata(store, counters)
         self._announcer = announcer
         self._clock = clock
         self._engine = RunEngine(store, clock, new_id)
@@ -249,9 +248,9 @@ class Refresh:
     async def _close(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
         """Writes the metadata first: if this process dies in between, the next tick closes the run."""
         after = summary(run, attempts)
-        await self._metadata.refresh_ended(
-            run, list(done_batches(attempts).values()), after["status"], after["errors"], self._clock()
-        )
+        batches = list(done_batches(attempts).values())
+        ended = (run, batches, after["status"], after["errors"], self._clock())
+        await refresh_ended(self._store, self._counters, *ended)
         if await self._engine.close(run, attempts, summary) is not None:
             level = logging.INFO if after["status"] == "SUCCEEDED" else logging.ERROR
             fields = {"run_id": run.run_id, "status": after["status"], "tools": after["progress"]}

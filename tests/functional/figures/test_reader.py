@@ -17,7 +17,6 @@ from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.coverage import Coverage
 from services.figures.entries import Entries, Generations
 from services.figures.reader import Aggregate, Reader, RecentAggregates
-from services.mentions.refresh_due import RefreshMessage
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
@@ -130,17 +129,6 @@ async def test_once_a_generation_is_known_everywhere_no_process_serves_an_older_
     assert (served.state, served.entry.generation, waited) == ("MISS", 1, [2.0])
     for process in (here, elsewhere):
         await process.close()
-
-
-async def test_a_process_that_refreshes_a_tool_serves_its_new_figures_at_once(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    process = Process(store, watch, memory_seconds=2.0)
-    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).entry.total_mentions == 2
-    await process.analyse(tool.tool_id, "article-3", Judgement(NOW - timedelta(hours=5), "neutral"))
-    await process.cache.refresh.work(RefreshMessage((tool.tool_id,)))
-    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).entry.total_mentions == 3
-    await process.close()
 
 
 async def test_invalidating_deletes_the_entries_and_keeps_the_generation(
@@ -257,7 +245,7 @@ async def test_no_entry_of_an_older_generation_is_kept_in_memory(store: SqliteSt
     process = Process(store, watch)
     old = await process.cache.reader.read(tool.tool_id, "DAY_7")
     generations = Generations(store, watch)
-    memory = RecentAggregates(generations, 2.0, lambda entry: False)
+    memory = RecentAggregates(generations, 2.0)
     memory.put("x", old, NOW)
     assert memory.get("x", "DAY_7", NOW) is old
     await generations.raise_(tool.tool_id)

@@ -251,7 +251,7 @@ async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_n
 
 async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore, process: Process) -> None:
     await process.analyse(TOOL.tool_id, "old", Judgement(NOW - timedelta(days=40), "positive"))
-    assert await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
     assert document["hours"] == {}

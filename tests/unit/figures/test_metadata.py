@@ -11,7 +11,7 @@ from models.cache import is_mostly_unscored
 from models.run import Attempt, JobRun
 from models.values import unix_milliseconds
 from services.figures.counters import Counters
-from services.figures.metadata import Metadata, by_sentiment, last_refresh, last_refreshes, mentions_of
+from services.figures.metadata import by_sentiment, last_refresh, last_refreshes, mentions_of, refresh_ended
 from services.store.sqlite import SqliteStore
 from tests import documents
 
@@ -68,10 +68,9 @@ def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed()
 @pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])
 async def test_only_a_successful_refresh_becomes_metadata(store: SqliteStore, status: Any) -> None:
     counters = Counters(store, lambda: NOW)
-    metadata = Metadata(store, counters)
     later = NOW + timedelta(minutes=15)
-    await metadata.refresh_ended(run("well"), [batch(1, tool_ids=("b", "a"))], "SUCCEEDED", [], NOW)
-    await metadata.refresh_ended(run("ill"), [batch(1, later)], status, ["why"], later)
+    await refresh_ended(store, counters, run("well"), [batch(1, tool_ids=("b", "a"))], "SUCCEEDED", [], NOW)
+    await refresh_ended(store, counters, run("ill"), [batch(1, later)], status, ["why"], later)
     found, last = await last_refreshes(store)
     assert found is not None
     assert last is not None
@@ -82,7 +81,7 @@ async def test_only_a_successful_refresh_becomes_metadata(store: SqliteStore, st
 
 async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteStore) -> None:
     counters = Counters(store, lambda: NOW)
-    await Metadata(store, counters).refresh_ended(run(), [], "FAILED", ["2 of 2 batches did not end in time"], NOW)
+    await refresh_ended(store, counters, run(), [], "FAILED", ["2 of 2 batches did not end in time"], NOW)
     found, last = await last_refreshes(store)
     assert found is None
     assert last is not None
@@ -93,7 +92,7 @@ async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteS
 async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_last_batch(store: SqliteStore) -> None:
     counters = Counters(store, lambda: NOW)
     batches = [batch(1, NOW + timedelta(seconds=2)), batch(2, NOW + timedelta(seconds=1))]
-    await Metadata(store, counters).refresh_ended(run(), batches, "SUCCEEDED", [], NOW + timedelta(minutes=15))
+    await refresh_ended(store, counters, run(), batches, "SUCCEEDED", [], NOW + timedelta(minutes=15))
     found, _ = await last_refreshes(store)
     assert found is not None
     assert (found.last_refresh_duration_ms, found.last_refresh_at) == (2000, NOW + timedelta(seconds=2))

@@ -31,19 +31,8 @@ def generations(store: SqliteStore) -> Generations:
     return Generations(store, lambda: NOW)
 
 
-def test_an_aggregate_from_before_this_process_refreshed_its_tool_is_not_kept(generations: Generations) -> None:
-    outdated: list[SentimentCacheEntry] = []
-    recent, aggregate = RecentAggregates(generations, 2.0, lambda entry: entry in outdated), _aggregate()
-    recent.put("code", aggregate, NOW)
-    outdated.append(aggregate.entry)
-    assert recent.get("code", "HOUR_24", NOW) is None
-    recent.put("code", aggregate, NOW)
-    outdated.clear()
-    assert recent.get("code", "HOUR_24", NOW) is None, "a read that began before the refresh does not bring it back"
-
-
 def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generations: Generations) -> None:
-    recent, aggregate = RecentAggregates(generations, 2.0, _never), _aggregate()
+    recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
     recent.put("code", aggregate, NOW)
     assert recent.get("code", "HOUR_24", NOW + timedelta(seconds=1.9)) is aggregate
     assert recent.get("code", "HOUR_1", NOW) is None
@@ -54,7 +43,7 @@ def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generat
 
 def test_a_complete_aggregate_is_kept_until_the_next_write_only(generations: Generations) -> None:
     writes = [1]
-    recent, complete = RecentAggregates(generations, 2.0, _never, lambda: writes[0]), _aggregate()
+    recent, complete = RecentAggregates(generations, 2.0, lambda: writes[0]), _aggregate()
     incomplete = Aggregate(complete.entry, "VS Code", "embedded/1", Completeness(1, 0, False), NOW)
     recent.put("complete", complete, NOW, 1)
     recent.put("incomplete", incomplete, NOW, 1)
@@ -67,19 +56,19 @@ def test_a_complete_aggregate_is_kept_until_the_next_write_only(generations: Gen
 
 
 def test_an_aggregate_is_not_kept_after_the_clock_was_set_back(generations: Generations) -> None:
-    recent = RecentAggregates(generations, 2.0, _never)
+    recent = RecentAggregates(generations, 2.0)
     recent.put("code", _aggregate(), NOW)
     assert recent.get("code", "HOUR_24", NOW - timedelta(seconds=1)) is None
 
 
 def test_with_zero_seconds_nothing_is_kept(generations: Generations) -> None:
-    recent = RecentAggregates(generations, 0.0, _never)
+    recent = RecentAggregates(generations, 0.0)
     recent.put("code", _aggregate(), NOW)
     assert recent.get("code", "HOUR_24", NOW) is None
 
 
 def test_nothing_of_an_older_generation_is_kept_or_served(generations: Generations) -> None:
-    recent = RecentAggregates(generations, 2.0, _never)
+    recent = RecentAggregates(generations, 2.0)
     recent.put("code", _aggregate(0), NOW)
     generations.learn(TOOL_ID, cache_generation(generation=1).to_document())
     assert recent.get("code", "HOUR_24", NOW) is None
@@ -90,7 +79,7 @@ def test_nothing_of_an_older_generation_is_kept_or_served(generations: Generatio
 
 
 def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
-    recent, aggregate = RecentAggregates(generations, 3600.0, _never), _aggregate()
+    recent, aggregate = RecentAggregates(generations, 3600.0), _aggregate()
     fresh_until = NOW + timedelta(minutes=30)
     recent.put("code", aggregate, NOW)
     assert recent.get("code", "HOUR_24", fresh_until) is aggregate
@@ -101,7 +90,7 @@ def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
 
 def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Generations) -> None:
     assert MOST_KEPT == 20_000
-    recent, aggregate = RecentAggregates(generations, 2.0, _never), _aggregate()
+    recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
     for number in range(MOST_KEPT + 1):
         recent.put(str(number), aggregate, NOW)
     kept = [number for number in (0, 1, MOST_KEPT) if recent.get(str(number), "HOUR_24", NOW) is not None]

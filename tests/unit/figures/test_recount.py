@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from models.timeline import DirtyHour, DirtyHourDocument, WindowsDocument, WindowTables
+from models.timeline import WindowsDocument, WindowTables
 from models.values import CLOCKS_DIFFER
-from services.figures.recount import are_right, portions, spans
-from services.figures.tool_counts import ToolCounts
+from services.figures.recount import are_right, spans
 
 NOW = datetime(2026, 2, 21, 22, 30, tzinfo=UTC)
 
@@ -17,21 +16,6 @@ def test_consecutive_hours_are_counted_together() -> None:
     found = spans(["2026022122", "2026022123", "2026022200", "2026022202"])
     assert [(start.hour, (end - start) / timedelta(hours=1)) for start, end in found] == [(22, 3), (2, 1)]
     assert spans([]) == []
-
-
-def _of(hours: int) -> ToolCounts:
-    marked = [DirtyHour.of("t", NOW, NOW).to_document()] * hours
-    return ToolCounts(f"tool with {hours} hours", cast("list[DirtyHourDocument]", marked), None, "")
-
-
-def test_at_most_1000_documents_of_several_tools_are_read_together() -> None:
-    def sizes(*hours: int) -> list[list[int]]:
-        return [[len(each.dirty_hours) for each in some] for some in portions([_of(number) for number in hours])]
-
-    assert sizes(200, 704, 1) == [[200, 704], [1]]
-    assert sizes(1501, 0, 500) == [[1501], [0, 500]]
-    assert [len(some) for some in sizes(*[0] * 63)] == [31, 31, 1]
-    assert sizes() == []
 
 
 def _windows(stored_at: datetime, **others: Any) -> WindowsDocument:

@@ -10,30 +10,13 @@ from services.mentions.analyzers import general
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.general import LONGEST_TEXT, judge
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.analyzers.tables import WORD_TABLE, Word, WordTable, shipped_words
+from services.mentions.analyzers.tables import WORD_TABLE, shipped_words
 from services.tools.matching import Span
 from tests.steps import growth, steps
 
 
 def judged(text: str) -> str:
     return judge(text, shipped_words()).sentiment
-
-
-@pytest.mark.parametrize(
-    ("text", "sentiment"),
-    [
-        ("Chip maker beats estimates as profit soars", "positive"),
-        ("Retailer misses estimates, shares plunge", "negative"),
-        ("Critical vulnerability found in popular library", "negative"),
-        ("New release is much faster and fixes a memory leak", "positive"),
-        ("Thanks, works great now!", "positive"),
-        ("Version 4.2 released", "neutral"),
-        ("How do I kill a process by its id?", "neutral"),
-        ("It is not good at all", "negative"),
-    ],
-)
-def test_plain_cases_are_judged_as_a_person_would(text: str, sentiment: str) -> None:
-    assert judged(text) == sentiment
 
 
 @pytest.mark.parametrize(
@@ -87,11 +70,6 @@ def test_odd_texts_take_steps_in_proportion_to_their_length(unit: str) -> None:
         expression.findall(unit * 300_000)
 
 
-def test_words_in_code_are_not_opinions() -> None:
-    table = shipped_words()
-    assert judge("Use `fatal_error(bad, evil, hate)` here", table) == judge("Use `f(x)` here", table)
-
-
 def test_the_shipped_table_is_small_and_names_its_version() -> None:
     assert WORD_TABLE.stat().st_size <= 70_000
     assert EmbeddedAnalyzer().name == "embedded"
@@ -104,18 +82,6 @@ async def test_the_names_of_tools_are_no_opinion() -> None:
     first, *others = await EmbeddedAnalyzer().analyze(passages)
     assert isinstance(first.tools["tool"], Judgement)
     assert all(each == first for each in others)
-
-
-@pytest.mark.parametrize("name", ["Best Buy", "Brave", "Ghost", "Kill Bill", "Lovable", "Perfect"])
-@pytest.mark.parametrize("text", ["{} 3.2 released", "How to use {} with a database", "An introduction to {}"])
-async def test_a_name_in_a_neutral_text_is_neutral(name: str, text: str) -> None:
-    start = text.index("{}")
-    [found] = await EmbeddedAnalyzer().analyze(
-        [Passage(text.format(name), {"tool": (Span(start, start + len(name)),)})]
-    )
-    judgement = found.tools["tool"]
-    assert isinstance(judgement, Judgement)
-    assert (judgement.sentiment, judgement.polarity) == ("neutral", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -165,12 +131,3 @@ async def test_much_text_is_judged_in_a_thread() -> None:
     assert analyzer.thread == threading.get_ident()
     await analyzer.analyze([passage] * 100)
     assert analyzer.thread != threading.get_ident()
-
-
-def test_a_phrase_counts_instead_of_its_words() -> None:
-    weights = (0.0, 0.0, 3.0)
-    table = WordTable(
-        "t", {"bad": Word(weights=(5.0, 0.0, 0.0)), "not bad": Word(weights=weights)}, {"constant": (0.0, 1.0, 0.0)}
-    )
-    assert judge("not bad", table).sentiment == "positive"
-    assert judge("bad", table).sentiment == "negative"

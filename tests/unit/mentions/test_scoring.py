@@ -4,7 +4,6 @@ import pytest
 
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.scoring import (
-    LONGEST_TEXT,
     MOST_SENTENCES,
     Questions,
     Score,
@@ -63,24 +62,6 @@ def test_each_tool_is_judged_by_the_sentences_that_name_it() -> None:
     assert sentiment(found.tools["Beta"]) == "negative"
 
 
-def test_the_headline_weighs_more_than_a_sentence() -> None:
-    found = scores("Alpha is great", "Alpha is awful.", "Alpha")
-    assert sentiment(found.tools["Alpha"]) == "positive"
-
-
-def test_many_sentences_outweigh_the_headline_which_still_counts() -> None:
-    text = " ".join(f"Alpha is awful {number}." for number in range(50))
-    found = scores("Alpha is great", text, "Alpha").tools["Alpha"]
-    assert isinstance(found, Judgement)
-    assert found.sentiment == "negative"
-    assert -0.3 < found.polarity < 0
-
-
-def test_a_headline_about_another_tool_does_not_count_for_this_one() -> None:
-    found = scores("Beta is awful", "Alpha is great.", "Alpha", "Beta")
-    assert sentiment(found.tools["Alpha"]) == "positive"
-
-
 def test_a_tool_that_no_sentence_names_is_judged_by_the_headline() -> None:
     found = scores("An awful week", "All is great.", "Alpha")
     assert sentiment(found.tools["Alpha"]) == "negative"
@@ -88,11 +69,6 @@ def test_a_tool_that_no_sentence_names_is_judged_by_the_headline() -> None:
 
 def test_a_tool_without_headline_or_text_is_not_judged_rather_than_neutral() -> None:
     assert scores("", "", "Alpha").tools["Alpha"] == NotJudged("nothing to judge")
-
-
-def test_neutral_sentences_do_not_outweigh_a_negative_one() -> None:
-    found = scores("About Alpha", "Alpha is here. Alpha is awful. Alpha is awful, really.", "Alpha")
-    assert sentiment(found.tools["Alpha"]) == "negative"
 
 
 def test_a_text_that_occurs_twice_is_judged_once() -> None:
@@ -137,16 +113,6 @@ def test_a_tool_of_which_nothing_could_be_judged_says_why() -> None:
     assert found.tools["Alpha"] == found.article == NotJudged("refused")
 
 
-def test_names_beyond_what_is_read_fall_back_to_the_headline() -> None:
-    text = "x" * 60_000 + " Alpha is great."
-    assert sentiment(scores("An awful week", text, "Alpha").tools["Alpha"]) == "negative"
-
-
-def test_the_limits_are_those_of_the_decision() -> None:
-    """docs/adr/0011-sentiment.md."""
-    assert (LONGEST_TEXT, MOST_SENTENCES) == (50_000, 12)
-
-
 @pytest.mark.parametrize(("sentences", "weight"), [(0, 2.0), (1, 2.0), (3, 2.0), (4, 4 * 0.4 / 0.6), (12, 8.0)])
 def test_the_headline_counts_as_two_sentences_and_never_for_less_than_two_fifths(sentences: int, weight: float) -> None:
     text = " ".join(f"Alpha {number} is fine." for number in range(sentences))
@@ -183,14 +149,6 @@ def test_a_neutral_text_counts_for_half() -> None:
 )
 def test_one_text_alone_gives_its_own_judgement(judgement: Judgement) -> None:
     assert combine([Weighed(0, 1.0)], [judgement]) == judgement
-
-
-def test_texts_of_one_sentiment_have_it_together_though_neutral_is_more_probable() -> None:
-    weak = Judgement("positive", 0.3, 0.28)
-    assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, GOOD]) == Judgement("positive", 0.75, 0.7075)
-    assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, weak]) == weak
-    thirds = [Judgement("positive", 0.8, 0.7), Judgement("positive", 0.7, 0.6)]
-    assert combine([Weighed(0, 1.0), Weighed(1, 2.0)], thirds) == Judgement("positive", 0.7333, 0.6333)
 
 
 def test_positive_and_negative_texts_without_a_clear_balance_are_neutral() -> None:

@@ -59,20 +59,10 @@ def test_a_placed_word_has_features_from_general_to_special(
     assert word_features(word, place, classes) == features
 
 
-def test_words_with_the_same_stem_share_a_feature() -> None:
-    stems = {word_features(word, "A1", ())[3] for word in ("delays", "delayed", "delaying")}
-    assert stems == {"s delay"}
-
-
 def test_patterns_name_classes_and_relations_around_the_tool() -> None:
     patterns = signals("Foo quietly ditches Bar for Baz", "Bar", "Foo", "Baz").patterns
     assert {"< LEAVE", "< O LEAVE", "> for", "> for O", "= LEAVE T for", "@ LEAVE", "@ LEAVE LEAVE"} <= set(patterns)
     assert {"b ditches T", "n ditches T for", "others 2"} <= set(patterns)
-
-
-def test_a_pattern_counts_once() -> None:
-    patterns = signals("Foo ditches it and ditches it", "Foo").patterns
-    assert len(patterns) == len(set(patterns))
 
 
 def test_valences_add_up_by_side_and_place() -> None:
@@ -88,15 +78,6 @@ def test_a_negated_valence_has_the_other_sign_and_is_weaker() -> None:
     assert abs(negated["v"]) < plain["v"]
 
 
-def test_a_negation_reaches_three_words() -> None:
-    assert "v -" in signals("Foo never a b good", "Foo").figures
-    assert "v -" not in signals("Foo never a b c good", "Foo").figures
-
-
-def test_one_valence_is_bounded() -> None:
-    assert signals("Foo is huge", "Foo").figures["v +"] == pytest.approx(1.5 * 3 / (9 + 6) ** 0.5)
-
-
 def test_what_stands_between_two_tools_is_a_pattern_of_each_by_which_comes_first() -> None:
     first = signals("Foo quietly beats Bar", "Foo", "Bar").patterns
     second = signals("Foo quietly beats Bar", "Bar", "Foo").patterns
@@ -109,17 +90,6 @@ def test_what_leads_to_two_tools_and_joins_their_clauses_is_a_pattern() -> None:
     patterns = signals("it ditches Foo for Bar", "Foo", "Bar").patterns
     assert {"~< led LEAVE | LEAVE | for", "~< verb LEAVE | for", "~< relations for", "~< joined "} <= set(patterns)
     assert "~> joined while" in signals("Foo is good while Bar fell", "Bar", "Foo").patterns
-
-
-def test_a_long_way_between_two_tools_is_no_pattern_of_words() -> None:
-    patterns = signals("Foo a good b bad c d Bar", "Foo", "Bar").patterns
-    assert {"~< words *", "~< value 0", "~< has +", "~< has -"} <= set(patterns)
-
-
-def test_only_the_first_other_names_are_read() -> None:
-    others = ["Ba", "Bb", "Bc", "Bd", "Be", "Bf", "Bg"]
-    assert "~< joined while" in signals(f"Foo {' '.join(others[:5])} while Bg", "Foo", *others[:5], "Bg").patterns
-    assert "~< joined while" not in signals(f"Foo {' '.join(others[:6])} while Bg", "Foo", *others).patterns
 
 
 def test_the_joint_figures_are_of_the_tool_and_of_the_mean_of_the_others() -> None:

@@ -52,25 +52,12 @@ def test_clauses_end_at_signs_and_connecting_words() -> None:
     assert tokens.connectors == [None, ",", "while", "-"]
 
 
-def test_marks_of_tone_are_words() -> None:
-    assert read('Is it "dead"? Yes!').words == ["is", "it", '"', "dead", '"', "?", "yes", "!"]
-
-
 def test_the_longest_phrase_is_one_word() -> None:
     tokens = read("shut down for good", phrases=("shut down", "shut down for", "shut up"))
     assert tokens.words == ["shut down for", "good"]
-
-
-def test_addresses_are_not_read() -> None:
-    assert read("see https://example.com/bad or www.bad.com now").words == ["see", "or", "now"]
 
 
 def test_a_character_that_stands_for_names_is_no_name() -> None:
     tokens = read("The \ue000 and \uf8ff of Foo \ue001", "Foo")
     assert tokens.words == ["the", "and", "of", NAME]
     assert tokens.names == {3: {"Foo"}}
-
-
-@pytest.mark.parametrize("text", ["", " ", "\ud800", "速い", "x" * 10_000, "(" * 1000])
-def test_odd_texts_are_read(text: str) -> None:
-    assert read(text).names == {}

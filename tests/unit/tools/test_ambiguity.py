@@ -47,13 +47,6 @@ def test_the_rule_of_a_name_follows_from_the_lists_and_its_case(name: str, rule:
     assert match_rule(name, None, OWN) == rule
 
 
-def test_a_keyword_is_judged_only_if_it_is_a_listed_name() -> None:
-    assert match_rule("gopher", None, (), is_keyword=True) == IN_ANY_CASE
-    assert match_rule("gopher", None, ()) == MatchRule(sense=sense_of("gopher"))
-    assert match_rule("go", None, (), is_keyword=True) == MatchRule(sense=sense_of("go"))
-    assert match_rule("c", None, (), is_keyword=True) == MatchRule(sense=sense_of("c"))
-
-
 def test_a_rule_of_the_tool_replaces_the_lists() -> None:
     assert match_rule("Rust", NameRule(), OWN) == MatchRule()
     assert match_rule("Rust", NameRule(case_sensitive=True), OWN) == AS_WRITTEN
@@ -74,25 +67,6 @@ def test_the_weights_of_the_cues_decide() -> None:
     is_meant, cues = verdict("Go", match_rule("Go", None, ()), article, 17, 19)
     assert is_meant == (weigh(cues) > ENOUGH)
     assert {"often a word: capital within the sentence", "made or run maybe with it"} <= set(cues)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "meant"),
-    [
-        ("Swift", "Swift 6 makes data races errors", True),
-        ("Go", "The Go team explains", True),
-        ("Terraform", "Then terraform apply ran", True),
-        ("Go", "使用 Go 语言", True),
-        ("Go", "Go to the GitHub page", False),
-        ("Swift", "Taylor Swift sings", False),
-        ("Apple", "Moving to the Big Apple", False),
-        ("C#", "C# 14 is out", True),
-        ("F#", "Chords: F# minor, then A", False),
-        ("Julia", "Julia Roberts stars", False),
-    ],
-)
-def test_a_name_counts_by_the_words_beside_it(name: str, text: str, meant: bool) -> None:
-    assert decided(name, text) == [meant]
 
 
 def test_words_of_the_tool_speak_for_its_name() -> None:
@@ -165,16 +139,3 @@ def test_a_context_word_counts_within_200_characters_on_either_side(gap: int) ->
     behind, before = "go" + "." * gap + "compiler", "compiler" + "." * gap + "go"
     assert is_near(("compiler",), behind, 0, 2) == (gap <= NEAR - 8)
     assert is_near(("compiler",), before, len(before) - 2, len(before)) == (gap <= NEAR - 8)
-
-
-def test_a_context_word_is_a_whole_word_outside_of_the_name() -> None:
-    assert is_near(("code", "open source"), "go is open source", 0, 2)
-    assert not is_near(("code",), "go decodes", 0, 2)
-    assert not is_near(("code",), "code", 0, 4)
-    assert is_near(("code",), "code code", 0, 4)
-    assert is_near(("C++",), "go or c++", 0, 2), "context words are compared as names are"
-    assert is_near(("asp",), "asp.net", 3, 7), "a word that touches the name is outside of it"
-    assert is_near(("code",), "c#code", 0, 2)
-    assert not is_near(("open", "open source"), "open source", 5, 11), "the longer word contains the name"
-    text = "x" * 10 + "code " + "." * 191 + "go"
-    assert not is_near(("code",), text, len(text) - 2, len(text)), "a word that is cut off is none"

@@ -66,19 +66,6 @@ def test_what_stands_after_a_name(text: str, cue: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "cue"),
-    [
-        ("Next", "Next Adds Macros Again", "does after, often a word, headline"),
-        ("Next", "the Next compiler", "thing after, often a word"),
-        ("Julia", "yes, Julia Wonder sings", "surname after"),
-        ("Julia", "When Julia Wonder Sings Here", "surname after, headline"),
-    ],
-)
-def test_what_follows_counts_less_for_words_and_first_names(name: str, text: str, cue: str) -> None:
-    assert cue in found(name, text)
-
-
-@pytest.mark.parametrize(
     ("text", "cue"),
     [
         ("a re-Swift thing", "hyphen before"),
@@ -101,11 +88,6 @@ def test_what_follows_counts_less_for_words_and_first_names(name: str, text: str
 )
 def test_what_stands_before_a_name(text: str, cue: str) -> None:
     assert cue in found("Swift", text)
-
-
-def test_the_first_word_of_a_sentence_is_no_capital_before_a_name() -> None:
-    assert "capital before" not in found("Swift", "Wonder Swift sang")
-    assert "maybe a first name before" in found("Next", "yes, Taylor Next sang")
 
 
 @pytest.mark.parametrize(
@@ -158,32 +140,12 @@ def test_persons_and_places(name: str, text: str, cue: str) -> None:
     assert cue in found(name, text)
 
 
-def test_the_initial_of_a_name_is_no_letter() -> None:
-    assert "initial of a name" in found("R", "yes, Philip R. Zimmermann")
-    assert "initial of a name" not in found("R", "it was written in R. Then")
-
-
-def test_a_name_after_a_question_word_is_no_part_of_a_longer_name() -> None:
-    assert "capital before" not in found("Swift", "Ask them: Is Swift down")
-
-
 def test_a_sentence_in_another_language() -> None:
     assert "sentence in another language" in found("Swift", "Der Browser Swift ist neu")
     assert "sentence in another language, lower case" in found("Swift", "der Browser swift ist neu")
     assert "sentence in another language" not in found("Swift", "Der Browser Swift")
     assert "capital before" not in found("Swift", "so ist der Wonder Swift neu")
     assert "capital before" not in found("Swift", "用 Wonder Swift 重写")
-
-
-def test_a_phrase_of_its_own() -> None:
-    assert "phrase of its own" in found("Spring", "here Spring Boot ran")
-    assert "phrase of its own" not in found("Spring", "here spring boot ran")
-    assert "somebody's" in found("Swift", "yes, Wonder's Swift ran")
-
-
-def test_a_person_is_near_first_names_only() -> None:
-    assert "person near" not in found("Kafka", "Kafka said that she knew")
-    assert "region after" not in found("Phoenix", "in phoenix, Arizona")
 
 
 @pytest.mark.parametrize(
@@ -199,20 +161,6 @@ def test_a_phrase_of_another_meaning(name: str, text: str, cue: str) -> None:
     assert cue in found(name, text)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("Unity", "it was made in Unity 6"),
-        ("Edge", "here the Edge browser is"),
-        ("React", "they moved from React to a tool"),
-        ("Outlook", "here is Outlook for iOS"),
-        ("React", "so Meta moves React to a foundation"),
-    ],
-)
-def test_a_name_in_a_phrase_is_a_name_all_the_same(name: str, text: str) -> None:
-    assert not any(each.startswith("phrase of another meaning") for each in found(name, text))
-
-
 @pytest.mark.parametrize("gap", [NEAR - 9, NEAR - 8, NEAR - 7, NEAR - 6])
 def test_words_of_its_topic_within_200_characters(gap: int) -> None:
     assert NEAR == 200
@@ -221,9 +169,3 @@ def test_words_of_its_topic_within_200_characters(gap: int) -> None:
     assert "language topic near, more than once" in found("Go", "Go, a compiler and a runtime")
     assert "money near" in found("Slack", "Slack, a share")
     assert "money near" not in found("Go", "Go, a share")
-
-
-@pytest.mark.parametrize("text", ["用Rust重写", "用 Rust", "Rust 重写", "Rustを"])
-def test_a_script_without_spaces_beside_a_name(text: str) -> None:
-    assert "beside another script" in found("Rust", text)
-    assert "beside another script" not in found("Rust", "Rust, 重写")

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from services.tools.matching import Phrase, Span, has_unspaced, normalize, tokens, without_urls
+from services.tools.matching import Phrase, Span, normalize, without_urls
 
 
 @pytest.mark.parametrize(
@@ -26,20 +26,6 @@ def test_a_text_with_odd_characters_is_normalized_as_each_alone_and_every_span_l
         start, end = found.original_span(index, index + 1)
         piece = unicodedata.normalize("NFKC", original[start:end]).casefold()
         assert character in unicodedata.normalize("NFC", piece) or character == " ", (index, original[start:end])
-
-
-@pytest.mark.parametrize(
-    ("original", "normalized"),
-    [
-        ("Visual  Studio\tCode", "visual studio code"),
-        ("a\x1cb\x85c\u2028d\u3000e\u00a0f", "a b c d e f"),
-        ("Straße", "strasse"),
-        ("\uff23\uff2f\uff24\uff25 \u2460", "code 1"),
-        ("İ", "i\u0307"),
-    ],
-)
-def test_case_forms_and_spaces_are_normalized_as_in_names(original: str, normalized: str) -> None:
-    assert normalize(original).text == normalized
 
 
 SPACES = "\n\t\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2003\u2028\u2029\u202f\u3000"
@@ -67,49 +53,19 @@ def test_a_span_ends_behind_its_last_character() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("c++20 is .net, node.js_x", {"c", "20", "is", "net", "node", "js_x"}),
-        ("größe über", {"größe", "über"}),
-        ("éX 1", {"éX", "1"}),
-        ("a\x7fb", {"a", "b"}),
-        ("腾讯微信 ok", {"腾", "讯", "微", "信", "腾讯", "讯微", "微信", "ok"}),
-    ],
-)
-def test_words_and_pairs_of_characters_show_which_names_may_be_there(text: str, words: set[str]) -> None:
-    assert tokens(text) == words
-    assert has_unspaced(text) == ("腾" in text)
-    assert tokens(text, unspaced=False) == {each for each in words if not has_unspaced(each)}
-
-
-@pytest.mark.parametrize(
     ("phrase", "text", "count"),
     [
         ("node", "node node, (node) node! node", 5),
         ("node", "nodes unnode node_x node.js x.node my@node node+", 0),
-        ("node", "node. node.", 2),
         ("node", "node's node-based x-node", 3),
         ("c", "c c, (c)", 3),
         ("c", "c# c++ c-rich c's c&a a&c x'c obj-c .c c.x", 0),
         ("c++", "c++ c++20 c++x c+++ c++#", 2),
-        ("c#", "c# c#8 c#x", 2),
         (".net", ".net asp.net a .net, x..net", 2),
-        ("a b", "a b ab a  b", 1),
-        ("aa", "aa aaa", 1),
         ("微信", "腾讯微信支付", 1),
         ("ドッカー", "ドッカーを ドッカーコンテナ", 1),
         ("카카오", "카카오 카카오가 카카오톡은", 2),
         ("हिन्दी", "हिन्दी हिन्दीा", 1),
-        ("é", "é éa", 1),
-        ("node", "see .node, (node: node", 3),
-        ("node", "nodeX Xnode", 0),
-        (".net", "a ..net", 0),
-        ("c", "c: c. c=", 3),
-        ("c", "c\u0301", 0),
-        ("c++", "c++: c++\u0301", 1),
-        ("ドッカー", "「ドッカー」 xドッカーx XドッカーX", 3),
-        ("ドッカー", "ァドッカー", 0),
-        ("ああ", "あああ", 2),
     ],
 )
 def test_how_often_a_phrase_stands_between_its_boundaries(phrase: str, text: str, count: int) -> None:

@@ -21,21 +21,6 @@ def test_the_words_beside_a_name_are_those_of_its_sentence() -> None:
     assert (place.next(1), place.next(99)) == ("based", "")
 
 
-def test_an_abbreviation_does_not_end_a_sentence() -> None:
-    assert of("We met Mr. Go").before == ("Mr.", "met", "We")
-    assert of("We met him. Go").begins
-    assert of("We met\nGo").begins
-    assert of("We met \x00 Go").begins
-
-
-def test_a_possessive_is_no_word() -> None:
-    for apostrophe in ("'", "\u2019"):
-        place = of(f"in Go{apostrophe}s tools")
-        assert place.is_possessive
-        assert place.next() == "tools"
-    assert not of("in Go tools").is_possessive
-
-
 def test_a_sentence_is_read_100_characters_before_and_after() -> None:
     assert BESIDE == 100
     assert of("x" * 99 + " Go").before == ("x" * 99,)
@@ -66,13 +51,6 @@ def test_two_small_words_of_another_language_make_a_sentence_foreign() -> None:
     assert not of("Der Browser Go ist Neu").is_headline_case, "German capitalises nouns"
     assert of("Der Browser Go hat Neues").is_headline_case
     assert not of("用 Browser Go Neues").is_headline_case
-
-
-def test_a_text_in_capitals() -> None:
-    assert of("Go DOWN").is_all_capitals
-    assert of("ALL OTHER MORE words: Go").is_all_capitals
-    assert not of("ALL OTHER words: Go").is_all_capitals
-    assert not of("Go").is_all_capitals
 
 
 def test_a_plain_capital_is_within_a_sentence_in_lower_case() -> None:

@@ -9,10 +9,9 @@ from models.resources.articles import ArticleResource
 from models.resources.documents import DocumentResource
 from models.resources.quarantine import QuarantinePreview, QuarantineResource
 from models.states import ArticleStatus
-from services.articles.listing import SAID, article_filter
+from services.articles.listing import LONGEST_SEARCH, SAID, article_filter
 from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS
-from services.articles.words import LONGEST_SEARCH
 from services.container import Container
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.listing import mentions_of_article, observed

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.quality.made_news import CHANGES, HEADLINES, START, WALLS, Event, Made, Newsroom
 from benchmarks.quality.real_headlines import pair_hash, real_pairs
-from services.parse.words import words_of
+from services.parse.text import words_of
 from services.stories.signature import Signature, signature_of
 from services.stories.similarity import compare
 

@@ -18,9 +18,8 @@ from models.errors import ToolpulseError
 from models.feed import Feed
 from models.run import FETCH_FEED, Attempt, IngestionBatch, JobRun
 from services import deadline
-from services.articles.attempts import add_totals, log_outcome
 from services.articles.entries import AMBIGUOUS
-from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, Left, Result, Worked
+from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, Left, Result, Worked, add_totals, log_outcome
 from services.feeds.claims import INGESTION_STAGE, host_of_feed
 from services.feeds.outages import Outages
 from services.feeds.saving import FeedTry

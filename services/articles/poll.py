@@ -22,12 +22,11 @@ from services.feeds.form import new_feed
 from services.feeds.news_apis import EnabledApi, combined_document, combined_result, is_refused_alone, without_requests
 from services.feeds.outcome import PollResult, failure_of
 from services.fetch.addresses import checked_url, same_origin
-from services.fetch.challenges import blocked, challenge_in_page
 from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
+from services.fetch.response import blocked, challenge_in_page
 from services.parse.collected import Unreadable
-from services.parse.feed import parse
-from services.parse.page_links import discover
+from services.parse.feed import discover, parse
 from services.ports import Clock
 
 CHECKED_EVERY = 24

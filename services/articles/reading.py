@@ -42,7 +42,6 @@ Layer = Literal["canonical", "raw"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _SOURCE_ID = re.compile("dedup:[0-9a-f]{32}")
-_PAGE = 500
 _BATCH = 100
 
 

@@ -80,8 +80,6 @@ def asked_for(merged: Iterable[Merged], attempt: SourceAttempt) -> list[Asked]:
     return list(found.values())
 
 
-_PAGE = 500
-
 Articles = dict[str, Known]
 
 

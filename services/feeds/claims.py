@@ -25,7 +25,7 @@ from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.feeds.hosts import Cooling, HostStates, host_of
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outages import Outages
-from services.feeds.probing import is_probe
+from services.feeds.outcome import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
 from services.ports import Document, Query, Store, Where, listed_documents, query_all

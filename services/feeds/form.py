@@ -19,7 +19,7 @@ from models.feed import SHORT_TEXT, UNCONDITIONAL, Feed, FullTextChoice, feed_id
 from models.request import FeedId, Request, one_line
 from models.resources.feeds import FeedResource
 from models.values import Flag, is_web_url
-from services.feeds.probing import ENABLED, NO_ERRORS
+from services.feeds.outcome import ENABLED, NO_ERRORS
 from services.feeds.verdicts import judged
 from services.fetch import addresses
 from services.fetch.outcome import CREDENTIAL_NAME

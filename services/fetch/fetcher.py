@@ -29,10 +29,9 @@ from services.fetch.addresses import (
     same_origin,
     without_query,
 )
-from services.fetch.challenges import blocked, challenge_in_headers
 from services.fetch.limits import THRESHOLD, Breaker, HostLimits, HostReport
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
-from services.fetch.response import max_age_seconds, retry_after_seconds, validator
+from services.fetch.response import blocked, challenge_in_headers, max_age_seconds, retry_after_seconds, validator
 from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
 from services.ports import Clock, utc_now
 from services.settings import Settings

@@ -1,6 +1,9 @@
-"""Reads a response: Retry-After, max-age, validators, and the body, decoded within limits. Pure.
+"""Reads a response: Retry-After, max-age, validators, the body, decoded within limits, and challenge pages. Pure.
 
 Dates are compared with the server's own Date where it sends one, so that a wrong clock on either side cancels out.
+
+Challenge pages are those by which a site keeps programs out. Only marks count that a service sends with a challenge and
+with nothing else: many sites behind such a service serve usual pages with its script in them.
 """
 
 from __future__ import annotations
@@ -8,9 +11,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal
+
+from services.fetch.addresses import without_query
+from services.fetch.outcome import FetchResult, FetchStatus
 
 LONGEST_VALIDATOR = 1024
 MOST_SECONDS = 10 * 365 * 86400.0
@@ -168,3 +175,57 @@ class BoundedDecoder:
             self._decoded.clear()
             return
         self._decoded += decoded
+
+
+LOOKED_AT_BYTES = 50_000
+
+_HEADERS: tuple[tuple[str, str | None, str], ...] = (
+    ("cf-mitigated", "challenge", "cloudflare"),
+    ("x-amzn-waf-action", None, "aws_waf"),
+    ("x-vercel-mitigated", None, "vercel"),
+    ("x-sucuri-block", None, "sucuri"),
+)
+"""Header, its value (None: any), and the service."""
+
+_MARKS = (
+    (b"<title>just a moment...</title>", "cloudflare"),
+    (b"_cf_chl_opt", "cloudflare"),
+    (b"cf-browser-verification", "cloudflare"),
+    (b"<title>attention required! | cloudflare</title>", "cloudflare"),
+    (b"captcha-delivery.com", "datadome"),
+    (b"px-captcha", "perimeterx"),
+    (b"_incapsula_resource", "imperva"),
+    (b"sucuri_cloudproxy_js", "sucuri"),
+    (b"token.awswaf.com", "aws_waf"),
+    (b"errors.edgesuite.net", "akamai"),
+    (b"/.within.website/x/cmd/anubis", "anubis"),
+    (b"vercel security checkpoint", "vercel"),
+    (b"check.ddos-guard.net", "ddos_guard"),
+)
+
+
+def challenge_in_headers(headers: Mapping[str, str]) -> str | None:
+    """The service that challenges this app, by the headers of its response."""
+    for name, value, service in _HEADERS:
+        given = headers.get(name)
+        if given and value in (None, given.lower()):
+            return service
+    return None
+
+
+def challenge_in_page(body: bytes) -> str | None:
+    """The service that challenges this app, by the page that it sent instead of a feed."""
+    start = body[:LOOKED_AT_BYTES].lower()
+    return next((service for mark, service in _MARKS if mark in start), None)
+
+
+def blocked(result: FetchResult, service: str, retry_after: float | None = None) -> FetchResult:
+    """The result of a response by which `service` keeps programs out."""
+    return replace(
+        result,
+        status=FetchStatus.BLOCKED,
+        body=None,
+        retry_after=retry_after,
+        error=f"{result.status_code} from {without_query(result.url)}: a page of {service} that keeps programs out",
+        fingerprint=f"{FetchStatus.BLOCKED}:{service}",
+    )

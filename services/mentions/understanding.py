@@ -21,8 +21,8 @@ from models.mention import SentimentScore
 from models.observation import Observation
 from models.scored import WordsJudgement
 from models.tool import ReferenceRole, Tool
+from services.articles.listing import article_words
 from services.articles.sources import observation_id
-from services.articles.words import article_words
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.corrections import judged_passages, removes, with_verdict
 from services.mentions.prose import Prose, prose_of, prose_of_reading

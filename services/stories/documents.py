@@ -15,11 +15,11 @@ from models.article import Article
 from models.errors import UnreadableDocument
 from models.story import Reason, Story, StoryMember, Topic, day_of, first_article
 from models.values import parse_time
-from services.articles.words import all_words
+from services.articles.listing import all_words
 from services.logs import log_unreadable
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import counted_publisher
-from services.parse.words import words_of
+from services.parse.text import words_of
 from services.ports import Document
 from services.stories.grouping import Decision, Known
 from services.stories.signature import Signature, signature_of

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from services.mentions.prose import headline_prose
-from services.parse.text import publisher_key
-from services.parse.words import words_of
+from services.parse.text import publisher_key, words_of
 from services.stories.terms import (
     ALSO_WORDS,
     FUNCTION_WORDS,

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, islice, pairwise
 from typing import Any
 
-from services.parse.words import hashed, hashed_bytes, words_of
+from services.parse.text import hashed, hashed_bytes, words_of
 from services.stories.headline import headline_of, is_usual, stem
 from services.stories.terms import (
     COUNTING,

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from models.story import SILENCE, Reason
-from services.parse.words import is_unspaced
+from services.parse.text import is_unspaced
 from services.stories.signature import Signature, Subject, word_id
 from services.stories.terms import FUNCTION_WORDS, MONTHS, NUMBERS, SERIES_WORDS, WEEKDAYS, terms_of, weight
 from services.stories.wording import OWN_LEAD, copied_by, likeness, shared_lead

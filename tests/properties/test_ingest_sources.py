@@ -15,9 +15,8 @@ from models.raw_item import ParsedDocument
 from models.values import WebUrl
 from services.parse.collected import Unreadable
 from services.parse.dates import parse_date
-from services.parse.feed import parse
+from services.parse.feed import discover, parse
 from services.parse.news_apis import NEWS_APIS
-from services.parse.page_links import discover
 from services.parse.text import headline_text, html_to_text, strip_publisher
 from services.parse.urls import normalize_url
 from services.parse.xml_fast import Unsupported, read_fast

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from models.article import Article
 from models.values import format_time
-from services.articles.listing import article_filter, articles_page
-from services.articles.words import article_words
-from services.parse.words import words_of
+from services.articles.listing import article_filter, article_words, articles_page
+from services.parse.text import words_of
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW

@@ -10,9 +10,8 @@ import pytest
 from models.article import Article
 from models.observation import Observation
 from services.articles import sources as sources_module
-from services.articles.listing import ArticleFilter, article_filter
+from services.articles.listing import ArticleFilter, article_filter, article_words
 from services.articles.reading import Articles
-from services.articles.words import article_words
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter

@@ -8,7 +8,7 @@ import pytest
 
 from models.feed import MOST_ERRORS
 from services.feeds.form import feed_change
-from services.feeds.probing import MOST_NOT_FOUND
+from services.feeds.outcome import MOST_NOT_FOUND
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.world import Page, World, item, rss

@@ -10,8 +10,8 @@ import pytest
 
 from models.feed import Feed
 from models.run import Attempt
-from services.articles.attempts import attempt_record, log_outcome, totals_of
 from services.articles.entries import Ingested
+from services.articles.feed_attempts import attempt_record, log_outcome, totals_of
 from services.articles.writing import Written
 from services.feeds.outcome import Failure
 from services.feeds.saving import FeedTry

@@ -10,8 +10,7 @@ import pytest
 from scripts.demo.cast import outlet_of
 from scripts.demo.newsroom import Newsroom
 from scripts.demo.server import Newsstand, served
-from services.parse.feed import parse
-from services.parse.page_links import discover
+from services.parse.feed import discover, parse
 from tests.builders import Watch
 
 NOW = datetime(2026, 2, 20, 20, 0, 7, tzinfo=UTC)

@@ -19,7 +19,7 @@ from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
 from services import container
 from services.articles.backlog import BacklogReader
-from services.articles.words import MOST_WORDS
+from services.articles.listing import MOST_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.counters import Counters
 from services.mentions.corrections import labelled

@@ -9,8 +9,18 @@ import pytest
 from models.feed import Feed
 from models.verdict import DisabledCause
 from services.feeds.form import changed_feed
-from services.feeds.outcome import Failure, PollResult, after_failure, after_success
-from services.feeds.probing import JITTER, MOST_NOT_FOUND, WAITS, disabled_by_app, is_probe, next_probe
+from services.feeds.outcome import (
+    JITTER,
+    MOST_NOT_FOUND,
+    WAITS,
+    Failure,
+    PollResult,
+    after_failure,
+    after_success,
+    disabled_by_app,
+    is_probe,
+    next_probe,
+)
 from services.feeds.schedule import Policy
 from services.fetch.outcome import FetchResult, FetchStatus
 from tests.documents import NOW, feed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from services.fetch.challenges import blocked, challenge_in_headers, challenge_in_page
 from services.fetch.outcome import FetchResult, FetchStatus
+from services.fetch.response import blocked, challenge_in_headers, challenge_in_page
 
 
 @pytest.mark.parametrize(

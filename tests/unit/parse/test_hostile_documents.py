@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from services.parse.collected import Unreadable
-from services.parse.feed import parse
-from services.parse.page_links import discover
+from services.parse.feed import discover, parse
 from services.parse.text import headline_text, html_to_text, looks_like_html
 from tests.steps import growth, steps
 from tests.unit.parse.feedparser_reading import BASE, FEEDS

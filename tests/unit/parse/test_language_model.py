@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.parse.language_model import _counts, _table, likelihoods
+from services.parse.language import _counts, _table, likelihoods
 
 HEADLINES = {
     "en": "Microsoft confirms outage that affects Teams and Outlook users",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.parse.collected import Unreadable
-from services.parse.feed import parse
-from services.parse.page_links import FeedLink, discover
+from services.parse.feed import FeedLink, discover, parse
 from tests.unit.parse.feedparser_reading import FEEDS
 
 PAGE = "https://news.example/start/"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.parse.words import words_of
+from services.parse.text import words_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.parse.words import words_of
+from services.parse.text import words_of
 from services.stories.terms import terms_of, weight
 
 

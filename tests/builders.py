@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -81,14 +80,9 @@ def forgetful(queues: Queues) -> Announcer:
 
 async def overdue_keys(store: Store, stage: Stage, clock: Clock) -> list[str]:
     """The keys of the items of the stage that a sweep announces."""
-    queues, keys = MemoryQueues(), list[str]()
-
-    def messages(named: Sequence[str]) -> list[str]:
-        keys.extend(named)
-        return list(named)
-
-    await Sweeper(store, queues, forgetful(queues), clock).sweep(replace(stage, messages=messages), ahead=True)
-    return keys
+    queues = MemoryQueues()
+    await Sweeper(store, queues, forgetful(queues), clock).sweep(stage, ahead=True)
+    return [key for text in queues.sent.get(stage.queue, []) for key in stage.keys_of(text)]
 
 
 class MemoryQueues:

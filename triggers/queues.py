@@ -6,10 +6,10 @@ The message is acknowledged when its function returns: whatever follows from it 
 import azure.functions as func
 
 from services.container import Container
-from services.documents import discovery
-from services.mentions.analysis_due import source_ids_of
+from services.documents.discovery import DOCUMENTS_STAGE
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.refresh_due import RefreshMessage
-from services.mentions.signals_due import event_ids_of
+from services.mentions.signals_due import SIGNALS_STAGE
 from services.stories.stage import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,
@@ -36,13 +36,13 @@ async def ingest_feeds(services: Container, message: func.QueueMessage, context:
 
 @consumer(queues, ACQUIRE_DOCUMENTS)
 async def acquire_documents(services: Container, message: func.QueueMessage) -> None:
-    source_ids = discovery.source_ids_of(message.get_body().decode())
+    source_ids = DOCUMENTS_STAGE.keys_of(message.get_body().decode())
     await services.fetching.documents.handler.handle(source_ids, message.dequeue_count or 1)
 
 
 @consumer(queues, ANALYZE_ARTICLES)
 async def analyze_articles(services: Container, message: func.QueueMessage, context: func.Context) -> None:
-    source_ids = source_ids_of(message.get_body().decode())
+    source_ids = ANALYSIS_STAGE.keys_of(message.get_body().decode())
     await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1, context.invocation_id)
     await services.grouping_announcer.announce_if_many()
 
@@ -55,7 +55,7 @@ async def group_headlines(services: Container, message: func.QueueMessage, conte
 
 @consumer(queues, GENERATE_IDEAS)
 async def generate_ideas(services: Container, message: func.QueueMessage, context: func.Context) -> None:
-    event_ids = event_ids_of(message.get_body().decode())
+    event_ids = SIGNALS_STAGE.keys_of(message.get_body().decode())
     await services.stories.signal_work.handle(event_ids, message.dequeue_count or 1, context.invocation_id)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from benchmarks.scale import charges, steps
 from benchmarks.scale.steps import Step
-from services.articles.backlog import KEPT_SECONDS
 from services.counting import FLUSHED_EVERY_SECONDS
 from services.feeds.claims import MOST_FEEDS, TICK_SECONDS
 from services.settings import Settings
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
+from services.work.backlog import KEPT_SECONDS
 
 SECONDS = 30 * 86_400
 GB = 1e9

@@ -25,7 +25,6 @@ from models.timeline import DayCounts, DaySums
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
-from services.articles.backlog import BacklogReader
 from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
@@ -34,6 +33,7 @@ from services.figures.counting import Count
 from services.figures.figures import Figures
 from services.figures.tool_counts import MentionCount, sums_of
 from services.figures.windows import Windows, between_of, edges_of
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage
@@ -52,6 +52,7 @@ from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
+from services.work.backlog import BacklogReader
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
@@ -221,7 +222,7 @@ async def _ingestion(bench: Bench) -> None:
         bench.clock,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
         (*STAGES, grouping.announcer.stage),
-        BacklogReader(bench.store),
+        BacklogReader(bench.store, ANALYSIS_STAGE),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
     )

@@ -22,7 +22,7 @@ from services.articles.writing import Announce
 from services.feeds.news_apis import EnabledApi
 from services.fetch.outcome import Credential
 from services.figures.figures import Figures
-from services.mentions.analysis_due import ANALYSIS_STAGE, article_messages
+from services.mentions.analysis_due import ANALYSIS_STAGE, article_form
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.references import ToolReferences
 from services.operations.heartbeats import Heartbeats
@@ -33,6 +33,7 @@ from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
 from services.work.driver import WORKFLOWS_STAGE
+from services.work.messages import message_of, parts_of
 from services.work.runs import RunEngine
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ class Container:
     @cached_property
     def announce(self) -> Announce:
         async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
-            wanted = list(dict.fromkeys(source_ids))
-            await self.announcer.send(ANALYSIS_STAGE, article_messages(wanted, self.settings.batch_size, feed_id))
+            parts = parts_of(list(dict.fromkeys(source_ids)), self.settings.batch_size)
+            await self.announcer.send(ANALYSIS_STAGE, [message_of(article_form(part, feed_id)) for part in parts])
 
         return announce
 

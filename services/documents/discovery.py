@@ -5,14 +5,13 @@ The stored document is the truth, its message only starts the work.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from models.article import ARTICLE_KEPT, Article
 from models.document import DocumentProduct
-from models.errors import InvalidInput, InvalidTransition
+from models.errors import InvalidTransition
 from services.articles.writing import Asked
 from services.documents import life_cycle
 from services.feeds.hosts import host_of
@@ -29,23 +28,6 @@ DELAY_SECONDS = 5.0
 """The text of the feed is scored meanwhile."""
 
 
-def acquire_messages(source_ids: Sequence[str]) -> list[str]:
-    """The messages that ask for the documents of these articles."""
-    parts = [source_ids[start : start + IN_MESSAGE] for start in range(0, len(source_ids), IN_MESSAGE)]
-    return [json.dumps({"source_ids": part}, separators=(",", ":")) for part in parts]
-
-
-def source_ids_of(text: str) -> list[str]:
-    """The articles that a message names. Raises InvalidInput for a text that `acquire_messages` never writes."""
-    try:
-        names = json.loads(text)["source_ids"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InvalidInput("message", "must be a JSON object with source_ids") from error
-    if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-        raise InvalidInput("message", "must have source_ids, a list of ids")
-    return names
-
-
 DOCUMENTS_STAGE = Stage(
     name="documents",
     queue=ACQUIRE_DOCUMENTS,
@@ -53,7 +35,9 @@ DOCUMENTS_STAGE = Stage(
     order="by_due",
     due="next_eligible_attempt_at",
     key="source_id",
-    messages=acquire_messages,
+    form=lambda source_ids: {"source_ids": source_ids},
+    named="source_ids",
+    most=IN_MESSAGE,
     where=(Where("eligibility", "eq", "ACQUIRE"),),
     group=lambda document: host_of(document["locators"][0]["value"]),
     furthest=ARTICLE_KEPT,

@@ -33,7 +33,7 @@ from services.settings import Settings
 from services.store.containers import FEEDS, RUNS
 from services.topology import INGEST_FEEDS as QUEUE
 from services.work.announcing import Announcer
-from services.work.messages import run_messages
+from services.work.messages import run_form
 from services.work.runs import LEASE, RunEngine
 from services.work.stage import Stage
 
@@ -72,7 +72,9 @@ INGESTION_STAGE = Stage(
     order="by_due",
     due="due_at",
     key=RUNS.partition_key,
-    messages=run_messages,
+    form=run_form,
+    named="run_id",
+    most=1,
     where=(Where("workflow_name", "eq", INGEST_FEEDS),),
     furthest=LEASE,
 )

@@ -13,11 +13,11 @@ from typing import Any
 
 from models.errors import Unavailable
 from models.timeline import WindowTables
-from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
 from services.figures.count_documents import is_of_last_recount
 from services.mentions.dirty_hours import tools_with_dirty_hours_among
 from services.ports import Store
 from services.store.containers import CATALOG
+from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 
 
 @dataclass(frozen=True, slots=True)

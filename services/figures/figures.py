@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from services.articles.backlog import KEPT_SECONDS, BacklogReader
 from services.figures.completeness import CompletenessReader
 from services.figures.counters import Counters
 from services.figures.coverage import Coverage
@@ -18,9 +17,11 @@ from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.ports import Clock, LastWrite, Store
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
+from services.work.backlog import KEPT_SECONDS, BacklogReader
 
 
 class Figures:
@@ -43,7 +44,7 @@ class Figures:
         self.analyzer = analyzer
         self.generations = Generations(store, clock, memory_seconds, sleep)
         self.recount, self.counters = Recount(store), Counters(store, clock)
-        self.backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds), last_write=last_write)
+        self.backlog = BacklogReader(store, ANALYSIS_STAGE, min(KEPT_SECONDS, memory_seconds), last_write=last_write)
         self.completeness = CompletenessReader(store, self.backlog)
         entries = Entries(store, self.recount, self.generations, coverage, clock)
         cached = (store, catalog, entries, self.generations, self.counters, announcer, clock)

@@ -124,11 +124,11 @@ class Refresh:
                 await self._store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
         # Merged tools have dirty hours too: what they had counted has left them.
         tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self._store)))
-        batches = batches_of(tool_ids) or [()]
+        batches = batches_of(tool_ids) or [[]]
         run = await self._engine.open(
             WORKFLOW, SUBJECT, {"tools": len(tool_ids)}, batches=len(batches), invocation_id=invocation_id, since=since
         )
-        messages = [RefreshMessage(batch, run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
+        messages = [RefreshMessage(tuple(batch), run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
         return Begun(run.run_id, [message.to_message() for message in messages])
 
     async def work(self, message: RefreshMessage) -> None:

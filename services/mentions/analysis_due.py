@@ -5,12 +5,11 @@ Whoever stores such an article sets `analysis_due_since` in the same write. serv
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from models.article import Article
-from models.errors import InvalidInput
 from services.ports import Document, Query, Store, Where
 from services.store.change import Decided, Key, change_many
 from services.store.containers import ARTICLES
@@ -18,29 +17,15 @@ from services.topology import ANALYZE_ARTICLES
 from services.work.stage import Stage, Tries
 
 NEW_ARTICLES = "articles.new"
-MOST_ARTICLES = 100
-"""The most articles in one message."""
 _ALIVE = Where("deleted_at", "missing")
+_EVERY_TIME = Where("timestamp", "gt", "")  # the embedded store then counts by the index of by_status
+_FAILED = (Where("status", "eq", "error"), _EVERY_TIME, _ALIVE)
 
 
-def article_messages(source_ids: Sequence[str], most: int = MOST_ARTICLES, feed_id: str | None = None) -> list[str]:
-    """The messages that ask for the analysis of these articles, at most `most` articles in each: the specification's
-    event of new articles. `feed_id` is the feed that brought them, None if they are announced again."""
-    parts = [source_ids[start : start + most] for start in range(0, len(source_ids), most)]
-    messages = [{"event": NEW_ARTICLES, "feed_id": feed_id, "article_ids": part, "count": len(part)} for part in parts]
-    return [json.dumps(message, separators=(",", ":")) for message in messages]
-
-
-def source_ids_of(message: str) -> list[str]:
-    """The articles that a message names, each once. Raises InvalidInput for a text that `article_messages` never
-    writes."""
-    try:
-        ids = json.loads(message)["article_ids"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InvalidInput("message", "must be a JSON object with article_ids") from error
-    if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
-        raise InvalidInput("message", "must have article_ids, a list of ids")
-    return list(dict.fromkeys(ids))
+def article_form(source_ids: Sequence[str], feed_id: str | None = None) -> dict[str, Any]:
+    """The message that asks for the analysis of these articles: the specification's event of new articles. `feed_id` is
+    the feed that brought them, None if they are announced again."""
+    return {"event": NEW_ARTICLES, "feed_id": feed_id, "article_ids": source_ids, "count": len(source_ids)}
 
 
 ANALYSIS_STAGE = Stage(
@@ -50,8 +35,8 @@ ANALYSIS_STAGE = Stage(
     order="by_analysis_due",
     due="analysis_due_since",
     key="source_id",
-    messages=article_messages,
-    where=(_ALIVE,),
+    form=article_form,
+    named="article_ids",
     furthest=timedelta(minutes=10),
     tries=Tries(
         address=lambda source_id: (source_id, Article.ID),
@@ -59,6 +44,7 @@ ANALYSIS_STAGE = Stage(
         error="last_error_fingerprint",
         given_up=lambda document: {"status": "error"},
     ),
+    failed=_FAILED,
     workflow="analyze_articles",
 )
 """An article that was given up is an error that people see (`GET articles?status=error`) and can redrive. It keeps the

@@ -6,15 +6,14 @@ recount deletes the marks together with the counts that it writes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Self
 
-from models.errors import InvalidInput
 from services.store.containers import CATALOG
 from services.topology import REFRESH_TOOLS
+from services.work.messages import fields_of, id_in, ids_in, message_of, parts_of
 from services.work.stage import Stage
 
 MOST_TOOLS = 50
@@ -39,30 +38,19 @@ class RefreshMessage:
 
     def to_message(self) -> str:
         of_run = {} if self.run_id is None else {"run_id": self.run_id, "batch": self.batch}
-        return json.dumps({"tool_ids": self.tool_ids, **of_run}, separators=(",", ":"))
+        return message_of({"tool_ids": self.tool_ids, **of_run})
 
     @classmethod
     def from_message(cls, text: str) -> Self:
         """Raises InvalidInput for a text that `to_message` never writes."""
-        try:
-            message = json.loads(text)
-            tool_ids, of_run = message["tool_ids"], [message.get("run_id"), message.get("batch")]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InvalidInput("message", "must be a JSON object with tool_ids") from error
-        if not isinstance(tool_ids, list) or not all(isinstance(each, str) and each for each in tool_ids):
-            raise InvalidInput("message", "must have tool_ids, a list of ids")
-        if of_run != [None, None] and not all(isinstance(each, str) for each in of_run):
-            raise InvalidInput("message", "must name run_id and batch together, or neither")
-        return cls(tuple(tool_ids), *of_run)
+        tool_ids, fields = ids_in(text, "tool_ids"), fields_of(text)
+        if fields.get("run_id") is None:
+            return cls(tuple(tool_ids))
+        return cls(tuple(tool_ids), id_in(text, "run_id"), id_in(text, "batch"))
 
 
-def batches_of(tool_ids: Sequence[str]) -> list[tuple[str, ...]]:
-    return [tuple(tool_ids[start : start + MOST_TOOLS]) for start in range(0, len(tool_ids), MOST_TOOLS)]
-
-
-def refresh_messages(tool_ids: Sequence[str]) -> list[str]:
-    """The messages for tools that are announced."""
-    return [RefreshMessage(batch).to_message() for batch in batches_of(tool_ids)]
+def batches_of(tool_ids: Sequence[str]) -> list[list[str]]:
+    return parts_of(tool_ids, MOST_TOOLS)
 
 
 REFRESH_STAGE = Stage(
@@ -72,7 +60,9 @@ REFRESH_STAGE = Stage(
     order="by_dirty_hour",
     due="marked_at",
     key=CATALOG.partition_key,
-    messages=refresh_messages,
+    form=lambda tool_ids: {"tool_ids": tool_ids},
+    named="tool_ids",
+    most=MOST_TOOLS,
     furthest=timedelta(0),
     overdue_after=OVERDUE,
     delay_seconds=DELAY_SECONDS,

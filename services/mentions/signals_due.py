@@ -6,11 +6,10 @@ and deletes the marks.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
-from models.errors import InvalidInput
 from models.signal import SignalsDue, due_id
 from models.story import day_of
 from services.ports import Store
@@ -20,31 +19,13 @@ from services.work.stage import Stage, Tries
 
 IDEAS = "processing.generate_ideas"
 EVENTS_UPDATED = "events_updated"
-MOST_NAMED = 100
-"""The most stories in one message."""
 MOST_TRIES = 15
 """Over about four days: then the story is old."""
 
 
-def ideas_messages(event_ids: Sequence[str]) -> list[str]:
-    """The messages that say that these stories were updated."""
-    parts = [event_ids[start : start + MOST_NAMED] for start in range(0, len(event_ids), MOST_NAMED)]
-    return [
-        json.dumps({"event": IDEAS, "event_ids": part, "trigger_reason": EVENTS_UPDATED}, separators=(",", ":"))
-        for part in parts
-    ]
-
-
-def event_ids_of(message: str) -> list[str]:
-    """The stories that a message of `generate-ideas` names, each once. Raises InvalidInput for a text that
-    `ideas_messages` never writes."""
-    try:
-        ids = json.loads(message)["event_ids"]
-        for each in ids:
-            day_of(each)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InvalidInput("message", "must be a JSON object with event_ids, a list of ids of stories") from error
-    return list(dict.fromkeys(ids))
+def ideas_form(event_ids: Sequence[str]) -> dict[str, Any]:
+    """The message that says that these stories were updated."""
+    return {"event": IDEAS, "event_ids": event_ids, "trigger_reason": EVENTS_UPDATED}
 
 
 SIGNALS_STAGE = Stage(
@@ -54,7 +35,8 @@ SIGNALS_STAGE = Stage(
     order="by_signals_due",
     due="signals_due_at",
     key="event_id",
-    messages=ideas_messages,
+    form=ideas_form,
+    named="event_ids",
     tries=Tries(address=lambda event_id: (day_of(event_id), due_id(event_id)), most=MOST_TRIES),
     workflow="generate_ideas",
 )

@@ -23,7 +23,6 @@ from models.cache import (
 from models.errors import UnreadableDocument
 from models.tool import Tool
 from models.values import unix_seconds
-from services.articles.backlog import BacklogReader
 from services.figures.completeness import Completeness
 from services.figures.counters import Counters, summed
 from services.figures.entries import Generations
@@ -34,6 +33,7 @@ from services.operations.health import CacheState, judge_cache
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
+from services.work.backlog import BacklogReader
 
 MOST_LISTED = 100
 TOOLS_AT_ONCE = 100

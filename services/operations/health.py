@@ -19,7 +19,6 @@ from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Feed
 from models.operations import Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
-from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.dirty_hours import DirtyTools, dirty_tools
@@ -37,6 +36,7 @@ from services.operations.traffic import Load, StoreTraffic
 from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where, readable
 from services.store.containers import CATALOG, DOCUMENTS, FEEDS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
+from services.work.backlog import Backlog, BacklogReader
 
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
 

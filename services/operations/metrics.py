@@ -22,12 +22,12 @@ from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, Stor
 from models.quarantine import QuarantineKind
 from models.values import format_time
 from models.verdict import Verdict
-from services.articles.backlog import Backlog, BacklogReader
 from services.figures.metadata import last_refreshes
 from services.operations.checks import Waiting, waiting_reviews
 from services.operations.feed_health import count_feeds
 from services.ports import Clock, Query, Store, Where, listed, readable
 from services.store.containers import CATALOG, FEEDS
+from services.work.backlog import Backlog, BacklogReader
 
 MEDIA_TYPE = "text/plain; version=0.0.4"
 PREFIX = "toolpulse_"

@@ -7,12 +7,11 @@ worker groups at a time, since what it decides depends on what others have decid
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from models.article import Article
 from models.errors import InvalidInput
@@ -21,6 +20,7 @@ from services.ports import Clock, Query, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import GROUP_HEADLINES
 from services.work.announcing import Announcer
+from services.work.messages import fields_of, ids_in, message_of
 from services.work.stage import Stage, Tries
 
 TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
@@ -42,33 +42,24 @@ class GroupMessage:
     ungrouped_count: int
 
     def to_message(self) -> str:
-        fields = {
-            "event": GROUP,
-            "article_ids": self.article_ids,
-            "trigger_reason": self.trigger_reason,
-            "ungrouped_count": self.ungrouped_count,
-        }
-        return json.dumps(fields, separators=(",", ":"))
+        return message_of(_form(self.article_ids, self.trigger_reason, self.ungrouped_count))
 
     @classmethod
     def from_message(cls, text: str) -> Self:
         """Raises InvalidInput for a text that `to_message` never writes."""
-        try:
-            fields = json.loads(text)
-            ids, reason, count = fields["article_ids"], fields["trigger_reason"], fields["ungrouped_count"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InvalidInput("message", "must have article_ids, trigger_reason and ungrouped_count") from error
-        if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
-            raise InvalidInput("message", "must have article_ids, a list of ids")
+        fields = fields_of(text, "trigger_reason", "ungrouped_count")
+        reason, count = fields["trigger_reason"], fields["ungrouped_count"]
         if reason not in TRIGGER_REASONS or type(count) is not int or count < 0:
             raise InvalidInput("message", "must have a trigger_reason and the count of articles that are due")
-        return cls(tuple(ids), reason, count)
+        return cls(tuple(ids_in(text, "article_ids")), reason, count)
 
 
-def _messages(source_ids: Sequence[str]) -> list[str]:
-    """The messages that say that these articles have been due for the interval."""
-    parts = [tuple(source_ids[start : start + MOST_NAMED]) for start in range(0, len(source_ids), MOST_NAMED)]
-    return [GroupMessage(part, "interval_elapsed", len(source_ids)).to_message() for part in parts]
+def _form(
+    source_ids: Sequence[str], reason: TriggerReason = "interval_elapsed", count: int | None = None
+) -> dict[str, Any]:
+    """The message that says that these articles are due; without a reason, that they have been due for the interval."""
+    count = len(source_ids) if count is None else count
+    return {"event": GROUP, "article_ids": list(source_ids), "trigger_reason": reason, "ungrouped_count": count}
 
 
 def grouping_stage(interval: timedelta) -> Stage:
@@ -80,7 +71,9 @@ def grouping_stage(interval: timedelta) -> Stage:
         order="by_grouping_due",
         due="grouping_due_since",
         key="source_id",
-        messages=_messages,
+        form=_form,
+        named="article_ids",
+        most=MOST_NAMED,
         overdue_after=interval,
         delay_seconds=DELAY_SECONDS,
         workflow="group_headlines",

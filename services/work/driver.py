@@ -24,7 +24,7 @@ from services.ports import Clock, Where
 from services.store.containers import RUNS
 from services.topology import LAST_DELIVERY, REANALYZE_TOOLS
 from services.work import rules
-from services.work.messages import message_of, run_messages
+from services.work.messages import message_of, run_form
 from services.work.runs import LEASE, RunEngine
 from services.work.stage import Stage
 
@@ -301,7 +301,9 @@ WORKFLOWS_STAGE = Stage(
     order="by_due",
     due="due_at",
     key=RUNS.partition_key,
-    messages=run_messages,
+    form=run_form,
+    named="run_id",
+    most=1,
     where=(Where("workflow_name", "in", LONG_WORKFLOWS),),
     furthest=LEASE,
 )

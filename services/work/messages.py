@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.errors import InvalidInput
 
 
-def message_of(fields: dict[str, Any]) -> str:
+def message_of(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
-def parts_of(keys: Sequence[str], most: int) -> list[Sequence[str]]:
+def parts_of(keys: Sequence[str], most: int) -> list[list[str]]:
     """The keys in parts of at most `most`: one part for each message."""
-    return [keys[start : start + most] for start in range(0, len(keys), most)]
+    return [list(keys[start : start + most]) for start in range(0, len(keys), most)]
 
 
 def fields_of(text: str, *names: str) -> dict[str, Any]:
@@ -30,24 +30,25 @@ def fields_of(text: str, *names: str) -> dict[str, Any]:
 
 
 def ids_in(text: str, name: str) -> list[str]:
-    """The ids that a message lists under `name`, each once. Raises InvalidInput."""
-    ids = fields_of(text, name)[name]
-    if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
-        raise InvalidInput("message", f"must have {name}, a list of ids")
+    """The ids that a message has under `name`: one, or a list, each once. Raises InvalidInput."""
+    value = fields_of(text, name)[name]
+    ids = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, str) and each for each in ids):
+        raise InvalidInput("message", f"must have {name}, an id or a list of ids")
     return list(dict.fromkeys(ids))
 
 
 def id_in(text: str, name: str) -> str:
-    """The id that a message has as `name`. Raises InvalidInput."""
-    value = fields_of(text, name)[name]
-    if not isinstance(value, str) or not value:
+    """The only id that a message has under `name`. Raises InvalidInput."""
+    ids = ids_in(text, name)
+    if len(ids) != 1:
         raise InvalidInput("message", f"must have {name}, an id")
-    return value
+    return ids[0]
 
 
-def run_messages(run_ids: Sequence[str]) -> list[str]:
-    """The messages that make workers go on with these runs."""
-    return [message_of({"run_id": each}) for each in run_ids]
+def run_form(run_ids: Sequence[str]) -> dict[str, Any]:
+    """The fields of a message that makes a worker go on with a run."""
+    return {"run_id": run_ids[0]}
 
 
 def run_id_of(text: str) -> str:

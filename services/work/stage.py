@@ -15,6 +15,7 @@ from typing import Any
 from models.run import WORKER_DIED
 from models.values import format_time, is_over, parse_time
 from services.ports import Document, Where
+from services.work.messages import ids_in, message_of, parts_of
 
 MOST_TRIES = 5
 FIRST_WAIT = timedelta(seconds=30)
@@ -50,10 +51,12 @@ class Stage:
     """One kind of work: where its due items are stored, and how workers are told of them.
 
     `order` is the order of the container that lists items by `due`, the field with the time before which nobody works
-    on them; `where` are further conditions of that list. `key` is the field that names an item in messages, which
-    `messages` makes of keys; items with another `group` are in other messages. `furthest` is the longest time by which
+    on them; `where` are further conditions of that list. `key` is the field that names an item in messages: `form`
+    gives the fields of a message, which lists at most `most` keys under `named`; items with another `group` are in
+    other messages. `furthest` is the longest time by which
     the stage sets `due` ahead. An item is overdue after `overdue_after`. Messages wait for `delay_seconds`.
-    A stage without `tries` counts no failures: an item that fails stays due. `workflow` names the runs of its
+    A stage without `tries` counts no failures: an item that fails stays due. `failed` finds items that were given up.
+    `workflow` names the runs of its
     invocations; without it, the stage records runs of its own.
     """
 
@@ -63,14 +66,25 @@ class Stage:
     order: str
     due: str
     key: str
-    messages: Callable[[Sequence[str]], list[str]]
+    form: Callable[[Sequence[str]], Mapping[str, Any]]
+    named: str
+    most: int = 100
     where: tuple[Where, ...] = ()
     group: Callable[[Document], str] | None = None
     furthest: timedelta = LONGEST_WAIT
     overdue_after: timedelta = OVERDUE_AFTER
     delay_seconds: float = 0.0
     tries: Tries | None = None
+    failed: tuple[Where, ...] = ()
     workflow: str | None = None
+
+    def messages(self, keys: Sequence[str]) -> list[str]:
+        """The messages that name these items."""
+        return [message_of(self.form(part)) for part in parts_of(keys, self.most)]
+
+    def keys_of(self, text: str) -> list[str]:
+        """The items that a message names, each once. Raises InvalidInput for a text that is no message of the stage."""
+        return ids_in(text, self.named)
 
     def due_at(self, document: Document) -> datetime | None:
         """None if the item is not due at any time."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
@@ -16,6 +15,7 @@ from services.logs import log_event
 from services.ports import Clock, Document, Query, Queues, Store, Where, pages, readable
 from services.store.containers import CATALOG
 from services.work.announcing import Announcer
+from services.work.backlog import first_due
 from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.work")
@@ -47,25 +47,6 @@ def overdue_range(
     return (last.due_until, until) if last.due_until < until else None
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """How much of a stage is due, since when, and how many items were given up (if the stage says how to find them)."""
-
-    due: int
-    oldest: datetime | None = None
-
-    def oldest_seconds(self, now: datetime) -> int:
-        return 0 if self.oldest is None else max(0, int((now - self.oldest).total_seconds()))
-
-
-async def backlog(store: Store, stage: Stage) -> Backlog:
-    """For what people look at: the last writes may be missing."""
-    conditions = (*stage.where, Where(stage.due, "gt", ""))
-    count = await store.count(stage.container, conditions, may_be_stale=True)
-    first = await _first(store, stage)
-    return Backlog(max(count, 0 if first is None else 1), None if first is None else stage.due_at(first))
-
-
 class Sweeper:
     """Announces what is overdue, at every tick and when a worker starts. Several workers may do so at once: a document
     of each stage decides which of them announces."""
@@ -87,7 +68,7 @@ class Sweeper:
         `ahead`: so is what a clock that was ahead has made due."""
         now = self._clock()
         announced = await self._announce_ahead(stage, now) if ahead else 0
-        first = await _first(self._store, stage)
+        first = await first_due(self._store, stage)
         until = now if at_start else now - stage.overdue_after
         since = None if first is None else stage.due_at(first)
         if since is None or since > until:
@@ -155,8 +136,3 @@ class Sweeper:
         except (Conflict, ChangedMeanwhile):
             return False
         return True
-
-
-async def _first(store: Store, stage: Stage) -> Document | None:
-    items = (await store.query(stage.container, Query(stage.where, order=stage.order, limit=1))).items
-    return items[0] if items else None

@@ -4,7 +4,6 @@ until it is done or given up. On every store."""
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -19,19 +18,16 @@ from services import deadline
 from services.ports import Document, Query, Store
 from services.store.containers import STORIES
 from services.work.announcing import Announcer
+from services.work.backlog import backlog_of
 from services.work.handling import Handled, Handler, Worked
 from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MOST_TRIES, Stage, Tries
-from services.work.sweeping import Sweeper, backlog
+from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues
 from tests.contract.conftest import SettableClock
 from tests.failing_stores import Crash, mortal
 
 DAY = "2026-02-21"
 MINUTE = 60
-
-
-def messages(keys: Sequence[str]) -> list[str]:
-    return [json.dumps(list(keys[start : start + 4])) for start in range(0, len(keys), 4)]
 
 
 TOYS = Stage(
@@ -41,7 +37,9 @@ TOYS = Stage(
     order="by_signals_due",
     due="signals_due_at",
     key="toy",
-    messages=messages,
+    form=lambda keys: {"toys": keys},
+    named="toys",
+    most=4,
     tries=Tries(address=lambda key: (DAY, f"toy:{key}")),
 )
 
@@ -106,7 +104,7 @@ class World:
         return [(await self.toy(key))["painted"] for key in keys]
 
     def sent(self) -> list[list[str]]:
-        return [json.loads(each) for each in self.queues.sent.pop(TOYS.queue, [])]
+        return [TOYS.keys_of(each) for each in self.queues.sent.pop(TOYS.queue, [])]
 
     async def sweep(self, **how: bool) -> int:
         return await Sweeper(self.store, self.queues, self.announcer(), self.clock).sweep_all([TOYS], **how)
@@ -126,7 +124,7 @@ class World:
         for _ in range(60):
             for keys in self.sent():
                 await self.delivered(keys)
-            if not (await backlog(self.store, TOYS)).due:
+            if not (await backlog_of(self.store, TOYS)).pending:
                 return
             self.clock.forward(MINUTE)
             await self.sweep()
@@ -209,7 +207,7 @@ async def test_an_item_that_is_not_due_yet_is_left(world: World) -> None:
 
 
 async def test_what_this_process_has_sent_and_nobody_got_is_not_sent_again(world: World) -> None:
-    delayed = Stage("slow", "toys", STORIES.name, "by_signals_due", "signals_due_at", "toy", messages, delay_seconds=1)
+    delayed = replace(TOYS, delay_seconds=1.0)
     announcer = world.announcer()
     assert await announcer.announce(delayed, ["a", "a", "b"]) == ["a", "b"]
     assert await announcer.announce(delayed, ["b", "c"]) == ["c"]
@@ -219,7 +217,7 @@ async def test_what_this_process_has_sent_and_nobody_got_is_not_sent_again(world
 
 
 async def test_a_message_that_could_not_be_sent_is_not_taken_as_sent(world: World) -> None:
-    delayed = Stage("slow", "toys", STORIES.name, "by_signals_due", "signals_due_at", "toy", messages, delay_seconds=1)
+    delayed = replace(TOYS, delay_seconds=1.0)
     announcer = world.announcer()
     world.queues.down = True
     with pytest.raises(Unavailable):
@@ -364,9 +362,9 @@ async def test_a_worker_works_on_a_few_portions_at_once(world: World) -> None:
 
 
 async def test_the_backlog_has_what_is_due_and_since_when(world: World) -> None:
-    assert (await backlog(world.store, TOYS)).due == 0
+    assert (await backlog_of(world.store, TOYS)).pending == 0
     await world.add("a")
     world.clock.forward(90)
     await world.add("b")
-    found = await backlog(world.store, TOYS)
-    assert (found.due, found.oldest_seconds(world.clock())) == (2, 90)
+    found = await backlog_of(world.store, TOYS)
+    assert (found.pending, found.oldest_seconds(world.clock())) == (2, 90)

@@ -19,7 +19,6 @@ from models.raw_item import RawItem
 from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
 from services.articles.matching import GROUP, MOST_KEPT, DocumentCache, KnownEntries
 from services.articles.sources import chosen_source, sources_of
-from services.mentions.analysis_due import MOST_ARTICLES, article_messages
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 
@@ -208,10 +207,3 @@ def test_the_cache_has_the_last_documents_and_forgets_the_oldest_first(met: list
         assert memory.has_all(feed, str(len(marks)), marks[:2]) == (feed in last)
         assert not memory.has_all(feed, "another", marks)
         assert not memory.has_all(feed, str(len(marks)), [*marks, ShortHash("new")])
-
-
-@given(st.integers(0, 350))
-def test_no_message_names_more_articles_than_it_may(count: int) -> None:
-    messages = article_messages([f"dedup:{number:032x}" for number in range(count)])
-    assert len(messages) == -(-count // MOST_ARTICLES)
-    assert all(len(message) < 40_000 for message in messages)

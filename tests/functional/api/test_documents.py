@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from models.values import format_time
 from services import container
 from services.container import Container
-from services.documents.discovery import acquire_messages
+from services.documents.discovery import DOCUMENTS_STAGE
 from services.ports import Query, query_all
 from services.store.containers import DOCUMENTS
 from services.topology import ACQUIRE_DOCUMENTS
@@ -68,7 +68,7 @@ async def delivered(app: Container) -> None:
     """Delivers a message for each document that is due to the queue function."""
     names = [each["source_id"] for each in (await listed()).values()]
     for name in names:
-        [text] = acquire_messages([name])
+        [text] = DOCUMENTS_STAGE.messages([name])
         await FUNCTIONS["acquire_documents"](func.QueueMessage(body=text.encode()))
     await app.mentions.analysis.handle(names, 1)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from models.run import IngestionBatch
 from services import deadline
+from services.feeds.claims import INGESTION_STAGE
 from services.ports import Document
-from services.work.messages import run_messages
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
 
@@ -43,7 +43,7 @@ async def test_feeds_that_are_not_begun_in_time_are_sent_again_in_the_same_run(w
     worker = world.new_worker(store)
     with deadline.within(100.0, clock=store.seconds):
         outcome = await worker.ingestion.ingest(whole.run_id)
-    assert worker.queues.sent["ingest-feeds"] == run_messages([whole.run_id])
+    assert worker.queues.sent["ingest-feeds"] == INGESTION_STAGE.messages([whole.run_id])
     begun = FEEDS - len(outcome.left)
     assert 0 < begun < FEEDS
     run = await _run(world, whole.run_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from models.document import DocumentProduct
 from models.feed import SHORT_TEXT
-from services.documents.discovery import source_ids_of
+from services.documents.discovery import DOCUMENTS_STAGE
 from services.topology import ACQUIRE_DOCUMENTS
 from tests.functional.articles.world import World, item
 
@@ -17,7 +17,7 @@ async def documents(world: World) -> list[DocumentProduct]:
 
 
 def asked(world: World) -> list[list[str]]:
-    return [source_ids_of(each) for each in world.worker.queues.sent.pop(ACQUIRE_DOCUMENTS, [])]
+    return [DOCUMENTS_STAGE.keys_of(each) for each in world.worker.queues.sent.pop(ACQUIRE_DOCUMENTS, [])]
 
 
 async def test_a_feed_may_ask_for_short_entries_or_all(world: World) -> None:

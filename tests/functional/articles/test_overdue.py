@@ -5,19 +5,19 @@ from contextlib import suppress
 import pytest
 
 from models.errors import Unavailable
-from services.articles.backlog import BacklogReader
 from services.articles.quarantine import Quarantine
 from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.schedule import Policy
-from services.mentions.analysis_due import source_ids_of
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.refresh_due import RefreshMessage
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
 from services.topology import ANALYZE_ARTICLES, REFRESH_TOOLS
+from services.work.backlog import BacklogReader
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive, forgetful, overdue_keys
 from tests.failing_stores import Crash, mortal
@@ -35,7 +35,7 @@ def upkeep_of(world: World) -> Upkeep:
         world.clock,
         Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
         STAGES,
-        BacklogReader(world.store),
+        BacklogReader(world.store, ANALYSIS_STAGE),
         Budget(world.store, Policy(), world.clock),
         ArchiveExpiry(world.store, MemoryArchive(), world.clock),
     )
@@ -43,7 +43,11 @@ def upkeep_of(world: World) -> Upkeep:
 
 def announced(world: World) -> list[str]:
     """The articles that were announced since."""
-    return [each for message in world.worker.queues.sent.pop(ANALYZE_ARTICLES, []) for each in source_ids_of(message)]
+    return [
+        each
+        for message in world.worker.queues.sent.pop(ANALYZE_ARTICLES, [])
+        for each in ANALYSIS_STAGE.keys_of(message)
+    ]
 
 
 async def test_tools_whose_refresh_was_lost_are_announced_after_half_a_minute_or_when_a_worker_starts(

@@ -10,7 +10,7 @@ from models.article import Article
 from models.audit import AuditRound
 from models.tool import Tool
 from services.figures.figures import Figures
-from services.mentions.analysis_due import source_ids_of
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.refresh_due import RefreshMessage
 from services.operations.audit import Audit
 from services.operations.audit_rules import Difference
@@ -83,7 +83,7 @@ class AuditWorld:
         await self.analysis.handle(due)
         while self.queues.sent.get(ANALYZE_ARTICLES) or self.queues.sent.get(REFRESH_TOOLS):
             for message in self.queues.sent.pop(ANALYZE_ARTICLES, []):
-                await self.analysis.handle(source_ids_of(message))
+                await self.analysis.handle(ANALYSIS_STAGE.keys_of(message))
             for message in self.queues.sent.pop(REFRESH_TOOLS, []):
                 await self.figures.refresh.work(RefreshMessage.from_message(message))
         tools = [tool.tool_id for tool in await self.mentions.worker.catalog.active()]

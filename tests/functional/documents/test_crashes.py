@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from models.errors import Unavailable
-from services.documents.discovery import source_ids_of
+from services.documents.discovery import DOCUMENTS_STAGE
 from services.documents.life_cycle import TRY_TAKES
 from services.ports import Archive, Query, Where
 from services.store.containers import RUNS
@@ -79,7 +79,7 @@ async def test_two_workers_with_one_message_read_the_page_once(world: World) -> 
     messages = world.queues.sent["acquire-documents"]
     messages *= 2
     workers = [world.new_worker(hesitant(world.store, seed)) for seed in (1, 2)]
-    one = source_ids_of(messages[0])
+    one = DOCUMENTS_STAGE.keys_of(messages[0])
     await asyncio.gather(*(each.handler.handle(one) for each in workers))
     for each in asked:
         assert (await world.document(each.source_id)).validation_status == "VALID"

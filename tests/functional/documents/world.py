@@ -14,7 +14,7 @@ from models.quarantine import QuarantineItem
 from models.run import Attempt
 from services.archive.folder import FolderArchive
 from services.articles.writing import Asked
-from services.documents.discovery import DOCUMENTS_STAGE, source_ids_of
+from services.documents.discovery import DOCUMENTS_STAGE
 from services.documents.profiles import Profiles
 from services.documents.services import DocumentServices
 from services.feeds.hosts import HostStates
@@ -108,7 +108,7 @@ class World:
         """Delivers all messages of the queue, and the analyses that follow."""
         while messages := self.queues.sent.pop(ACQUIRE_DOCUMENTS, []):
             for message in messages:
-                await (services or self.services).handler.handle(source_ids_of(message))
+                await (services or self.services).handler.handle(DOCUMENTS_STAGE.keys_of(message))
         announced, self.announced = self.announced, []
         if announced:
             await self.mentions.delivered(announced)

@@ -14,16 +14,16 @@ from models.errors import Unavailable
 from models.run import WORKER_DIED
 from models.tool import Tool
 from models.values import parse_time
-from services.articles.backlog import Backlog, BacklogReader
 from services.figures.coverage import Coverage
 from services.figures.history import History
 from services.figures.reader import is_reanalysis_offered
 from services.figures.recount import Recount
 from services.mentions.analysis import Analysis
-from services.mentions.analysis_due import redrive_errors
+from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
 from services.store.containers import ARTICLES
 from services.tools.form import new_tool
 from services.topology import LAST_DELIVERY
+from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
 from services.work.stage import MOST_TRIES
 from tests.failing_stores import Crash
@@ -255,7 +255,7 @@ async def test_an_article_in_another_language_is_analysed_and_its_mentions_are_u
         None,
         article.canonical.revision,
     )
-    assert await BacklogReader(world.store).read() == Backlog(0, 0)
+    assert await BacklogReader(world.store, ANALYSIS_STAGE).read() == Backlog(0, 0)
     await world.is_counted(quorvia)
 
 
@@ -289,7 +289,7 @@ async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_o
     assert (article.canonical.headline, article.scored_headline) == ("cursed Quorvia", "Quorvia is good")
     assert article.analyzed_revision != article.canonical.revision
     assert (await world.mentions(quorvia))[one].headline == "Quorvia is good"
-    assert await BacklogReader(world.store).read() == Backlog(0, 1)
+    assert await BacklogReader(world.store, ANALYSIS_STAGE).read() == Backlog(0, 1)
 
 
 async def test_an_article_that_another_clock_made_due_is_analysed_at_once(world: World) -> None:

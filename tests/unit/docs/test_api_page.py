@@ -18,14 +18,15 @@ from models.resources.tools import Precision
 from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
 from services import container
-from services.articles.backlog import BacklogReader
 from services.articles.listing import MOST_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.counters import Counters
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.corrections import labelled
 from services.operations.cache_health import CacheHealth
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
+from services.work.backlog import BacklogReader
 from tests import documents, resources
 from triggers.contract import contract
 from triggers.declared import of_app
@@ -177,7 +178,7 @@ async def test_the_contract_has_the_fields_of_cache_health(tmp_path: Path) -> No
     try:
         catalog = Catalog(store, lambda: documents.NOW, lambda: documents.TOOL_ID)
         counters = Counters(store, lambda: documents.NOW)
-        backlog = BacklogReader(store)
+        backlog = BacklogReader(store, ANALYSIS_STAGE)
         health = CacheHealth(store, catalog, counters, backlog, lambda: documents.NOW, documents.NOW)
         report = await health.report()
     finally:

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
-from services.articles.backlog import Backlog
 from services.operations.metrics import (
     PREFIX,
     gauge,
@@ -16,6 +15,7 @@ from services.operations.metrics import (
     of_reviews,
     of_store,
 )
+from services.work.backlog import Backlog
 from tests import documents
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")

@@ -38,7 +38,6 @@ from services.feeds.outages import Outages
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
-from services.work.messages import run_messages
 from services.work.runs import RunEngine
 from tests.builders import MemoryQueues, Watch, forgetful
 from tests.documents import NOW, feed, ingestion_batch
@@ -199,7 +198,7 @@ async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_que
     fetched = {"last_fetch_time": NOW - MINUTE}
     await add(store, *(f"f{number:02}" for number in range(30)), **fetched)
     messages = await claims_on(store, watch, queues).claim_due(NOW)
-    assert queues.sent["ingest-feeds"] == run_messages([each.run_id for each in messages])
+    assert queues.sent["ingest-feeds"] == INGESTION_STAGE.messages([each.run_id for each in messages])
     assert delays == [("ingest-feeds", 1.0), ("ingest-feeds", 18.3)]
     for message, (_, seconds) in zip(messages, delays, strict=True):
         run = await RunEngine(store, watch, lambda: "none").get(message.run_id)

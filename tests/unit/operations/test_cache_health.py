@@ -12,8 +12,8 @@ import pytest
 
 from models.cache import PERIODS, SentimentCacheEntry
 from models.tool import Tool
-from services.articles.backlog import BacklogReader
 from services.figures.counters import Counters
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.dirty_hours import DirtyTools
 from services.operations import cache_health
 from services.operations.cache_health import (
@@ -32,6 +32,7 @@ from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.plans import plan
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
+from services.work.backlog import BacklogReader
 from tests.builders import Watch
 from tests.documents import NOW, TOOL_ID, cache_entry, cache_generation, cache_metadata, last_refresh, tool
 from tests.functional.articles.counting import CountingStore
@@ -102,7 +103,7 @@ async def report_of(store: SqliteStore | CountingStore, now: datetime = NOW) -> 
     watch = Watch()
     watch.now = now
     catalog = Catalog(store, watch, lambda: TOOL_ID)
-    health = CacheHealth(store, catalog, Counters(store, watch), BacklogReader(store), watch, NOW)
+    health = CacheHealth(store, catalog, Counters(store, watch), BacklogReader(store, ANALYSIS_STAGE), watch, NOW)
     return await health.report()
 
 

@@ -11,7 +11,7 @@ from models.audit import AuditRound
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import Damaged
 from models.operations import Heartbeat
-from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.dirty_hours import DirtyTools
 from services.operations.checks import Check, Status
 from services.operations.feed_health import NO_SUCCESS_FOR
@@ -36,6 +36,7 @@ from services.ports import QueueDepth
 from services.store.containers import FEEDS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
+from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 from tests import documents
 from tests.builders import NOON, MemoryArchive, MemoryQueues, Watch
 from tests.documents import feed, last_refresh
@@ -211,7 +212,7 @@ def health_of(store: SqliteStore, queues: MemoryQueues, watch: Watch, started: d
     archive, beats, backlog = (
         more.pop("archive", None) or MemoryArchive(),
         Heartbeats(store, watch),
-        BacklogReader(store, 0.0),
+        BacklogReader(store, ANALYSIS_STAGE, 0.0),
     )
     return Health(store, queues, archive, beats, backlog, traffic, watch, "1.2.3", started, **more)
 

@@ -7,7 +7,6 @@ import pytest
 from models.host import Outage
 from models.resources.health import Check as ShownCheck
 from models.resources.health import HealthChecks
-from services.articles.backlog import Backlog
 from services.mentions.dirty_hours import DirtyTools
 from services.operations.checks import Check, judge_clock, judge_reviews
 from services.operations.feed_health import FeedCounts, judge_feeds, judge_web
@@ -22,6 +21,7 @@ from services.operations.health import (
     judge_timers,
 )
 from services.operations.traffic import Load
+from services.work.backlog import Backlog
 from tests.documents import NOW
 
 DOWN = Outage(since=NOW - timedelta(hours=2), failing=3, answering=1, created_at=NOW, updated_at=NOW)

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.scale.counting import CountingStore
 from models.host import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
-from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.operations.checks import Waiting
 from services.operations.metrics import (
     MOST_FEEDS,
@@ -24,6 +24,7 @@ from services.operations.metrics import (
 )
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
+from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 from tests.documents import audit, cache_metadata, feed
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
@@ -122,7 +123,9 @@ def test_the_requests_to_the_store_are_shown() -> None:
 
 
 async def text_of(store: Any, **more: Any) -> list[str]:
-    return samples((await Metrics(store, BacklogReader(store), lambda: NOW, 8, **more).text()).splitlines())
+    return samples(
+        (await Metrics(store, BacklogReader(store, ANALYSIS_STAGE), lambda: NOW, 8, **more).text()).splitlines()
+    )
 
 
 async def add_feeds(store: SqliteStore, first: int, last: int) -> None:

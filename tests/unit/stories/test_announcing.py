@@ -35,7 +35,6 @@ def test_the_messages_have_the_payloads_of_the_specification() -> None:
     "text",
     [
         *("", "7", "[]", "{}"),
-        '{"article_ids":"a","trigger_reason":"interval_elapsed","ungrouped_count":1}',
         '{"article_ids":[""],"trigger_reason":"interval_elapsed","ungrouped_count":1}',
         '{"article_ids":["a"],"trigger_reason":"no reason","ungrouped_count":1}',
         '{"article_ids":["a"],"trigger_reason":"interval_elapsed","ungrouped_count":-1}',

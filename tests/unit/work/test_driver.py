@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from models.errors import InvalidInput
 from models.run import Attempt
 from services.work.driver import (
     changed_tools,
-    completed_messages,
     next_page,
     summary,
 )
-from services.work.messages import id_in, ids_in, run_id_of, run_messages
 from tests.documents import NOW, attempt, feed, run
 
 
@@ -81,17 +78,3 @@ def test_a_page_has_no_subject_that_a_feed_could_have() -> None:
 def test_the_changed_tools_are_returned_once_each_in_the_order_of_the_pages() -> None:
     pages = [page(2, tool_ids=("c", "a")), page(1, tool_ids=("a", "b"))]
     assert changed_tools(pages) == ("a", "b", "c")
-
-
-def test_messages_are_read_as_they_are_written() -> None:
-    assert [run_id_of(each) for each in run_messages(["r", "s"])] == ["r", "s"]
-    (completed,) = completed_messages(["t"], "r")
-    assert (completed, id_in(completed, "tool_id")) == ('{"tool_id":"t","run_id":"r"}', "t")
-    assert ids_in('{"ids": ["b", "a", "b"]}', "ids") == ["b", "a"]
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"x": 1}', '{"x": ""}', '{"x": [""]}', '{"x": [1]}', '"x"'])
-def test_a_text_that_is_no_message_is_refused(text: str) -> None:
-    for read in (id_in, ids_in):
-        with pytest.raises(InvalidInput, match="message"):
-            read(text, "x")

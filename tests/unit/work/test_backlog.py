@@ -13,13 +13,13 @@ from typing import Any, cast
 import pytest
 
 from models.errors import Unavailable
-from services.articles import backlog as module
-from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
-from services.ports import Query, Store
+from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.ports import Query, Store, Where
 from services.store import sqlite_sql
 from services.store.containers import ARTICLES
 from services.store.plans import plan
 from services.store.sqlite import SqliteStore
+from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 from tests.documents import NOW, article
 
 
@@ -72,13 +72,8 @@ class AnswersLate:
         return getattr(self._store, name)
 
 
-def test_the_rules_are_those_of_the_documentation() -> None:
-    assert (module.KEPT_SECONDS, module.AWAITED_SECONDS, module.KEPT_TIMES_ITS_READ) == (2.0, 1.0, 20)
-    assert module.MOST_KEPT_SECONDS == 5.0
-
-
 async def test_articles_that_are_due_are_pending_and_those_given_up_have_failed(store: SqliteStore) -> None:
-    reader = BacklogReader(store)
+    reader = BacklogReader(store, ANALYSIS_STAGE)
     assert await reader.read() == Backlog(0, 0, None)
     await put(store, 1, analysis_due_since=NOW - timedelta(minutes=3))
     await put(store, 2, analysis_due_since=NOW, status="analyzed", sentiment="positive", score=0.9)
@@ -93,9 +88,9 @@ async def test_articles_that_are_due_are_pending_and_those_given_up_have_failed(
     assert Backlog(0, 0).oldest_seconds(NOW) == 0
 
 
-async def test_a_count_is_kept_for_two_seconds_from_its_beginning(store: SqliteStore) -> None:
+async def test_a_count_is_kept_for_two_seconds(store: SqliteStore) -> None:
     times = [100.0]
-    reader = BacklogReader(store, seconds=lambda: times[0])
+    reader = BacklogReader(store, ANALYSIS_STAGE, seconds=lambda: times[0])
     assert (await reader.counted()).pending == 0
     await put(store, 1, analysis_due_since=NOW)
     times[0] = 101.9
@@ -104,27 +99,9 @@ async def test_a_count_is_kept_for_two_seconds_from_its_beginning(store: SqliteS
     assert (await reader.counted()).pending == 1
 
 
-@pytest.mark.parametrize(("took", "kept"), [(0.125, 2.5), (0.5, 5.0), (0.75, 5.0)])
-async def test_a_count_that_takes_long_is_kept_for_twenty_times_as_long_but_not_for_more_than_five_seconds(
-    store: SqliteStore, took: float, kept: float
-) -> None:
-    times = [100.0]
-    slow = Slow(store)
-    reader = BacklogReader(cast("Store", slow), seconds=lambda: times[0])
-    slow.answer.set()
-    waiting = asyncio.create_task(reader.counted())
-    await asyncio.sleep(0)
-    times[0] = 100.0 + took
-    await waiting
-    for time, counts in ((100.0 + took + kept - 0.1, 2), (100.0 + took + kept, 4)):
-        times[0] = time
-        await reader.counted()
-        assert slow.counts == counts
-
-
 async def test_an_empty_backlog_is_kept_until_the_next_write_only(store: SqliteStore) -> None:
     times = [100.0]
-    reader = BacklogReader(store, seconds=lambda: times[0], last_write=store.last_write)
+    reader = BacklogReader(store, ANALYSIS_STAGE, seconds=lambda: times[0], last_write=store.last_write)
     assert (await reader.counted()).is_empty
     times[0] = 100.1
     await put(store, 1, analysis_due_since=NOW)
@@ -139,7 +116,7 @@ async def test_a_count_that_began_before_a_write_does_not_make_later_calls_find_
 ) -> None:
     times = [100.0]
     slow = AnswersLate(store)
-    reader = BacklogReader(cast("Store", slow), seconds=lambda: times[0], last_write=store.last_write)
+    reader = BacklogReader(cast("Store", slow), ANALYSIS_STAGE, seconds=lambda: times[0], last_write=store.last_write)
     early = asyncio.create_task(reader.counted())
     await slow.has_read.wait()
     times[0] = 100.1
@@ -152,7 +129,7 @@ async def test_a_count_that_began_before_a_write_does_not_make_later_calls_find_
 
 
 async def test_nothing_is_kept_for_zero_seconds(store: SqliteStore) -> None:
-    reader = BacklogReader(store, kept_seconds=0.0)
+    reader = BacklogReader(store, ANALYSIS_STAGE, kept_seconds=0.0)
     await reader.counted()
     await put(store, 1, analysis_due_since=NOW)
     assert (await reader.counted()).pending == 1
@@ -161,7 +138,7 @@ async def test_nothing_is_kept_for_zero_seconds(store: SqliteStore) -> None:
 async def test_callers_share_one_count_and_wait_for_a_second_at_most(store: SqliteStore) -> None:
     times = [100.0]
     slow = Slow(store)
-    reader = BacklogReader(cast("Store", slow), seconds=lambda: times[0])
+    reader = BacklogReader(cast("Store", slow), ANALYSIS_STAGE, seconds=lambda: times[0])
     first = asyncio.create_task(reader.counted())
     await asyncio.sleep(0)
     times[0] = 101.0
@@ -172,7 +149,7 @@ async def test_callers_share_one_count_and_wait_for_a_second_at_most(store: Sqli
 
 
 async def test_a_store_that_does_not_answer_makes_the_backlog_unknown(store: SqliteStore) -> None:
-    reader = BacklogReader(cast("Store", Slow(store, refuses=True)))
+    reader = BacklogReader(cast("Store", Slow(store, refuses=True)), ANALYSIS_STAGE)
     assert await reader.counted() is UNKNOWN
     with pytest.raises(Unavailable):
         await reader.read()
@@ -181,7 +158,7 @@ async def test_a_store_that_does_not_answer_makes_the_backlog_unknown(store: Sql
 async def test_the_embedded_store_counts_by_an_index(store: SqliteStore, tmp_path: Path) -> None:
     await store.ensure_containers()
     with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as connection:
-        for where in (module._DUE, module._FAILED):
+        for where in ((Where("analysis_due_since", "gt", ""),), ANALYSIS_STAGE.failed):
             statement, values = sqlite_sql.count(plan(ARTICLES, Query(where)), 0)
             steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}", dict(values)).fetchall()
             assert all(step[3].startswith("SEARCH articles USING INDEX") for step in steps), steps

@@ -1,7 +1,4 @@
-"""The backlog: how many articles are ingested and not analysed, or could not be analysed. Counted when it is asked for.
-
-Until an article is analysed, nobody can know which tools it names. So the backlog is one of the whole app.
-"""
+"""The backlog of a stage: how many items are due, and how many were given up. Counted when it is asked for."""
 
 from __future__ import annotations
 
@@ -13,28 +10,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from models.errors import ToolpulseError
-from models.values import parse_time
 from services import deadline, telemetry
-from services.ports import LastWrite, Query, Store, Where
-from services.store.containers import ARTICLES
+from services.ports import Document, LastWrite, Query, Store, Where
+from services.work.stage import Stage
 
 KEPT_SECONDS = 2.0
-KEPT_TIMES_ITS_READ = 20
-"""A backlog that took long to count is kept for longer, so that counting takes at most a twentieth of the time."""
-MOST_KEPT_SECONDS = 5.0
-"""But not for longer than this: a busy worker takes long to count too, and figures must not seem incomplete for long
-after they are complete."""
 AWAITED_SECONDS = 1.0
-
-_DUE = (Where("analysis_due_since", "gt", ""),)
-_EVERY_TIME = Where("timestamp", "gt", "")  # the embedded store then counts by the index of by_status
-_FAILED = (Where("status", "eq", "error"), _EVERY_TIME, Where("deleted_at", "missing"))
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """`pending` articles have an analysis due, the first of them since `oldest_due`; the analysis of the `failed`
-    articles was given up (status `error`). Null: the store did not answer in time."""
+    """`pending` items are due, the first of them since `oldest_due`; `failed` ones were given up. Null: the store did
+    not answer in time."""
 
     pending: int | None
     failed: int | None
@@ -45,11 +32,29 @@ class Backlog:
         return self.pending == 0 and self.failed == 0
 
     def oldest_seconds(self, now: datetime) -> int:
-        """For how long the analysis of the oldest pending article has been due."""
+        """For how long the oldest pending item has been due."""
         return 0 if self.oldest_due is None else max(0, int((now - self.oldest_due).total_seconds()))
 
 
 UNKNOWN = Backlog(None, None)
+
+
+async def backlog_of(store: Store, stage: Stage) -> Backlog:
+    """The backlog as of now. Raises Unavailable.
+
+    Reads one after the other, the items due first and last: so an item that is given up, or becomes due again, between
+    two of the reads is counted by one of them. For that, only the first may be stale.
+    """
+    pending = await store.count(stage.container, (*stage.where, Where(stage.due, "gt", "")), may_be_stale=True)
+    failed = await store.count(stage.container, stage.failed) if stage.failed else 0
+    first = await first_due(store, stage)
+    return Backlog(max(pending, first is not None), failed, None if first is None else stage.due_at(first))
+
+
+async def first_due(store: Store, stage: Stage) -> Document | None:
+    """The item that has been due for longest."""
+    items = (await store.query(stage.container, Query(stage.where, order=stage.order, limit=1))).items
+    return items[0] if items else None
 
 
 class BacklogReader:
@@ -59,11 +64,13 @@ class BacklogReader:
     def __init__(
         self,
         store: Store,
+        stage: Stage,
         kept_seconds: float = KEPT_SECONDS,
         seconds: Callable[[], float] = time.monotonic,
         last_write: LastWrite = lambda: None,
     ) -> None:
         self._store = store
+        self._stage = stage
         self._kept_seconds = kept_seconds
         self._seconds = seconds
         self._last_write = last_write
@@ -74,8 +81,8 @@ class BacklogReader:
         self._reading: asyncio.Task[Backlog] | None = None
 
     async def counted(self, patience: float = AWAITED_SECONDS) -> Backlog:
-        """The backlog as of a moment in the last two seconds, longer ago if it takes long to count. If it is empty, as
-        of now, as far as `last_write` tells: figures that lack an article must not seem complete.
+        """The backlog as of a moment in the last seconds. If it is empty, as of now, as far as `last_write` tells:
+        figures that lack an article must not seem complete.
 
         UNKNOWN if the store does not answer within `patience`: an aggregate that is in the cache can be served without.
         """
@@ -101,18 +108,12 @@ class BacklogReader:
         return self._began >= called or self._began_after == last_write
 
     async def read(self) -> Backlog:
-        """The backlog as of now. Raises Unavailable.
-
-        Reads one after the other, the articles due first and last: so an article that becomes an error, or is to be
-        analysed again, between two of the reads is counted by one of them. For that, only the first may be stale.
-        """
-        pending = await self._store.count(ARTICLES.name, _DUE, may_be_stale=True)
-        failed = await self._store.count(ARTICLES.name, _FAILED)
-        oldest = (await self._store.query(ARTICLES.name, Query(order="by_analysis_due", limit=1))).items
-        since = parse_time(oldest[0]["analysis_due_since"]) if oldest else None
-        telemetry.record(telemetry.PENDING, max(pending, len(oldest)))
-        telemetry.record(telemetry.FAILED, failed)
-        return Backlog(max(pending, len(oldest)), failed, since)
+        """The backlog as of now. Raises Unavailable."""
+        found = await backlog_of(self._store, self._stage)
+        if found.pending is not None and found.failed is not None:
+            telemetry.record(telemetry.PENDING, found.pending)
+            telemetry.record(telemetry.FAILED, found.failed)
+        return found
 
     async def _read_and_keep(self) -> Backlog:
         try:
@@ -121,9 +122,5 @@ class BacklogReader:
             self._latest = UNKNOWN
         finally:
             self._reading = None
-        took = self._seconds() - self._began
-        # From the beginning on: an article that was stored meanwhile may be missing from the counts.
-        longer = min((1 + KEPT_TIMES_ITS_READ) * took, took + MOST_KEPT_SECONDS)
-        kept = max(self._kept_seconds, longer) if self._kept_seconds else 0.0
-        self._kept_until = self._began + kept
+        self._kept_until = self._seconds() + self._kept_seconds if self._kept_seconds else -math.inf
         return self._latest

@@ -237,7 +237,7 @@ class Settings:
 
     telemetry_sample_ratio: float = setting(
         0.1,
-        "Share of traces that are exported; failed spans are always exported",
+        "Share of traces that are exported",
         between=(0, 1),
         section="monitoring",
     )

@@ -100,8 +100,7 @@ class Span(Protocol):
         """Sets an attribute. No payloads, keys, query strings or texts of articles."""
 
     def fail(self, error: str) -> None:
-        """Marks the span as failed, with the kind of the error. A span that failed is exported whether sampled or
-        not."""
+        """Marks the span as failed, with the kind of the error."""
 
 
 class Backend(Protocol):

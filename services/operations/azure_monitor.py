@@ -6,24 +6,26 @@ Log lines are sent by the Functions host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from azure.core.settings import settings as sdk_settings
-from azure.monitor.opentelemetry.exporter import AzureMonitorMetricExporter, AzureMonitorTraceExporter
+from azure.monitor.opentelemetry.exporter import (
+    ApplicationInsightsSampler,
+    AzureMonitorMetricExporter,
+    AzureMonitorTraceExporter,
+)
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
-from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from opentelemetry.util.types import Attributes
 
 from services.telemetry import ANSWERS, Attribute, Kind, Metric, Sample
 
@@ -35,69 +37,9 @@ _KINDS: Mapping[Kind, SpanKind] = {
     "producer": SpanKind.PRODUCER,
     "consumer": SpanKind.CONSUMER,
 }
-SAMPLE_RATE = "_MS.sampleRate"
-"""The percentage by which Application Insights extrapolates a count of spans."""
-_TRACE_IDS = 1 << 64
 _SCOPE = "toolpulse"
 METRICS_EVERY_MS = 60_000
 LAST_MS = 2_000
-
-
-class RatioAndErrors(Sampler):
-    """Samples a share of the traces, the same in every process, and what continues a sampled trace. The other spans are
-    recorded, for `SampledAndFailed` to choose from."""
-
-    def __init__(self, ratio: float) -> None:
-        self._bound = round(ratio * _TRACE_IDS)
-        self._rate = ratio * 100
-
-    def should_sample(
-        self,
-        parent_context: Context | None,
-        trace_id: int,
-        name: str,
-        kind: SpanKind | None = None,
-        attributes: Attributes = None,
-        links: Sequence[Link] | None = None,
-        trace_state: Any = None,
-    ) -> SamplingResult:
-        parent = trace.get_current_span(parent_context).get_span_context()
-        by_ratio = trace_id % _TRACE_IDS < self._bound
-        if not by_ratio and not (parent.is_valid and parent.trace_flags.sampled):
-            return SamplingResult(Decision.RECORD_ONLY, attributes)
-        rate = self._rate if by_ratio else 100.0
-        return SamplingResult(Decision.RECORD_AND_SAMPLE, {**(attributes or {}), SAMPLE_RATE: rate})
-
-    def get_description(self) -> str:
-        return f"RatioAndErrors{{{self._rate / 100}}}"
-
-
-class SampledAndFailed(BatchSpanProcessor):
-    """Exports the sampled spans, and all of the app's own that failed. A failed span counts as one, since none is left
-    out. In the SDKs of Azure, a document that is not there is a failure too: their spans are sampled."""
-
-    def on_end(self, span: ReadableSpan) -> None:
-        scope = span.instrumentation_scope
-        has_failed = span.status.status_code is StatusCode.ERROR and scope is not None and scope.name == _SCOPE
-        super().on_end(_always_sampled(span) if has_failed else span)
-
-
-def _always_sampled(span: ReadableSpan) -> ReadableSpan:
-    at = span.context
-    return ReadableSpan(
-        span.name,
-        SpanContext(at.trace_id, at.span_id, at.is_remote, TraceFlags(TraceFlags.SAMPLED), at.trace_state),
-        span.parent,
-        span.resource,
-        {**(span.attributes or {}), SAMPLE_RATE: 100.0},
-        span.events,
-        span.links,
-        span.kind,
-        status=span.status,
-        start_time=span.start_time,
-        end_time=span.end_time,
-        instrumentation_scope=span.instrumentation_scope,
-    )
 
 
 class _Span:
@@ -127,8 +69,8 @@ class OpenTelemetry:
 
     def __init__(self, version: str, ratio: float, spans: SpanExporter, metrics: MetricReader) -> None:
         resource = Resource({"service.name": "toolpulse", "service.version": version})
-        self._tracers = TracerProvider(RatioAndErrors(ratio), resource, shutdown_on_exit=False)
-        self._tracers.add_span_processor(SampledAndFailed(spans))
+        self._tracers = TracerProvider(ApplicationInsightsSampler(ratio), resource, shutdown_on_exit=False)
+        self._tracers.add_span_processor(BatchSpanProcessor(spans))
         self._meters = MeterProvider([metrics], resource, shutdown_on_exit=False)
         self._tracer = self._tracers.get_tracer(_SCOPE, version)
         self._meter = self._meters.get_meter(_SCOPE, version)

@@ -1,22 +1,19 @@
-"""Spans and metrics as they are exported: sampled by trace, and every failed one."""
+"""Spans and metrics as they are exported: sampled by trace."""
 
 import json
 import logging
 from collections.abc import Iterator
 
 import pytest
-from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.trace import SpanKind
 
 from models.errors import Conflict, Unavailable
 from services import telemetry
 from services.logs import log_event
-from services.operations.azure_monitor import SAMPLE_RATE, RatioAndErrors
 from tests.exported import Exported, exported_to_memory
 
 LOW = "00-00000000000000000000000000000001-00000000000000aa-00"
 HIGH = "00-0000000000000000ffffffffffffffff-00000000000000aa-00"
-HIGH_SAMPLED = "00-0000000000000000ffffffffffffffff-00000000000000aa-01"
 
 
 @pytest.fixture
@@ -30,34 +27,20 @@ def test_a_trace_is_sampled_by_its_id_alike_in_every_process(exported: Exported)
         pass
     with telemetry.span("high", parent=HIGH):
         pass
-    found = exported.spans()
-    assert found.keys() == {"low"}
-    assert (found["low"].attributes or {})[SAMPLE_RATE] == 50
+    assert exported.spans().keys() == {"low"}
 
 
-def test_what_continues_a_sampled_trace_is_sampled(exported: Exported) -> None:
-    with telemetry.span("high", parent=HIGH_SAMPLED), telemetry.span("inner"):
-        pass
-    found = exported.spans()
-    assert found.keys() == {"high", "inner"}
-    assert (found["inner"].attributes or {})[SAMPLE_RATE] == 100
-
-
-def test_a_failed_span_is_exported_though_its_trace_is_not_sampled(exported: Exported) -> None:
+def test_a_failed_span_has_the_kind_of_its_error_and_no_text(exported: Exported) -> None:
     def work() -> None:
-        with telemetry.span("outer", parent=HIGH):
-            with telemetry.span("fine"):
-                pass
-            with telemetry.span("inner", attributes={"a": 1}):
-                raise Unavailable("the secret text")
+        with telemetry.span("outer", parent=LOW), telemetry.span("inner", attributes={"a": 1}):
+            raise Unavailable("the secret text")
 
     with pytest.raises(Unavailable):
         work()
     found = exported.spans()
-    assert found.keys() == {"outer", "inner"}
     inner = found["inner"]
     assert inner.status.description == "Unavailable"
-    assert dict(inner.attributes or {}) == {"a": 1, "error.type": "Unavailable", SAMPLE_RATE: 100.0}
+    assert {"a": 1, "error.type": "Unavailable"}.items() <= (inner.attributes or {}).items()
     assert inner.parent is not None
     assert found["outer"].context is not None
     assert inner.parent.span_id == found["outer"].context.span_id
@@ -90,14 +73,6 @@ def test_a_parent_that_is_no_traceparent_begins_a_new_trace(exported: Exported, 
         telemetry.record(telemetry.SENT)
     assert exported.backend.traceparent() is None
     assert all(span.parent is None and span.links == () for span in exported.spans().values())
-
-
-@pytest.mark.parametrize(("ratio", "number"), [(0.0, 0), (1.0, 100)])
-def test_a_ratio_of_0_samples_nothing_and_of_1_everything(ratio: float, number: int) -> None:
-    sampler = RatioAndErrors(ratio)
-    step = (1 << 64) // 100
-    decisions = [sampler.should_sample(None, step * n, "x").decision for n in range(100)]
-    assert decisions.count(Decision.RECORD_AND_SAMPLE) == number
 
 
 def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
@@ -144,12 +119,3 @@ def test_other_lines_are_logged_for_every_trace(exported: Exported, caplog: pyte
 
 def test_without_telemetry_every_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert json.loads(routine_line(caplog, HIGH) or "") == {"event": "feed_fetched", "feed_id": "a"}
-
-
-def test_a_failed_span_of_an_sdk_is_exported_only_if_its_trace_is_sampled() -> None:
-    """In an SDK, a document that is not there is a failure."""
-    with exported_to_memory(0.0) as made:
-        tracer = made.backend._tracers.get_tracer("azure.cosmos")
-        with pytest.raises(KeyError), tracer.start_as_current_span("read_item"):
-            raise KeyError("not there")
-        assert made.spans() == {}

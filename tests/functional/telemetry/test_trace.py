@@ -24,7 +24,7 @@ THROUGH_THE_APP = {
 }
 """What follows from one tick, over three queues, to the entries of the cache."""
 
-DECISIONS = {"feeds_claimed", "feed_parsed", "articles_announced", "cache_read"}
+DECISIONS = {"feeds_claimed", "feed_parsed", "cache_read"}
 """Lines at DEBUG."""
 
 LOCAL = {metric.name for metric in METRICS if metric not in OF_THE_STORE}

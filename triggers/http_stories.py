@@ -8,7 +8,7 @@ from services.articles.listing import LONGEST_SEARCH
 from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
-from services.stories.reading import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
+from services.stories.listing import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
 from triggers.bindings import Routes
 from triggers.declared import a_list
 from triggers.http_codec import json_response, list_response

@@ -12,19 +12,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any
 
 from models.article import Article, SourceAttribution
-from models.errors import InvalidInput, NotFound
+from models.errors import NotFound
 from models.grouping_correction import GroupingCorrection
 from models.mention import SentimentScore
 from models.resources.base import View
 from models.resources.corrections import GroupingCorrectionResource
 from models.resources.stories import StoryMemberResource, StoryPublisher, StoryResource, StoryTool
-from models.story import SILENCE, Story, StoryMember, day_of, first_article
+from models.story import Story, StoryMember, day_of, first_article
 from models.tally import Tally
 from models.values import format_time, parse_time
-from services.articles.listing import article_filter
 from services.articles.merge import JOINED_BY_FIELDS
 from services.articles.sources import sources_of
 from services.mentions.understanding import published_at
@@ -32,18 +31,10 @@ from services.parse.publisher_id import shown_name
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, readable
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.documents import publisher_of_member, story_of
+from services.stories.listing import closes_at, state_of
 from services.stories.pins import GroupingCorrections, members_of
 from services.tools.catalog import Catalog
 
-State = Literal["open", "closed"]
-STATES: tuple[State, ...] = get_args(State)
-FEWEST_ARTICLES = 2
-"""A story of fewer has no document, so no list has it."""
-MOST_ARTICLES = 1_000_000
-
-AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
-"""The filters that articles have too, with the same form."""
-_FIELDS = {"detected_tool_ids": "tool_ids", "publisher_id": "publisher_ids"}
 MOST_SHOWN = 500
 """The articles that a story is shown with, and by which its tools' sentiment is counted."""
 _READ_AT_ONCE = 500
@@ -166,34 +157,6 @@ def said_of_tool(tool_id: str, name: str | None, tally: Tally) -> StoryTool:
     return StoryTool.shaped(
         {"tool_id": tool_id, "tool": name, "articles": articles, **figures, "average_sentiment": average}
     )
-
-
-def state_of(story: Story, now: datetime) -> State:
-    return "open" if parse_time(now) <= closes_at(story) else "closed"
-
-
-def closes_at(story: Story) -> datetime:
-    """Until when the story is open, unless another article joins it."""
-    return story.timestamp + SILENCE
-
-
-def story_filter(given: Mapping[str, str], state: State | None, fewest: int, now: datetime) -> tuple[Where, ...]:
-    """The conditions of the given filters AS_ARTICLES, a tool by its id; of the state; and of the number of articles.
-    Raises InvalidInput with the field and the allowed values."""
-    found = article_filter(given)
-    if found.search.phrases:
-        raise InvalidInput("text", "words without quotation marks: stories are found by single words of headlines")
-    where = [_of_story(each) for each in found.where]
-    if fewest > FEWEST_ARTICLES:
-        where.append(Where("article_count", "ge", fewest))
-    if state is not None:
-        where.append(Where("timestamp", "ge" if state == "open" else "lt", format_time(now - SILENCE)))
-    return tuple(where)
-
-
-def _of_story(where: Where) -> Where:
-    field = _FIELDS.get(where.field, where.field)
-    return Where(field, "contains" if field == "publisher_ids" else where.op, where.value)
 
 
 @dataclass(frozen=True, slots=True)

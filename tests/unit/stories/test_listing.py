@@ -9,7 +9,7 @@ import pytest
 from models.errors import InvalidInput
 from services.articles.listing import meets
 from services.ports import Where
-from services.stories.reading import (
+from services.stories.listing import (
     AS_ARTICLES,
     FEWEST_ARTICLES,
     MOST_ARTICLES,

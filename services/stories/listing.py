@@ -1,0 +1,51 @@
+"""Which stories a list has. Apart from what reads them, since the endpoints are declared with it at a cold start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, get_args
+
+from models.errors import InvalidInput
+from models.story import SILENCE, Story
+from models.values import format_time, parse_time
+from services.articles.listing import article_filter
+from services.ports import Where
+
+State = Literal["open", "closed"]
+STATES: tuple[State, ...] = get_args(State)
+FEWEST_ARTICLES = 2
+"""A story of fewer has no document, so no list has it."""
+MOST_ARTICLES = 1_000_000
+
+AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
+"""The filters that articles have too, with the same form."""
+_FIELDS = {"detected_tool_ids": "tool_ids", "publisher_id": "publisher_ids"}
+
+
+def state_of(story: Story, now: datetime) -> State:
+    return "open" if parse_time(now) <= closes_at(story) else "closed"
+
+
+def closes_at(story: Story) -> datetime:
+    """Until when the story is open, unless another article joins it."""
+    return story.timestamp + SILENCE
+
+
+def story_filter(given: Mapping[str, str], state: State | None, fewest: int, now: datetime) -> tuple[Where, ...]:
+    """The conditions of the given filters AS_ARTICLES, a tool by its id; of the state; and of the number of articles.
+    Raises InvalidInput with the field and the allowed values."""
+    found = article_filter(given)
+    if found.search.phrases:
+        raise InvalidInput("text", "words without quotation marks: stories are found by single words of headlines")
+    where = [_of_story(each) for each in found.where]
+    if fewest > FEWEST_ARTICLES:
+        where.append(Where("article_count", "ge", fewest))
+    if state is not None:
+        where.append(Where("timestamp", "ge" if state == "open" else "lt", format_time(now - SILENCE)))
+    return tuple(where)
+
+
+def _of_story(where: Where) -> Where:
+    field = _FIELDS.get(where.field, where.field)
+    return Where(field, "contains" if field == "publisher_ids" else where.op, where.value)

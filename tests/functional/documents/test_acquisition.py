@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from services.documents.texts import MOST_SCORED
-from services.fetch.outcome import FetchRequest
 from tests.functional.documents.world import HEADLINE, TEXT, World, html, page
 from tests.functional.fetch.conftest import response
 
@@ -133,24 +132,12 @@ async def test_rules_are_found(world: World, rules: bytes) -> None:
     assert (await world.acquire(asked)).skip_reason == "ROBOTS"
 
 
-@pytest.mark.parametrize("junk", [b"\x00" * 600_000, b"\xff" * 600_000, "ф".encode() * 400_000, b"\x01" * 600_000])
+@pytest.mark.parametrize("junk", [b"\x00\x01\xff" * 200_000, "ф".encode() * 400_000])
 async def test_a_robots_txt_of_anything_is_read(world: World, junk: bytes) -> None:
     asked = await world.article()
     rules = b"User-agent: *\nDisallow: /story\n"
     world.server.answers |= {"/robots.txt": response(200, rules + junk, content_type="text/plain"), "/story": page()}
     assert (await world.acquire(asked)).skip_reason == "ROBOTS"
-
-
-async def test_a_host_that_is_not_asked_for_robots_txt_costs_no_attempt(world: World) -> None:
-    """This worker's requests to the host have failed, so it sends none."""
-    asked = await world.article()
-    world.server.answers["/story"] = page(status=429, retry_after="60")
-    for number in range(6):
-        await world.fetcher.fetch(FetchRequest(world.server.url("/story"), accept=str(number)))
-    requests = len(world.server.requests)
-    document = await world.acquire(asked)
-    assert (document.acquisition_status, document.attempt_count) == ("SKIPPED_BACKOFF", 0)
-    assert len(world.server.requests) == requests
 
 
 async def test_a_redirect_to_a_closed_path_is_not_read(world: World) -> None:
@@ -165,7 +152,7 @@ async def test_a_redirect_to_a_closed_path_is_not_read(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("declared", "encoding"),
-    [("iso-8859-1", "utf-8"), ("utf-8", "windows-1252"), ("nonsense", "utf-8"), ("", "utf-16"), ("koi8-r", "koi8-r")],
+    [("iso-8859-1", "utf-8"), ("utf-8", "windows-1252"), ("", "utf-16"), ("koi8-r", "koi8-r")],
 )
 async def test_a_wrong_charset_does_not_spoil_the_text(world: World, declared: str, encoding: str) -> None:
     word = "Паром" if encoding == "koi8-r" else "café"
@@ -201,19 +188,6 @@ async def test_a_failing_page_is_tried_six_times_and_then_given_up(world: World)
     assert (document.attempt_count, document.validation_status) == (6, "TERMINAL_INVALID")
     assert len(await world.attempts(asked.source_id)) == 6
     assert [each.path for each in world.server.requests].count("/story") == 6
-
-
-async def test_a_message_that_comes_twice_does_nothing_the_second_time(world: World) -> None:
-    asked = await world.article()
-    world.server.answers["/story"] = page()
-    await world.discover(asked)
-    await world.discover(asked)
-    queue = world.queues.sent["acquire-documents"]
-    assert len(queue) == 1
-    queue.append(queue[0])
-    await world.deliver()
-    assert len(await world.attempts(asked.source_id)) == 1
-    assert len(await world.runs()) == 1
 
 
 async def test_an_edited_article_has_its_page_read_again(world: World) -> None:

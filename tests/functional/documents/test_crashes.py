@@ -140,17 +140,3 @@ async def test_an_unknown_page_waits_for_a_person_and_is_tried_again_only_then(w
         assert after.validation_status == expected
     assert after.ttl_timestamp == asked.expires
     assert len(await world.attempts(asked.source_id)) == 3
-
-
-async def test_a_dropped_document_is_not_tried_again(world: World) -> None:
-    asked = await world.article()
-    world.server.answers["/story"] = page(ODD)
-    await world.acquire(asked)
-    await world.review("CLEARED_TERMINAL")
-    await world.deliver()
-    document = await world.document(asked.source_id)
-    assert (document.validation_status, document.eligibility) == ("TERMINAL_INVALID", "NONE")
-    assert document.ttl_timestamp == asked.expires
-    world.watch.advance(days=2)
-    assert await world.clean_up() == 0
-    assert len(world.server.requests) == 2

@@ -56,16 +56,6 @@ async def test_articles_get_their_story_and_what_they_repeat_and_so_do_their_men
     assert (story.headline, story.near_duplicate_count) == (OUTAGE, 1)
 
 
-async def test_stories_that_were_updated_are_announced_with_the_payload_of_the_specification(world: World) -> None:
-    articles = await some(world)
-    await world.group()
-    _, (ideas,) = world.sent()
-    events = {(await world.read(each)).event_id for each in articles}
-    assert set(ideas) == {"event", "event_ids", "trigger_reason"}
-    assert (ideas["event"], ideas["trigger_reason"]) == ("processing.generate_ideas", "events_updated")
-    assert set(ideas["event_ids"]) == events
-
-
 async def test_the_hours_of_mentions_that_get_a_story_are_dirty_and_their_tools_announced(world: World) -> None:
     tool = await world.tool("Hexwharf")
     await world.analysed(90, OUTAGE)

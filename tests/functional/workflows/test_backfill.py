@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from datetime import timedelta
 
 import pytest
 
-from models.errors import Conflict, Unavailable
-from services.store.containers import RUNS
 from services.tools.form import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from tests.builders import overdue_keys
-from tests.failing_stores import unheard
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import generation, status, until_done
 
@@ -58,28 +54,3 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
         await world.worker.workflows.advance(run_id)
     is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
     assert (one in await world.mentions(tool)) == is_changed
-
-
-@pytest.mark.parametrize("writes", range(6))
-async def test_a_change_whose_response_was_lost_keeps_its_run(world: World, writes: int) -> None:
-    tool = await world.tool("Quorvia")
-    one = await world.article(1, "Qrvdb is good")
-    await world.delivered([one])
-    change = tool_change({"aliases": ["QRVDB"]})
-    with contextlib.suppress(Unavailable):
-        await world.new_worker(unheard(world.store, writes)).changes.change("Quorvia", change)
-    world.watch.advance(seconds=LEASE.total_seconds() + 60)
-    for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
-        await world.worker.workflows.advance(run_id)
-    is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
-    assert (one in await world.mentions(tool)) == is_changed
-
-
-async def test_a_change_that_is_refused_leaves_no_run(world: World) -> None:
-    await world.tool("Quorvia")
-    await world.tool("Tarnwick")
-    with pytest.raises(Conflict):
-        await world.worker.changes.change("Quorvia", tool_change({"aliases": ["Tarnwick"]}))
-    _, run = await world.worker.changes.change("Quorvia", tool_change({"aliases": []}))
-    assert run is None
-    assert await world.store.count(RUNS.name) == 0

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from models.errors import Unavailable
-from models.run import Attempt, JobRun
+from models.run import JobRun
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
@@ -185,13 +185,6 @@ async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(st
         assert set(results) <= {DONE, WorkResult()}
 
 
-async def test_a_message_of_a_run_that_was_withdrawn_does_nothing(office: Office) -> None:
-    run = await office.worker().accept(WORKFLOW, None)
-    await office.worker().withdraw(run)
-    assert await office.worker().advance(run.run_id) == WorkResult()
-    assert office.work.done == []
-
-
 async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died(world: World) -> None:
     await world.tool("Quorvia")
     queued, running = [await world.worker.changes.reanalyze("Quorvia") for _ in range(2)]
@@ -226,23 +219,3 @@ async def test_durations_are_of_one_clock_and_pages_of_one_that_never_goes_back(
     assert 0 < after.duration_ms <= took < 20
     assert before.timestamp() * 1000 < after.began_ms < clock.now.timestamp() * 1000
     assert [each.duration_ms for each in await office.engine.attempts(run.run_id)] == [250, 250, 250]
-
-
-async def test_an_attempt_that_cannot_be_read_does_not_stop_its_run(
-    office: Office, store: SqliteStore, watch: Watch
-) -> None:
-    run = await office.engine.accept(WORKFLOW)
-    attempt = Attempt(
-        created_at=watch.now,
-        updated_at=watch.now,
-        run_id=run.run_id,
-        task_name=WORKFLOW,
-        subject="page:0001",
-        attempt_no=1,
-        started_at=watch.now,
-    )
-    await office.engine.begin(run.run_id)
-    await store.create(RUNS.name, {**attempt.to_document(), "status": "ODD"})
-    watch.advance(seconds=1)
-    assert await office.worker().advance(run.run_id) == DONE
-    assert (await office.run(run.run_id)).progress == 30

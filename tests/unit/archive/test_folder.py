@@ -90,13 +90,3 @@ async def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path, monkeypatc
     with pytest.raises(Unavailable, match=r"no space is left .*: make room"):
         await FolderArchive(tmp_path).put(FOLDER, b"text")
     assert os.listdir(tmp_path / FOLDER) == []
-
-
-async def test_a_link_in_the_folder_is_removed_and_not_followed(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.write_text("stays")
-    archive = FolderArchive(tmp_path / "archive")
-    await archive.put(FOLDER, b"text")
-    (tmp_path / "archive" / FOLDER / "link").symlink_to(outside)
-    assert await archive.delete_folder(FOLDER) == 1
-    assert outside.read_text() == "stays"

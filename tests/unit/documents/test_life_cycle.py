@@ -28,13 +28,6 @@ def quarantined() -> DocumentProduct:
     return life_cycle.quarantined(acquired(), "OTHER", "ODD", "DOCUMENT:x", {}, NOW)
 
 
-def test_a_stub_is_due_at_once_and_expires_with_its_article() -> None:
-    assert life_cycle.is_due(STUB, NOW)
-    assert STUB.ttl_timestamp == 2_000_000_000
-    assert STUB.locator_identity == "url:https://news.example/1"
-    assert (STUB.provider, STUB.revision, STUB.attempt_count) == ("news", "r1", 0)
-
-
 def test_a_claim_counts_a_try_and_keeps_others_away_for_ten_minutes() -> None:
     begun = claimed()
     assert begun.attempt_count == 1

@@ -11,7 +11,7 @@ from functools import partial
 
 from models.article import ARTICLE_KEPT, Article
 from models.document import DocumentProduct
-from models.errors import InvalidTransition
+from models.errors import Conflict, InvalidTransition
 from services.articles.writing import Asked
 from services.documents import life_cycle
 from services.feeds.hosts import host_of
@@ -60,10 +60,10 @@ class Discovery:
             return
         stubs = [life_cycle.stub(each, self.clock()) for each in asked]
         created = await self.store.create_many(DOCUMENTS.name, [each.to_document() for each in stubs])
-        due = [stub.to_document() for stub, is_new in zip(stubs, created, strict=True) if is_new]
+        new = [stub.to_document() for stub, is_new in zip(stubs, created, strict=True) if is_new]
+        await self.announcer.announce_documents(DOCUMENTS_STAGE, new, delay_seconds=DELAY_SECONDS)
         for each in (each for each, is_new in zip(asked, created, strict=True) if not is_new):
-            due += await self._changed(each.source_id, partial(life_cycle.edited, asked=each, now=self.clock()))
-        await self.announcer.announce_documents(DOCUMENTS_STAGE, due, delay_seconds=DELAY_SECONDS)
+            await self.changed(each.source_id, partial(life_cycle.edited, asked=each, now=self.clock()))
 
     async def demand(self, article: Article) -> DocumentProduct:
         """Makes the document of the article due now, as a person asks, whatever its feed asks for. Raises Conflict for
@@ -78,18 +78,17 @@ class Discovery:
                 state = f"{known.validation_status} (quarantine item {known.quarantine_id})"
                 raise InvalidTransition("document", state, "acquired: only its review can release it") from None
 
-        [stored] = await self._changed(article.source_id, again)
-        document = DocumentProduct.from_document(stored)
-        await self.announce(document)
+        document = await self.changed(article.source_id, again)
+        if document is None:
+            raise Conflict("document: what is stored of it cannot be read")
         return document
 
-    async def announce(self, document: DocumentProduct) -> None:
-        """To be called after the document was made due."""
-        await self.announcer.announce_documents(DOCUMENTS_STAGE, [document.to_document()])
-
-    async def _changed(self, source_id: str, step: Callable[[DocumentProduct], DocumentProduct]) -> list[Document]:
-        """The document after this step; none if the step leaves it as it is."""
-        is_changed = False
+    async def changed(
+        self, source_id: str, step: Callable[[DocumentProduct], DocumentProduct]
+    ) -> DocumentProduct | None:
+        """Has the document take this step, and announces it if that has made it due. Returns it as it is stored then;
+        None if there is none that can be read."""
+        now, is_changed = self.clock(), False
 
         def decide(found: Document | None) -> Decided:
             nonlocal is_changed
@@ -99,7 +98,10 @@ class Discovery:
             return after.to_document() if after is not None and is_changed else None
 
         stored = await change(self.store, DOCUMENTS.name, source_id, DocumentProduct.ID, decide)
-        return [stored] if stored is not None and is_changed else []
+        document = readable(stored, DocumentProduct.from_document)
+        if document is not None and is_changed and life_cycle.is_due(document, now):
+            await self.announcer.announce_documents(DOCUMENTS_STAGE, [document.to_document()])
+        return document
 
 
 def asked_by(article: Article) -> Asked:

@@ -12,9 +12,8 @@ from models.quarantine import QuarantineItem, quarantine_id
 from services.documents import life_cycle
 from services.documents.discovery import Discovery, asked_by
 from services.documents.judging import Unknown
-from services.ports import Clock, Document, Store, readable
-from services.store.change import Decided, change
-from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
+from services.ports import Clock, Store, readable
+from services.store.containers import ARTICLES, QUARANTINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +66,16 @@ class DocumentReviews:
         expires = None if article is None else article.get("ttl_timestamp")
         present, now = readable(article, Article.from_document), self.clock()
 
-        def decide(found: Document | None) -> Decided:
-            document = readable(found, DocumentProduct.from_document)
-            if document is None:
-                return None
+        def followed(document: DocumentProduct) -> DocumentProduct:
             if document.open_attempt is not None:
                 raise Unavailable("document: a try is under way; decide the same again", retry_after=5.0)
             if document.quarantine_id != item.quarantine_id:
-                return None
-            after = life_cycle.reviewed(document, item.manual_review_status, expires, now)
-            if after is None:
-                return None
+                return document
+            after = life_cycle.reviewed(document, item.manual_review_status, expires, now) or document
             # While it waited for the person, an edit could not make it due. Another feed, whose reading leads now, asks
             # for itself.
             if after.eligibility == "ACQUIRE" and present is not None and present.canonical.source == after.provider:
                 after = life_cycle.edited(after, asked_by(present), now)
-            return after.to_document()
+            return after
 
-        stored = await change(self.store, DOCUMENTS.name, item.subject, DocumentProduct.ID, decide)
-        document = readable(stored, DocumentProduct.from_document)
-        if document is not None and life_cycle.is_due(document, now):
-            await self.discovery.announce(document)
+        await self.discovery.changed(item.subject, followed)

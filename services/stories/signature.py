@@ -1,8 +1,8 @@
 """What is kept of an article to compare it with others, and the keys under which similar articles are found. Pure.
 
 A signature has no text: the words of the headline, the most telling terms of the lead, and 16 bits of each word of it.
-The lead are the first words of the text that are the article's own: texts often begin with the headline, an agency's
-line, a menu, or a notice about cookies, subscriptions or scripts, and two articles that share only those are not alike.
+The lead are the first words of the text that are the article's own: texts often begin with the headline, a
+menu, or a notice about cookies, subscriptions or scripts, and two articles that share only those are not alike.
 """
 
 from __future__ import annotations
@@ -61,13 +61,6 @@ _WINDOW = 12
 _MOST_CAPITALS = 7
 """In a window of prose. In a menu, nearly every word begins with a capital."""
 
-_AGENCY = re.compile(r"\s*[A-Z\u00c0-\u00de][^\n(]{1,40}\((?:[A-Z][\w./ ]{1,20})\)\s*[-\u2013\u2014]+\s*")
-"""Such as "LONDON, May 28 (Reuters) - "."""
-_SHARING = re.compile(
-    r"\b(?:share|tweet|pin|send)(?: (?:this|it))?(?: (?:article|story|post|page))? (?:on|via|to|by|with) "
-    r"(?:facebook|twitter|x|linkedin|reddit|whatsapp|pinterest|telegram|bluesky|threads|flipboard|e-?mail)\b",
-    re.IGNORECASE,
-)
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s*(?=\S)|\s{2,}|\s[|\u2022\u00b7\u00bb\u203a]\s")
 _CASED_WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
 _IN_NOTICES = frozenset(stem(max(words_of(notice), key=len)) for notice in NOTICES)
@@ -270,7 +263,6 @@ def _story_keys(headline: Iterable[str], topics: Iterable[str]) -> list[str]:
 
 def lead_of(text: str, headline: Sequence[str]) -> list[str]:
     """The words of the lead, without a repetition of the headline's words before it. Empty if the text has none."""
-    text = _without_agency(text)
     words = words_of(text[:READ])
     if not _IN_NOTICES.isdisjoint(map(stem, words)) or _is_menu(text[:READ]):
         words = words_of(_without_menu(_without_notices(_without_menu(text[:READ_FURTHER])))[:READ])
@@ -279,16 +271,11 @@ def lead_of(text: str, headline: Sequence[str]) -> list[str]:
     return words[:MOST_LEAD_WORDS] if len(words) >= FEWEST_WORDS else []
 
 
-def _without_agency(text: str) -> str:
-    line = _AGENCY.match(text)
-    return text if line is None else text[line.end() :]
-
-
 def _without_notices(text: str) -> str:
     """Without the sentences that ask for consent, a subscription, a login or scripts."""
     if not _is_notice(text):
         return text
-    sentences = _SENTENCE_END.split(_SHARING.sub("", text))
+    sentences = _SENTENCE_END.split(text)
     return ". ".join(each for each in sentences if not _is_notice(each))
 
 

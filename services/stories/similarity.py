@@ -11,7 +11,7 @@ other. Pure.
    another day or in another direction: 0.
 5. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
    headline that the other article has at all, and those of both headlines that are no names. Much of it must be the
-   same, more if they are of one publisher.
+   same.
 """
 
 from __future__ import annotations
@@ -42,10 +42,6 @@ HEADLINES = 0.667
 SHARED_WORD = 0.0125
 """What a term of both headlines that is no name adds for each unit that it says."""
 SHARED_NUMBER = 0.03
-ONE_PUBLISHER = 0.08
-"""What it takes away if both are of one publisher: it seldom reports an event twice; and as much again on another
-day."""
-OTHER_DAY_HOURS = 18
 NO_SHARED_NAME = 0.3
 """What it takes away if both headlines have names, and the articles share none of them."""
 MARKET_HOURS = 12
@@ -119,9 +115,6 @@ def told_alike(one: Signature, other: Signature) -> float:
     score += SHARED_NUMBER * sum(mine.terms[term] for term in shared if term[0].isdigit())
     if mine.names and theirs.names and names.isdisjoint(shared):
         score -= NO_SHARED_NAME
-    hours = abs(one.minute - other.minute) / 60
-    if one.publisher and one.publisher == other.publisher:
-        score -= ONE_PUBLISHER * (1 + (hours >= OTHER_DAY_HOURS))
     return score
 
 

@@ -17,7 +17,6 @@ WORDS = PROSE.lower().replace(",", "").replace(".", "").split()
         "Please enable JavaScript to read this page. ",
         "Home News Sport Business Opinion Culture Travel Obituaries Weather Classifieds Contact Us Jobs ",
         "Home News Sport Business Opinion Culture Travel Obituaries Weather Newsletters Contact Us Jobs ",
-        "LONDON (Reuters) - ",
     ],
 )
 def test_notices_and_menus_before_the_prose_are_left_out(before: str) -> None:

@@ -118,19 +118,6 @@ def test_what_the_leads_share_counts() -> None:
     assert similarity(signature(one, LEAD), signature(other, LEAD)) > OPENING
 
 
-def test_the_same_publisher_counts_against_one_event() -> None:
-    one, other = "Acme agrees to buy Quuxsoft in cash", "Quuxsoft shareholders hear of a bid by Acme"
-    here, later = score(one, other), score(one, other, hours=72)
-    assert here == later
-
-    def own(hours: float) -> float:
-        both = signature(one, publisher="a.test"), signature(other, hours=hours, publisher="a.test")
-        return similarity(*both)
-
-    assert here - own(0) == pytest.approx(0.08)
-    assert here - own(18) == pytest.approx(2 * 0.08)
-
-
 def test_a_similarity_says_what_was_compared() -> None:
     found = compare(signature(SAME[0][0]), signature(SAME[0][1], hours=2))
     reason = found.reason("dedup:a", {"opening_article": "dedup:b"})

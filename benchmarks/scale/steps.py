@@ -49,7 +49,6 @@ from services.stories.handler import Grouping
 from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_stage
 from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
-from services.tools.form import ToolFields
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
 from services.work.backlog import BacklogReader
@@ -271,7 +270,7 @@ async def _ingestion(bench: Bench) -> None:
 
 async def _analysis(bench: Bench) -> None:
     for number in range(TOOLS):
-        await bench.catalog.add(ToolFields(primary_name=f"Widget{number}x", aliases=(f"Widget {number} Professional",)))
+        await bench.catalog.add({"primary_name": f"Widget{number}x", "aliases": (f"Widget {number} Professional",)})
     with bench.step("read all tools again: each tool", TOOLS):
         await bench.watchlist.detector(anew=True)
     await bench.writer.write(await _ingested(bench, "first", TOOLS, 1))  # a tool's first article costs more

@@ -29,8 +29,6 @@ UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
 UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
 ARCHIVE_UNAVAILABLE = fingerprint("the archive of full texts does not answer")
 UNREADABLE_CORRECTION = fingerprint("a correction that cannot be read")
-INLINE = 8
-"""Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
 
 IsWanted = Callable[[Document], bool]
 
@@ -124,7 +122,7 @@ class Gathering:
                     report.failed[source_id] = fingerprint(type(error).__name__)
             return analyses
 
-        return understood() if len(documents) <= INLINE else await asyncio.to_thread(understood)
+        return await asyncio.to_thread(understood)
 
     async def _other_words(self, documents: Sequence[Document]) -> dict[str, list[Observation]]:
         """The observations with the own words of sources, by article. A source that has changed its words since the

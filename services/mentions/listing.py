@@ -81,15 +81,8 @@ class NamedMention:
         return MentionResource.of(self.mention, view).with_added(tool=self.tool)
 
 
-@dataclass(frozen=True, slots=True)
-class MentionsOfArticle:
+async def mentions_of_article(store: Store, catalog: Catalog, article: Article) -> Listed[NamedMention]:
     """The mentions that count, by the names of their tools. `unreadable` are the tools whose mention cannot be read."""
-
-    items: tuple[NamedMention, ...]
-    unreadable: tuple[str, ...] = ()
-
-
-async def mentions_of_article(store: Store, catalog: Catalog, article: Article) -> MentionsOfArticle:
     keys = [(tool_id, article.source_id) for tool_id in article.tool_ids_ever_detected]
     documents = await store.read_many(MENTIONS.name, keys) if keys else ()
     found = listed_documents(documents, SentimentScore.from_document, "tool_id")
@@ -97,9 +90,8 @@ async def mentions_of_article(store: Store, catalog: Catalog, article: Article) 
     tools = await catalog.known([each.tool_id for each in counting]) if counting else None
     names = {tool.tool_id: tool.primary_name for tool in tools.items} if tools is not None else {}
     named = [NamedMention(each, names.get(each.tool_id)) for each in counting]
-    return MentionsOfArticle(
-        tuple(sorted(named, key=lambda each: ((each.tool or "").casefold(), each.mention.tool_id))), found.unreadable
-    )
+    named.sort(key=lambda each: ((each.tool or "").casefold(), each.mention.tool_id))
+    return Listed(named, None, found.unreadable)
 
 
 def observed(

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypedDict, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from models.errors import InvalidInput
 from models.request import Author, FeedId, Reason, Request, each_once, visible
 from models.resources.tools import ToolResource
-from models.states import ToolStatus
 from models.tool import NameRule, Tool, normalize_name
 from models.values import Flag
 
@@ -28,17 +27,8 @@ DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "mu
 """The fields that detection depends on."""
 
 
-class ToolFields(TypedDict, total=False):
-    """Fields of a tool that were entered and checked, by their stored names."""
-
-    primary_name: str
-    aliases: tuple[str, ...]
-    tickers: tuple[str, ...]
-    keywords: tuple[str, ...]
-    excluded: tuple[str, ...]
-    muted_sources: tuple[str, ...]
-    name_rules: dict[str, NameRule]
-    status: ToolStatus
+ToolFields = Mapping[str, Any]
+"""Fields of a tool that were entered and checked, by their stored names."""
 
 
 def _searchable(name: str) -> str:
@@ -114,10 +104,10 @@ class NewTool(
 
     def stored(self) -> ToolFields:
         """The fields that are given, by their stored names."""
-        given = {STORED_AS.get(name, name): value for name, value in self.given().items()}
+        given: dict[str, Any] = {STORED_AS.get(name, name): value for name, value in self.given().items()}
         if "name_rules" in given:
             given["name_rules"] = {name: NameRule(**dict(rule)) for name, rule in self.name_rules.items()}
-        return cast("ToolFields", given)
+        return given
 
 
 class ToolChange(NewTool, examples={"an alias": {"aliases": ["CPython"]}}, changes=ToolResource):

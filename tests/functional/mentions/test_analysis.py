@@ -21,7 +21,6 @@ from services.figures.recount import Recount
 from services.mentions.analysis import Analysis
 from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
 from services.store.containers import ARTICLES
-from services.tools.form import new_tool
 from services.topology import LAST_DELIVERY
 from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
@@ -259,23 +258,6 @@ async def test_an_article_in_another_language_is_analysed_and_its_mentions_are_u
     await world.is_counted(quorvia)
 
 
-async def test_a_reanalysis_scores_what_the_analyzer_has_learned_to_judge(world: World) -> None:
-    quorvia = await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia ist good", language="de")
-    await world.delivered([one])
-    world.analyzer = Words("2", languages=frozenset({"en", "de"}))
-    world.worker = world.new_worker()
-    await world.run(await world.worker.changes.reanalyze("Quorvia"))
-    for each in (await world.read(one), (await world.mentions(quorvia))[one]):
-        assert (each.sentiment, each.is_scored, each.unscored_reason) == ("positive", True, None)
-    await world.is_counted(quorvia)
-    world.analyzer = Words("3")
-    world.worker = world.new_worker()
-    await world.run(await world.worker.changes.reanalyze("Quorvia"))
-    assert (await world.mentions(quorvia))[one].unscored_reason == "LANGUAGE"
-    await world.is_counted(quorvia)
-
-
 async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_of_the_version_before(
     world: World,
 ) -> None:
@@ -292,12 +274,6 @@ async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_o
     assert await BacklogReader(world.store, ANALYSIS_STAGE).read() == Backlog(0, 1)
 
 
-async def test_an_article_that_another_clock_made_due_is_analysed_at_once(world: World) -> None:
-    one = await world.article(1, "All good", analysis_due_since=world.watch.now + timedelta(seconds=5))
-    await world.delivered([one])
-    assert (await world.read(one)).status == "analyzed"
-
-
 async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     old = await world.article(1, "Quorvia is good")
@@ -308,17 +284,6 @@ async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: W
     await world.delivered([old, new])
     assert set(await world.mentions(quorvia)) == {old}
     assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
-
-
-async def test_an_article_that_cannot_be_read_does_not_stop_a_backfill(world: World) -> None:
-    broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
-    document = await world.store.read(ARTICLES.name, broken, "article")
-    assert document is not None
-    await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
-    quorvia, run = await world.worker.changes.add(new_tool({"name": "Quorvia"}))
-    ended = await world.run(run)
-    assert (ended.status, ended.metrics["failed"], [each[:38] for each in ended.errors]) == ("PARTIAL", 1, [broken])
-    assert set(await world.mentions(quorvia)) == {well}
 
 
 async def test_scores_of_another_version_replace_those_of_the_last(world: World) -> None:

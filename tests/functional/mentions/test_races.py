@@ -244,20 +244,5 @@ async def test_an_article_beside_one_that_another_worker_analyses_gets_its_menti
         await world.is_counted(news.tools[number])
 
 
-async def test_of_two_first_articles_one_is_the_discovery(world: World) -> None:
-    news = Newsroom(world)
-    await news.fill(analysed=False)
-
-    async def another(number: int) -> None:
-        """Of an earlier article, so that both workers want another reference."""
-        await world.delivered([await world.article(500 + number, f"Quorvia{number}x is good")])
-
-    async for number in interrupted(world, news.analyse, another):
-        mentions = await world.mentions(news.tools[number])
-        assert len(mentions) == 2
-        tool = await world.worker.catalog.get(news.tools[number].tool_id)
-        assert [key for key, each in mentions.items() if each.role == "DISCOVERY"] == [tool.discovery_reference]
-
-
 async def _nothing() -> None:
     """Does nothing."""

@@ -13,7 +13,7 @@ from models.reference import ReferenceDay
 from models.tool import Tool
 from services.figures.figures import Figures
 from services.mentions import references
-from services.mentions.references import KEPT_AFTER, Asked, ToolReferences, keep_references
+from services.mentions.references import Asked, ToolReferences, keep_references
 from services.ports import Query, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.work.announcing import Announcer
@@ -98,16 +98,6 @@ async def test_references_outlive_articles_and_mentions(world: World) -> None:
         assert old == [{**each, "article_url": None, "links": links} for each in live]
     assert await world.mentions(tool) == {}
     assert (await world.store.query(MENTIONS.name, world.everything)).items == []
-
-
-async def test_a_day_is_kept_when_it_began_over_thirty_days_ago_and_before_it_is_frozen(world: World) -> None:
-    tool, at = await world.tool("Quorvia"), world.watch.now
-    await said(world, tool, "article", at)
-    for days, is_kept in ((30, False), (31, True)):
-        world.watch.now = at + days * DAY
-        await keep(world, tool, at.date())
-        assert (await kept(world, tool) != {}) == is_kept
-    assert timedelta(days=30) == KEPT_AFTER
 
 
 async def test_live_and_kept_references_are_listed_once_and_paged_exactly(world: World) -> None:

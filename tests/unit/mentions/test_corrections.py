@@ -102,12 +102,6 @@ def test_what_is_judged_are_the_passages_that_count_for_the_tool() -> None:
     assert judged_passages(questions, OTHER_TOOL_ID) == ()
 
 
-def test_the_hash_of_passages_is_of_their_words() -> None:
-    assert len(passages_hash(SAYS)) == 32
-    assert passages_hash(SAYS) == passages_hash([JudgedPassage(text=" Quorvia is  good ")])
-    assert passages_hash(SAYS) != passages_hash([JudgedPassage(text="Quorvia"), JudgedPassage(text="is good")])
-
-
 def test_a_correction_keeps_the_first_passages_only() -> None:
     most = JudgedPassage(text="x" * (MOST_JUDGED_CHARACTERS - 1))
     one = JudgedPassage(text="y")
@@ -125,13 +119,6 @@ def test_a_new_verdict_replaces_the_one_before_which_goes_into_the_history() -> 
     assert (before.verdict, before.author, before.made_by_run, before.reason) == ("negative", "Ada", "run-1", "why")
     for run in (first, second):
         assert after_verdict(after, run, LATER) is after, "its run was made before"
-
-
-def test_a_verdict_after_undoing_is_active_and_the_history_says_who_undid_the_one_before() -> None:
-    again = verdict("neutral", made_at=LATER, made_by_run="run-2")
-    after = after_verdict(undone(verdict("negative")), again, LATER)
-    assert after.is_active
-    assert (after.history[0].undone_by, after.undone_by) == ("Ada", None)
 
 
 def test_the_same_verdict_by_the_same_person_again_changes_nothing() -> None:
@@ -154,15 +141,6 @@ def test_a_clock_that_is_behind_does_not_make_a_verdict_an_older_one() -> None:
     present = verdict("negative", made_at=LATER)
     assert [time_of_verdict(each, NOW) for each in (None, present, undone(verdict("negative")))] == [NOW, LATER, LATER]
     assert time_of_verdict(verdict("negative", made_at=NOW), LATER) == LATER
-
-
-def test_the_history_keeps_the_newest_verdicts() -> None:
-    found = verdict("negative")
-    for number in range(MOST_PAST + 5):
-        new = verdict("neutral", author=f"P{number}", made_at=NOW + timedelta(minutes=number), made_by_run=f"r{number}")
-        found = after_verdict(found, new, LATER)
-    assert len(found.history) == MOST_PAST
-    assert found.history[-1].author == f"P{MOST_PAST + 3}"
 
 
 def test_undoing_ends_the_verdict_that_was_seen_and_no_later_one() -> None:
@@ -229,16 +207,6 @@ def test_the_counts_of_a_tool_follow_its_corrections() -> None:
     none = with_reviews(two, [(second, undone(second))], NOW)
     assert (none.corrections, none.reviews) == (3, {})
     assert Precision.of(none.reviews).shown() == {**Reviews().shown(), "by_analyzer": {}}
-
-
-def test_shares_are_null_while_there_is_nothing_to_measure_them_by() -> None:
-    assert Reviews().shown()["precision"] is None
-    assert Reviews(reviewed=1).shown() | {"sentiment_accuracy": None} == Reviews(reviewed=1).shown()
-    found = Precision.of(
-        {"a/1": Reviews(reviewed=3, about_tool=2, scored=2, sentiment_right=1), "b/1": Reviews()}
-    ).shown()
-    assert (found["precision"], found["sentiment_accuracy"]) == (0.6667, 0.5)
-    assert list(found["by_analyzer"]) == ["a/1", "b/1"]
 
 
 @pytest.mark.parametrize(

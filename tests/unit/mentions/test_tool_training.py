@@ -15,7 +15,7 @@ from scripts.sentiment.learning import Descent, Row, learn, softmax
 from scripts.sentiment.tools import Example, Plan
 from services.mentions.analyzers.embedded import ToolJudge
 from services.mentions.analyzers.port import Judgement, Passage
-from services.mentions.analyzers.tables import TOOL_TABLE, ToolTable, Word, WordTable, shipped_tools, unpacked
+from services.mentions.analyzers.tables import ToolTable, Word, WordTable, unpacked
 from services.mentions.corrections import labelled
 from services.tools.matching import Span
 from tests.documents import TOOL_ID, correction
@@ -70,12 +70,6 @@ def test_corrections_of_one_passage_with_a_sentiment_are_trained_from(tmp_path: 
     assert (sets["corrections"], sets.keys()) == ([one], tools.PLAN.sets.keys())
 
 
-def test_a_name_is_found_as_a_word_first() -> None:
-    assert places("Golang and Go", "Go") == (Span(11, 13),)
-    assert places("MyGoApp", "Go") == (Span(2, 4),)
-    assert places("nothing", "Rust") == ()
-
-
 def test_the_model_learns_what_is_said_about_each_tool() -> None:
     sets = {"one": tools.examples(ROWS, WORDS, CLASSES)}
     judge = ToolJudge(WORDS, ToolTable("", 1.0, {}, CLASSES, tools.fit(sets, Plan({"one": 1.0}))))
@@ -99,37 +93,11 @@ def test_a_tool_is_judged_beside_the_others_as_in_training() -> None:
             assert ("negative", "neutral", "positive")[each.labels[tool]] == judgement.sentiment
 
 
-def test_a_tool_alone_has_no_second_judgement() -> None:
-    rows = [
-        row(f"Foo {verb} {number}", Foo="p" if verb == "wins" else "n") for number in range(9) for verb in ("wins", "x")
-    ]
-    model = tools.fit_both({"one": tools.examples(rows, WORDS, {})}, Plan({"one": 1.0}))
-    assert not [name for name in model.weights if name.startswith("joint")]
-
-
 def test_a_table_without_a_second_judgement_judges_each_tool_for_itself() -> None:
     judge = ToolJudge(WORDS, ToolTable("", 1.0, {}, CLASSES, {"n ^ T wins": (0.0, 3.0)}))
     names = {"foo": (Span(0, 3),), "bar": (Span(13, 16),)}
     found = judge.judge(Passage("Foo wins and Bar", names))
     assert [each.sentiment for each in found.values() if isinstance(each, Judgement)] == ["positive", "neutral"]
-
-
-def test_training_twice_gives_the_same_weights() -> None:
-    sets = {"one": tools.examples(ROWS, WORDS, CLASSES)}
-    assert tools.fit(sets, Plan({"one": 1.0})) == tools.fit(sets, Plan({"one": 1.0}))
-
-
-def test_a_rare_label_counts_more_with_a_higher_rarity() -> None:
-    example = Example("t", "T", 1, {})
-    rows = [example] * 9 + [Example("t", "T", 2, {})]
-    assert tools._weights(rows, 1.0, Plan({}, rarity=0.0, differing=1.0)) == [1.0] * 10
-    weights = tools._weights(rows, 1.0, Plan({}, rarity=1.0, differing=1.0))
-    assert weights[-1] == pytest.approx(9 * weights[0])
-
-
-def test_a_tool_counts_more_where_tools_differ_in_tone() -> None:
-    rows = [Example("a", "T", 0, {}), Example("a", "U", 2, {}), Example("b", "T", 0, {}), Example("b", "U", 0, {})]
-    assert tools._weights(rows, 2.0, Plan({}, rarity=0.0, differing=3.0)) == [6.0, 6.0, 2.0, 2.0]
 
 
 def test_each_text_is_judged_by_weights_learned_without_it() -> None:
@@ -169,12 +137,6 @@ def test_learning_separates_what_can_be_separated() -> None:
     for label, each in enumerate(rows[:3]):
         found = chances(each, weights)
         assert max(found) == found[label] > 0.7
-
-
-def test_a_stronger_pull_gives_smaller_weights() -> None:
-    rows = [Row(1.0, WANTED[label], (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
-    weak, strong = (learn(rows, 4, Descent(pull=pull))[3][1] for pull in (0.1, 50.0))
-    assert weak > strong > 0
 
 
 def test_learning_comes_near_to_wanted_probabilities() -> None:
@@ -229,14 +191,6 @@ def test_headlines_that_a_model_labelled_have_probabilities_and_are_not_held_out
         assert all(0 <= negative + positive <= 1.011 for negative, positive in each.chances.values())
 
 
-@pytest.mark.parametrize(
-    ("negative", "positive", "label"),
-    [(0.6, 0.1, 0), (0.1, 0.6, 2), (0.3, 0.3, 1), (0.5, 0.0, 1), (0.5, 0.5, 0), (0.35, 0.34, 0)],
-)
-def test_the_label_of_a_model_is_the_most_probable_one(negative: float, positive: float, label: int) -> None:
-    assert corpus._most_probable(negative, positive) == label
-
-
 def test_each_tool_of_a_template_has_a_label_and_a_place() -> None:
     rows = corpus.templates()
     assert len(rows) > 800
@@ -245,8 +199,3 @@ def test_each_tool_of_a_template_has_a_label_and_a_place() -> None:
 
 def test_the_shipped_table_was_trained_from_the_inputs_of_the_project() -> None:
     assert train.changed_inputs() == []
-
-
-def test_the_shipped_table_is_small() -> None:
-    assert TOOL_TABLE.stat().st_size < 600_000
-    assert shipped_tools().version.startswith(f"{tools.VERSION}-")

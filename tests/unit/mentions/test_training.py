@@ -6,7 +6,7 @@ import pytest
 
 from scripts.sentiment.general import Plan, build, examples, forms, read_set, read_words, train
 from services.mentions.analyzers.general import judge
-from services.mentions.analyzers.tables import Word, WordTable, parse_word_table
+from services.mentions.analyzers.tables import WordTable, parse_word_table
 
 OWN = "[product 2]\nsplendid\n[market -1]\ntumble/v\n[negator]\nnot\n[neutralise]\nshare\n"
 ROWS = [
@@ -27,10 +27,6 @@ def table_of(rows: list[tuple[str, str]]) -> str:
 
 def test_training_twice_gives_the_same_bytes() -> None:
     assert table_of(ROWS) == table_of(ROWS)
-
-
-def test_the_version_changes_with_what_was_learned() -> None:
-    assert parse_word_table(table_of(ROWS)).version != parse_word_table(table_of(ROWS[:-1])).version
 
 
 def test_a_trained_table_judges_what_it_was_taught() -> None:
@@ -54,12 +50,6 @@ def test_a_trained_table_judges_what_it_was_taught() -> None:
 )
 def test_words_are_written_once_and_known_in_their_forms(entry: str, expected: list[str]) -> None:
     assert forms(entry) == expected
-
-
-def test_our_lists_overrule_the_general_one() -> None:
-    known = read_words(OWN, {"share": 1.2, "splendid": 2.8})
-    assert known["share"].general == 0.0
-    assert known["splendid"] == Word(general=2.8, product=2.0)
 
 
 def test_words_of_one_set_alone_get_no_weight() -> None:

@@ -113,15 +113,6 @@ class TestUnderstanding:
         assert source_tickers(given) == ("AAPL",)
         assert OTHER_TOOL_ID not in detect(given, DETECTOR)
 
-    def test_an_article_without_text_is_judged_by_its_headline(self) -> None:
-        made = understand(article(text_for_analysis=None).to_document(), DETECTOR)
-        assert made.questions is not None
-        assert [each.text for each in made.questions.passages] == ["Quorvia is good"]
-        assert detect(article(text_for_analysis=None), Detector([tool(name="XX")])) == {}
-
-    def test_the_headline_is_that_of_the_canonical_reading(self) -> None:
-        assert detect(article(headline="Tarnwick"), DETECTOR).keys() == {TOOL_ID}
-
     def test_tools_that_the_article_named_before_are_looked_at_too(self) -> None:
         made = understand(article(detected_tool_ids=("a",), tool_ids_ever_detected=("b",)).to_document(), DETECTOR)
         assert made.tool_ids == {TOOL_ID, "a", "b"}
@@ -186,11 +177,6 @@ class TestFirstArticles:
         assert (known.discovery_reference, known.discovery_date) == ("dedup:" + "1" * 32, "2026-02-19")
         assert (known.scored_by, known.updated_at) == ("words/1", LATER)
 
-    def test_of_two_articles_of_one_time_the_lower_id_is_first(self) -> None:
-        two = [analysis(article(dedup_key=each * 32)) for each in "ba"]
-        found = with_first_articles(two, {TOOL_ID: tool()}, "words/1", NOW)
-        assert found[TOOL_ID].discovery_reference == "dedup:" + "a" * 32
-
     def test_a_tool_that_has_one_or_that_no_article_names_stays_as_it_is(self) -> None:
         for known in (ARTICLE_ID, "another"):
             assert with_first_articles([analysis()], {TOOL_ID: tool(discovery_reference=known)}, "words/1", NOW) == {}
@@ -236,12 +222,6 @@ class TestMention:
         assert publisher_of(article(canonical=unnamed, text_for_analysis=text)) == "newscorp.com"
         ending = unnamed.model_copy(update={"headline": "Quorvia is good - MarketWatch"})
         assert publisher_of(article(canonical=ending)) == "newscorp.com"
-
-    def test_a_mention_keeps_the_story_that_the_grouping_gave_it(self) -> None:
-        made = analysis(article(event_id="event-1"))
-        regrouped = mention(made, tool(), ANALYZER, NOW).changed(NOW, event_id="event-2")
-        made.stored = {TOOL_ID: regrouped}
-        assert mention(made, tool(), ANALYZER, LATER) is regrouped
 
     @pytest.mark.parametrize(
         "wrong",
@@ -290,11 +270,6 @@ class TestWantedMentions:
         assert {tool_id: each.counts for tool_id, each in made.wanted.items()} == {TOOL_ID: True, OTHER_TOOL_ID: False}
         assert made.changes == list(made.wanted.values())
 
-    def test_a_tool_that_never_had_a_mention_and_is_not_named_gets_none(self) -> None:
-        made = analysis(article(tool_ids_ever_detected=(OTHER_TOOL_ID,)))
-        tools = {TOOL_ID: tool(), OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}
-        assert wanted_mentions(made, tools, ANALYZER, NOW).keys() == {TOOL_ID}
-
     @pytest.mark.parametrize(
         ("status", "deleted", "keeps"),
         [("DEPRECATED", False, True), ("DEPRECATED", True, False), ("ACTIVE", False, False)],
@@ -308,10 +283,6 @@ class TestWantedMentions:
         tools = {OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick", status=status)}
         after = wanted_mentions(made, tools, ANALYZER, NOW)[OTHER_TOOL_ID]
         assert (after is before, after.counts) == (keeps, keeps)
-
-    def test_the_mention_of_a_tool_that_there_is_not_goes(self) -> None:
-        made = analysis(stored={TOOL_ID: stored_mention()})
-        assert not wanted_mentions(made, {}, ANALYZER, NOW)[TOOL_ID].counts
 
 
 class TestFinishing:
@@ -405,12 +376,6 @@ class TestWhatTheGroupingMustSee:
     def test_a_new_article(self) -> None:
         assert self.after(article()).grouping_due_since == LATER
 
-    def test_an_article_of_an_earlier_version_once_its_analysis_changes_it(self) -> None:
-        older = self.after(article()).changed(LATER, grouping_due_since=None)
-        assert self.after(older, self.EVEN_LATER).grouping_due_since is None
-        due = older.changed(LATER, analysis_due_since=LATER)
-        assert self.after(due, self.EVEN_LATER).grouping_due_since == self.EVEN_LATER
-
     @pytest.mark.parametrize(
         "changes",
         [
@@ -434,9 +399,6 @@ class TestWhatTheGroupingMustSee:
         given = self.grouped(canonical=reading(headline="Tarnwick and Quorvia", publisher="Wire"))
         after = self.after(given, self.EVEN_LATER, frozenset({OTHER_TOOL_ID}))
         assert after.grouping_due_since == self.EVEN_LATER
-
-    def test_not_an_article_before_its_first_analysis(self) -> None:
-        assert self.after(article(), LATER, frozenset({TOOL_ID})).grouping_due_since is None
 
 
 def test_a_fingerprint_is_the_same_for_the_same_failure_and_short() -> None:

@@ -94,18 +94,6 @@ def test_less_is_no_growth(reports: list[tuple[float, str]], grows: bool) -> Non
     assert (found(told(*reports), "GROWING") is not None) == grows
 
 
-def grown_from(*reports: tuple[float, str]) -> int:
-    growing = found(told(*reports), "GROWING")
-    assert growing is not None
-    return growing.before.articles
-
-
-def test_of_two_times_of_growth_the_one_with_more_articles_counts_and_then_the_earlier() -> None:
-    first = [(0.0, "a"), (1.0, "a"), *((7.0 * H + n, "b") for n in range(4))]
-    for added, before in ((3, 2), (4, 2), (5, 6)):
-        assert grown_from(*first, *((20.0 * H + n, "cd"[n % 2]) for n in range(added))) == before
-
-
 def test_the_sentiment_of_a_story_turns_where_both_sides_differ_most() -> None:
     story = told(*((n, "ab"[n % 2], 0.5) for n in range(4)), *((10 + n, "ab"[n % 2], -0.4) for n in range(3)))
     turned = found(story, "REVERSED")
@@ -146,11 +134,6 @@ def turned_after(*polarities: float, publishers: str = "ab") -> int | None:
 def test_of_several_turns_the_one_with_the_greatest_difference_counts_and_then_the_earliest() -> None:
     assert turned_after(0.9, 0.9, 0.9, 0.3, -0.9, -0.9, -0.9) == 4
     assert turned_after(0.5, 0.5, 0.5, 0.0, -0.5, -0.5, -0.5) == 3
-
-
-def test_the_second_publisher_of_a_side_may_be_its_third_article() -> None:
-    assert turned_after(0.5, 0.5, 0.5, -0.5, -0.5, -0.5, publishers="aabbaa") == 3
-    assert turned_after(0.5, 0.5, 0.5, 0.5, -0.5, -0.5, -0.5, -0.5, publishers="aaabbaaa") == 4
 
 
 def test_a_turn_of_exactly_the_least_size_counts() -> None:

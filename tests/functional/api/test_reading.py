@@ -157,7 +157,7 @@ async def test_a_quarantined_batch_is_listed_and_queued_when_it_is_released(app:
     approved = await call("review_quarantine", body=body, quarantine_id=item.quarantine_id)
     assert (approved.status, approved.json["manual_review_status"]) == (200, "CLEARED_RETRY_APPROVED")
     assert (approved.json["reviewed_by"], approved.json["review_note"]) == ("Ann", "a new CMS")
-    assert approved.sent == [{"run_id": approved.json["run_id"], "held": item.quarantine_id}]
+    assert approved.sent == [{"run_id": approved.json["run_id"]}]
     assert (await call("get_run", run_id=approved.json["run_id"])).status == 200
     assert (await call("review_quarantine", body=body, quarantine_id=item.quarantine_id)).status == 200
     for other in ({**body, "author": "Ben"}, {**body, "decision": "drop"}):

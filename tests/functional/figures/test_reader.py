@@ -15,8 +15,8 @@ from models.errors import NotFound
 from models.tool import Tool
 from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.coverage import Coverage
-from services.figures.entries import Entries, Generations
-from services.figures.reader import Aggregate, Reader, RecentAggregates
+from services.figures.entries import Entries
+from services.figures.reader import Aggregate, Reader
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
@@ -81,18 +81,6 @@ async def test_an_aggregate_in_memory_is_served_for_its_seconds_without_a_read_o
     before = counting.operations
     await process.cache.reader.read(tool.tool_id, "DAY_7")
     assert counting.operations > before
-    await process.close()
-
-
-async def test_without_memory_every_read_reads_the_store(store: SqliteStore, watch: Watch, tool: Tool) -> None:
-    await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
-    counting = CountingStore(store)
-    process = Process(counting, watch)
-    for reads in (1, 2):
-        await process.cache.reader.read(tool.tool_id, "DAY_7")
-        assert counting.operations == 7 * reads, (
-            "the tool, the entry with its generation, three for the backlog, dirty hours, windows"
-        )
     await process.close()
 
 
@@ -241,20 +229,6 @@ async def test_many_tools_are_read_at_once_and_missing_entries_computed(
     await process.close()
 
 
-async def test_no_entry_of_an_older_generation_is_kept_in_memory(store: SqliteStore, watch: Watch, tool: Tool) -> None:
-    process = Process(store, watch)
-    old = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    generations = Generations(store, watch)
-    memory = RecentAggregates(generations, 2.0)
-    memory.put("x", old, NOW)
-    assert memory.get("x", "DAY_7", NOW) is old
-    await generations.raise_(tool.tool_id)
-    assert memory.get("x", "DAY_7", NOW) is None
-    memory.put("x", old, NOW)
-    assert memory.get("x", "DAY_7", NOW) is None
-    await process.close()
-
-
 LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
 """A computation reads the generation before it begins, and once more when its entries are saved."""
 
@@ -363,19 +337,4 @@ async def test_of_many_tools_none_is_served_whose_generation_was_raised_meanwhil
     process = Process(meanwhile, watch)
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
-    await process.close()
-
-
-async def test_the_seconds_in_memory_count_from_the_read_of_the_store(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    async def slow() -> None:
-        watch.advance(seconds=2)
-
-    meanwhile = Meanwhile(store, "read_many", SENTIMENT_CACHE.name, 1, slow)
-    process = Process(meanwhile, watch, memory_seconds=2.0)
-    await process.cache.reader.read(tool.tool_id, "DAY_7")
-    before = meanwhile.operations
-    await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert meanwhile.operations > before
     await process.close()

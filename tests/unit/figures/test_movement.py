@@ -79,12 +79,6 @@ def test_the_latest_mention_of_a_part_is_kept() -> None:
     assert part.latest is late
 
 
-def test_of_mentions_of_the_same_time_the_first_is_kept() -> None:
-    first, second = mention(NOW, 0.5, headline="first"), mention(NOW, 0.2, headline="second")
-    (part,) = parts_by(lambda _: "one", [first, second], TIMES, 0.0)
-    assert part.latest is first
-
-
 def test_a_time_has_its_beginning_and_not_its_end() -> None:
     assert TIMES.places(mention("2026-02-19T23:59:59Z", 0.1)) == (False, False)
     assert TIMES.places(mention("2026-02-20T00:00:00Z", 0.1)) == (False, True)
@@ -92,25 +86,11 @@ def test_a_time_has_its_beginning_and_not_its_end() -> None:
     assert TIMES.places(mention("2026-02-22T00:00:00Z", 0.1)) == (False, False)
 
 
-def test_what_is_in_neither_time_makes_no_part() -> None:
-    old = mention("2026-02-01T00:00:00Z", 0.5, event_id="old")
-    found = movement_of([mention(NOW, 0.5, event_id="now"), old], TIMES)
-    assert [part.key for part in found.stories] == ["now"]
-
-
 def test_a_part_counts_its_present_mentions_by_sentiment() -> None:
     mentions = [mention(NOW, each) for each in (0.5, 0.25, -0.5, None, None)]
     (part,) = parts_by(lambda _: "one", [*mentions, mention(THEN, -1.0)], TIMES, 0.0)
     assert (part.mentions, part.unscored) == (3, 2)
     assert part.tally == tally_of(mentions)
-
-
-def test_figures_have_four_decimals() -> None:
-    mentions = [mention(NOW, each, event_id=f"{each}") for each in (1.0, 0.0, -0.33333)]
-    found = movement_of([*mentions, mention(THEN, 0.0, event_id="then")], TIMES)
-    assert found.difference == 0.2222
-    assert [found.effect_of(part) for part in found.stories] == [0.3333, 0.0, -0.1111, 0.0]
-    assert [found.share_of(part) for part in found.stories] == [0.3333, 0.3333, 0.3333, 0.0]
 
 
 def test_lists_have_those_that_moved_most_or_have_most() -> None:

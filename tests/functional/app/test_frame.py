@@ -1,7 +1,6 @@
 """The app as a stranger meets it: over HTTP, in the local host, with its store and queues on disk."""
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,29 +28,31 @@ async def web(host: RunningHost) -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-async def test_the_health_of_a_fresh_app_is_open_to_everybody(web: aiohttp.ClientSession) -> None:
-    async with web.get("/api/v1/health") as response:
-        body = await response.json()
-    assert response.status == 200
-    assert body["status"] == "healthy"
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
-
-
-async def test_a_timer_that_ran_is_seen_by_health(web: aiohttp.ClientSession) -> None:
+async def test_a_fresh_app_is_open_about_its_health_only_and_shows_the_timers_that_ran(
+    host: RunningHost, web: aiohttp.ClientSession
+) -> None:
     async with web.post("/admin/functions/clean_up?wait=1", json={"input": ""}) as response:
         assert (await response.json())["status"] == "succeeded"
     async with web.get("/api/v1/health") as response:
-        timers = (await response.json())["checks"]["scheduler"]["timers"]
-    assert "clean_up" in timers
-
-
-async def test_queues_require_the_management_key(web: aiohttp.ClientSession) -> None:
+        body = await response.json()
+    assert (response.status, body["status"]) == (200, "healthy")
+    assert "clean_up" in body["checks"]["scheduler"]["timers"]
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
     for path, method in (("/api/v1/queues", "GET"), (f"/api/v1/queues/{INGEST_FEEDS}/redrive", "POST")):
         async with web.request(method, path) as response:
             assert response.status == 401
             assert response.content_type == "application/problem+json"
     async with web.get("/api/v1/queues", headers=KEY) as response:
         assert [each["name"] for each in (await response.json())["items"]] == list(QUEUES)
+    async with web.post(f"/api/v1/queues/{ANALYZE_ARTICLES}/redrive", headers=KEY) as response:
+        assert await response.json() == {"name": ANALYZE_ARTICLES, "moved": 0}
+    # The same adapter as on Azure, over the wire.
+    parts = ["DefaultEndpointsProtocol=http", "AccountName=devstoreaccount1", "AccountKey=a2V5"]
+    queues = StorageQueues(";".join([*parts, f"QueueEndpoint={host.url}/devstoreaccount1"]))
+    try:
+        assert [depth.messages for depth in await queues.depths(QUEUES)] == [0] * len(QUEUES)
+    finally:
+        await queues.close()
 
 
 async def test_poison_messages_are_shown_degrade_health_and_go_back_to_work(
@@ -78,28 +79,19 @@ async def test_poison_messages_are_shown_degrade_health_and_go_back_to_work(
     assert (shown["messages"], shown["poison"]) == (1, 0)
 
 
-async def test_redriving_analysis_with_nothing_in_error_moves_nothing(web: aiohttp.ClientSession) -> None:
-    async with web.post(f"/api/v1/queues/{ANALYZE_ARTICLES}/redrive", headers=KEY) as response:
-        assert await response.json() == {"name": ANALYZE_ARTICLES, "moved": 0}
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "status", "field"),
-    [
+async def test_bad_input_gets_an_error_that_names_the_field(web: aiohttp.ClientSession) -> None:
+    of_feeds = f"/api/v1/queues/{INGEST_FEEDS}/redrive"
+    for path, body, status, field in (
         ("/api/v1/queues/nonesuch/redrive", b"", 404, None),
-        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"limit": 0}', 400, "limit"),
-        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"limit": "x"}', 400, "limit"),
-        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"most": 5}', 400, "most"),
-        (f"/api/v1/queues/{INGEST_FEEDS}/redrive?limit=5", b"", 400, "limit"),
-        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b"{", 400, "body"),
-    ],
-)
-async def test_bad_input_gets_an_error_that_names_the_field(
-    web: aiohttp.ClientSession, path: str, body: bytes, status: int, field: str | None
-) -> None:
-    async with web.post(path, data=body, headers={**KEY, "Content-Type": "application/json"}) as response:
-        problem = await response.json(content_type="application/problem+json")
-    assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
+        (of_feeds, b'{"limit": 0}', 400, "limit"),
+        (of_feeds, b'{"limit": "x"}', 400, "limit"),
+        (of_feeds, b'{"most": 5}', 400, "most"),
+        (f"{of_feeds}?limit=5", b"", 400, "limit"),
+        (of_feeds, b"{", 400, "body"),
+    ):
+        async with web.post(path, data=body, headers={**KEY, "Content-Type": "application/json"}) as response:
+            problem = await response.json(content_type="application/problem+json")
+        assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
 
 
 async def test_stored_documents_survive_a_killed_host(tmp_path: Path) -> None:
@@ -129,9 +121,9 @@ async def test_every_timer_runs_once_and_the_host_ends_well(tmp_path: Path) -> N
     assert "queue_depth" in printed
 
 
-async def test_ten_thousand_requests_at_once_are_all_answered(web: aiohttp.ClientSession) -> None:
+async def test_two_thousand_requests_of_many_callers_are_all_answered(web: aiohttp.ClientSession) -> None:
     statuses: Counter[int] = Counter()
-    left = iter(range(10_000))
+    left = iter(range(2_000))
 
     async def caller() -> None:
         for _ in left:
@@ -139,17 +131,5 @@ async def test_ten_thousand_requests_at_once_are_all_answered(web: aiohttp.Clien
                 await response.read()
                 statuses[response.status] += 1
 
-    started = time.monotonic()
     await asyncio.gather(*(caller() for _ in range(64)))
-    print(f"{10_000 / (time.monotonic() - started):.0f} requests/s")  # noqa: T201
-    assert statuses == {200: 10_000}
-
-
-async def test_the_app_looks_at_the_hosts_queues_through_the_storage_sdk(host: RunningHost) -> None:
-    """The same adapter as on Azure, over the wire."""
-    parts = ["DefaultEndpointsProtocol=http", "AccountName=devstoreaccount1", "AccountKey=a2V5"]
-    queues = StorageQueues(";".join([*parts, f"QueueEndpoint={host.url}/devstoreaccount1"]))
-    try:
-        assert [depth.messages for depth in await queues.depths(QUEUES)] == [0] * len(QUEUES)
-    finally:
-        await queues.close()
+    assert statuses == {200: 2_000}

@@ -1,4 +1,5 @@
-"""A feed: its schedule, statistics and health, its known entries, its address, and the price of a fetch.
+"""A feed: its schedule, statistics, health, verdict and coverage, its known entries, its address, and the price of a
+fetch; a host that fails, and an outage of the web.
 
 `Feed` has the columns of the specification's feed_schedules and feed_stats. A news API is a feed too.
 """
@@ -9,27 +10,110 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
-from models.coverage import FetchHours
 from models.stored import StoredDocument
 from models.values import (
     Amount,
     Count,
     Flag,
+    Hour,
     IdPart,
     Language,
     Sha256,
     SourceKey,
     Text,
     Time,
+    UnixSeconds,
+    Value,
     WebUrl,
+    lives,
 )
-from models.verdict import DisabledBy, DisabledCause, Verdict
+
+KEPT_HOURS = 48
+"""In the document of a feed. Whole numbers of more bits would not survive every store."""
+
+Bits = Annotated[int, Field(strict=True, ge=0, lt=2**KEPT_HOURS)]
+
+
+class FetchHours(Value):
+    """The hours of a feed up to `last`, the hour of its last fetch, as bits: the lowest is for `last`, the next for the
+    hour before. `expected`: a fetch was made, or was due and not made. `succeeded`: a fetch succeeded. `attempted`: a
+    fetch was made.
+    """
+
+    last: Hour = Field(description="The UTC hour of the last fetch.")
+    expected: Bits = Field(
+        description="As bits, the lowest for `last`: the hours in which a fetch was made, or was due and not made."
+    )
+    succeeded: Bits = Field(description="As bits: the hours in which a fetch succeeded.")
+    attempted: Bits = Field(description="As bits: the hours in which a fetch was made.")
+
+
+FetchesOfDay = tuple[Count, Count, Count]
+"""Of a feed on one UTC day, the hours in which a fetch was expected, those in which one succeeded, and those in which
+one was made, as bits, the lowest for hour 0."""
+
+
+class FetchDay(StoredDocument):
+    """The fetches of all feeds on one UTC day, by feed. Bits are only added."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "FETCHES"
+
+    entity_type: Literal["FetchDay"] = "FetchDay"
+    ttl_timestamp: UnixSeconds | None = lives(days=34)
+    day: Annotated[str, Field(pattern=r"^\d{8}$")]
+    feeds: dict[SourceKey, FetchesOfDay] = Field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.day
+
+
+class FetchDaysProgress(StoredDocument):
+    """Up to which feed the days were written, if there are more feeds than are looked at in one go."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "FETCHES_PROGRESS"
+    ID: ClassVar[str] = "progress"
+
+    entity_type: Literal["FetchDaysProgress"] = "FetchDaysProgress"
+    after: Text | None = None
+
+
+Verdict = Literal[
+    "disabled", "gone", "moved", "blocked", "failing", "new", "empty", "stale", "silent", "lying", "slow", "ok"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+DisabledBy = Literal["person", "app"]
+DisabledCause = Literal["gone", "not_found", "duplicate", "errors", "worker_died"]
+"""Why the app disabled a feed: 410; 404; its address leads to another registered feed; too many errors in a row; its
+workers died."""
+
+PROBED_CAUSES: frozenset[DisabledCause] = frozenset({"not_found", "duplicate", "errors"})
+"""The app fetches such a feed now and then, and enables it when there is a feed again."""
+
+ADVICE: Mapping[Verdict, str] = {
+    "disabled": "Enable it with PATCH and enabled true once the cause is repaired, or delete it.",
+    "gone": "Look for the new address and PATCH url, or delete the feed.",
+    "moved": "PATCH url with the new address; delete the feed if another one is registered there.",
+    "blocked": "Ask the site to allow this app's user agent, give a credential, or use another feed of the site.",
+    "failing": "Nothing yet: it is tried again. If it lasts, correct the url or the credential.",
+    "new": "Nothing: wait for the first fetches.",
+    "empty": "Open the address: if the site publishes elsewhere, PATCH url, else delete the feed.",
+    "stale": "Look whether the site still publishes here: PATCH url with its present feed, or delete this one.",
+    "silent": "Open the site: if it has newer articles, its feed is broken or has moved; PATCH url.",
+    "lying": "Nothing: it is fetched whole each time. Tell the site if the traffic matters.",
+    "slow": "Nothing, unless fetches fail: a slow server may need a larger REQUEST_TIMEOUT_SECONDS.",
+    "ok": "Nothing.",
+}
+
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FullTextChoice = Literal["never", "short", "always"]
@@ -309,3 +393,58 @@ class FetchPrice(StoredDocument):
     entity_type: Literal["FetchPrice"] = "FetchPrice"
     factor: Amount = 1.0
     fetches_per_feed_hour: Amount = 0.0
+
+
+class HostState(StoredDocument):
+    """The failures of one host (name and port) in a row, counted over all workers; the first success deletes it.
+
+    `open_until` is when the last cool-down ends or ended; `openings` is how many cool-downs there were. All hosts are
+    in one partition, so that one cheap query lists them.
+    `answers`: the host answers, but with an error or a page instead of a feed that it had before. One such host is its
+    feeds' own matter; if most begin at once, a proxy or a page to log in to answers for them.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "HOSTS"
+
+    entity_type: Literal["HostState"] = "HostState"
+    ttl_timestamp: UnixSeconds | None = lives(days=1)
+    host: Text
+    failures: Count
+    openings: Count = 0
+    open_until: Time | None = None
+    reason: Text
+    answers: Flag = False
+
+    @property
+    def id(self) -> str:
+        return f"{'wrong:' if self.answers else ''}{host_id(self.host)}"
+
+
+def host_id(host: str) -> str:
+    """Hashed, since the name of a host may have characters that ids must not have."""
+    return hashlib.sha256(host.encode()).hexdigest()[:32]
+
+
+class Outage(StoredDocument):
+    """The last time at which this installation could not reach the web, as services/feeds/outages.py decides.
+
+    Of the hosts that were tried lately, `failing` failed and `answering` did not; `reasons` counts the failures by
+    kind. `until` is null while it lasts; `updated_at` is when the evidence was last counted.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = HostState.PARTITION
+    ID: ClassVar[str] = "web"
+
+    entity_type: Literal["Outage"] = "Outage"
+    ttl_timestamp: UnixSeconds | None = lives(days=1)
+    since: Time
+    until: Time | None = None
+    failing: Count
+    answering: Count
+    reasons: dict[str, Count] = Field(default_factory=dict)
+
+    @property
+    def lasts(self) -> bool:
+        return self.until is None

@@ -1,15 +1,16 @@
-"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations, and
-when overdue articles were announced."""
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations,
+when overdue work was announced, and what the audit found."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from models.stored import StoredDocument
-from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, hour_key, lives
+from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, Value, hour_key, lives
 
 
 class _Totals(StoredDocument):
@@ -202,3 +203,73 @@ class StoreLoad(_OfHour):
 
     entity_type: Literal["StoreLoad"] = "StoreLoad"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)
+
+
+class AnnouncedWork(StoredDocument):
+    """What of one stage was last announced as overdue: all items due at or before `due_until`, at `announced_at` or
+    later."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "WORK"
+
+    entity_type: Literal["AnnouncedWork"] = "AnnouncedWork"
+    stage: IdPart
+    due_until: Time
+    announced_at: Time
+
+    @property
+    def id(self) -> str:
+        return self.stage
+
+
+MOST_EXAMPLES = 20
+
+
+class AuditExample(Value):
+    """One difference: its kind, what it concerns, and what is stored and counted there."""
+
+    kind: Text
+    subject: Text
+    detail: Text
+
+
+class AuditRound(Value):
+    """One round through everything that is stored. `found` is the number of differences by kind, with MOST_EXAMPLES of
+    them in `examples`."""
+
+    started_at: Time
+    ended_at: Time | None = None
+    checked: Count = 0
+    found: dict[Text, Count] = Field(default_factory=dict)
+    examples: tuple[AuditExample, ...] = ()
+
+    def plus(self, checked: int, found: Sequence[AuditExample]) -> AuditRound:
+        """The round after one more step."""
+        counts = dict(self.found)
+        for each in found:
+            counts[each.kind] = counts.get(each.kind, 0) + 1
+        return self.model_copy(
+            update={
+                "checked": self.checked + checked,
+                "found": counts,
+                "examples": (*self.examples, *found)[:MOST_EXAMPLES],
+            }
+        )
+
+    def ended(self, now: datetime) -> AuditRound:
+        return self.model_copy(update={"ended_at": now})
+
+
+class Audit(StoredDocument):
+    """The last round of the audit, and the checkpoint of the `present` one, if there is one: it goes on in `section`,
+    behind `position`."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "AUDIT"
+    ID: ClassVar[str] = "audit"
+
+    entity_type: Literal["Audit"] = "Audit"
+    section: Text | None = None
+    position: Text | None = None
+    present: AuditRound | None = None
+    last: AuditRound | None = None

@@ -1,4 +1,4 @@
-"""A tool and its names. services/tools finds names in texts."""
+"""A tool, its names, its merges and its references. services/tools finds names in texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -185,3 +185,116 @@ class CatalogVersion(StoredDocument):
 
 
 ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHER"]
+
+
+PREFIX = "MERGE:"
+AFTER_PREFIX = "MERGE;"
+"""";" is the character after ":"."""
+
+
+class ToolMerge(StoredDocument):
+    """A merge, in the partition of its target. Written in one batch with the target; never expires.
+
+    `merged_tool_id` is the tool that became MERGED, `tool_id` the target. `names`, `tickers`, `keywords`, `excluded`
+    and `muted_sources` are those of the merged tool, which the target got. `author` is null if nobody was named.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+
+    entity_type: Literal["ToolMerge"] = "ToolMerge"
+    tool_id: ToolId
+    merged_tool_id: ToolId
+    merged_name: Text
+    names: tuple[Text, ...] = ()
+    tickers: tuple[Text, ...] = ()
+    keywords: tuple[Text, ...] = ()
+    excluded: tuple[Text, ...] = ()
+    muted_sources: tuple[SourceKey, ...] = ()
+    author: Text | None = None
+    reason: Text | None = None
+    made_at: Time
+    made_by_run: IdPart
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return merge_id(self.merged_tool_id)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.tool_id == self.merged_tool_id:
+            raise ValueError("merged_tool_id must be another tool")
+        return self
+
+
+def merge_id(merged_tool_id: str) -> str:
+    """The id of the record of this tool's merge: a tool is merged once."""
+    return PREFIX + merged_tool_id
+
+
+ADDED_BY = "analyze_articles"
+"""The workflow that finds articles about tools."""
+
+
+class Reference(Value):
+    """One article that mentions a tool; `source_id` is the article's id.
+
+    `source` is the publisher, or the feed if the publisher is unknown. `source_identifier` is the URL, or the article's
+    id if there is none.
+    """
+
+    source_id: IdPart
+    source: Text | None = None
+    source_identifier: Text
+    title: Text | None = None
+    published_at: Time
+    role: ReferenceRole
+    event_id: IdPart | None = None
+    created_at: Time
+
+    def role_for(self, tool: Tool) -> ReferenceRole:
+        """The tool knows its first article; the stored role may be older."""
+        if tool.discovery_reference == self.source_id:
+            return "DISCOVERY"
+        return "TIMELINE_SOURCE" if self.role == "DISCOVERY" else self.role
+
+
+def reference_id(tool_id: str, source_id: str) -> str:
+    """The same UUID for the same tool and article, always."""
+    return str(uuid5(UUID(tool_id), source_id))
+
+
+class ReferenceDay(StoredDocument):
+    """The references of one tool of one UTC day, latest first. Does not expire.
+
+    `not_kept` is how many references did not fit into the document, at most.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+
+    entity_type: Literal["ReferenceDay"] = "ReferenceDay"
+    tool_id: IdPart
+    day: Day
+    references: tuple[Reference, ...] = ()
+    not_kept: Count = 0
+
+    @staticmethod
+    def id_of(day: Day) -> str:
+        return f"REFS:{day.replace('-', '')}"
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return self.id_of(self.day)
+
+    @model_validator(mode="after")
+    def _are_of_that_day(self) -> Self:
+        if any(each.published_at.date().isoformat() != self.day for each in self.references):
+            raise ValueError("references must be published on that day")
+        return self

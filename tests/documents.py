@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
-from models.audit import Audit, AuditRound
 from models.cache import (
     CacheCounters,
     CacheGeneration,
@@ -17,17 +16,18 @@ from models.cache import (
     SentimentCacheEntry,
 )
 from models.correction import Correction
-from models.coverage import FetchDay, FetchDaysProgress
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
-from models.feed import Feed, FeedSeen
+from models.feed import Feed, FeedSeen, FetchDay, FetchDaysProgress, HostState
 from models.grouping_correction import GroupingCorrection
 from models.history import DailyClose, EarlierHours, HistoryProgress
-from models.host import HostState
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.observation import Observation
 from models.operations import (
     AnalysisTotals,
+    AnnouncedWork,
+    Audit,
+    AuditRound,
     CacheTotals,
     Heartbeat,
     IngestionTotals,
@@ -36,16 +36,13 @@ from models.operations import (
     StoreTotals,
 )
 from models.quarantine import QuarantineItem, quarantine_id
-from models.reference import Reference, ReferenceDay
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
 from models.story import RemovedStory, Story, StoryMember, event_id
 from models.tally import Tally, by_day
 from models.timeline import DayCounts, DaySums, DirtyHour, HourRows, Timeline, WindowTables
-from models.tool import CatalogVersion, NameRule, Tool, ToolName
-from models.tool_merge import ToolMerge
-from models.work import AnnouncedWork
+from models.tool import CatalogVersion, NameRule, Reference, ReferenceDay, Tool, ToolMerge, ToolName
 from services.articles.identity import dedup_key, normalize_headline
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)

@@ -6,14 +6,13 @@ from typing import Any, get_args
 
 import azure.functions as func
 
-from models.feed import Feed
+from models.feed import VERDICTS, Feed
 from models.request import Nothing
 from models.resources.feeds import FeedPreview, FeedResource
 from models.resources.lists import BulkFacts, BulkResult, FeedImport, FeedsApplied, Preset, RunStarted
 from models.resources.runs import AttemptResource
 from models.run import JobRun
 from models.states import AttemptStatus
-from models.verdict import VERDICTS
 from services.container import Container
 from services.feeds import lists as feed_lists
 from services.feeds.bulk import MOST_FEEDS, BulkActionBody

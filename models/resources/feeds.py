@@ -7,11 +7,21 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from models.coverage import FetchHours
-from models.feed import MOST_ERRORS, SHORT_TEXT, Feed, FullTextChoice, HourlyDistribution, Weekday
+from models.feed import (
+    ADVICE,
+    MOST_ERRORS,
+    SHORT_TEXT,
+    DisabledBy,
+    DisabledCause,
+    Feed,
+    FetchHours,
+    FullTextChoice,
+    HourlyDistribution,
+    Verdict,
+    Weekday,
+)
 from models.resources.base import Resource, Shape, Stored, View, added, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, WebUrl
-from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
 
 
 class FeedResource(Stored):

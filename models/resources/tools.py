@@ -7,11 +7,9 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from models.reference import ADDED_BY, Reference, reference_id
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.states import ToolStatus
-from models.tool import NameRule, ReferenceRole, Reviews, Tool, ToolId
-from models.tool_merge import ToolMerge
+from models.tool import ADDED_BY, NameRule, Reference, ReferenceRole, Reviews, Tool, ToolId, ToolMerge, reference_id
 from models.values import Count, Day, IdPart, Share, SourceKey, Text, Time
 
 

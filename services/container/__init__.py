@@ -17,6 +17,7 @@ from models.errors import Unavailable
 from models.version import VERSION
 from services import deadline, logs
 from services.container.adapters import (
+    analyzers_of,
     archive_of,
     begin_telemetry,
     credentials,
@@ -26,7 +27,6 @@ from services.container.adapters import (
     queues_of,
     request_counters,
 )
-from services.container.analyzers import analyzers_of
 from services.container.container import Container
 from services.feeds.news_apis import enabled_apis
 from services.fetch.outcome import credentials_in

@@ -1,4 +1,4 @@
-"""The adapters of a worker: its store, queues and archive, and the credential and the telemetry of Azure.
+"""The adapters of a worker: its store, queues, archive and analyzers, and the credential and the telemetry of Azure.
 
 Each is imported if the settings choose it, and closed with the worker's resources.
 """
@@ -13,9 +13,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.errors import Unavailable, Unusable, WrongSettings
+from models.errors import InvalidInput, Unavailable, Unusable, WrongSettings
 from models.version import VERSION
 from services import logs, telemetry
+from services.mentions.analyzers.choice import Analyzers
 from services.operations import migrations
 from services.operations.traffic import RequestCounters
 from services.ports import Archive, Clock, Queues, utc_now
@@ -24,6 +25,7 @@ from services.settings import Settings
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
+    from services.mentions.analyzers.port import Analyzer
     from services.store.cosmos import CosmosStore
     from services.store.sqlite import SqliteStore
 
@@ -161,3 +163,36 @@ def queues_of(settings: Settings, credential: NewCredential) -> Queues:
     if not url:
         raise WrongSettings("AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
     return StorageQueues(service_url=url, credential=credential())
+
+
+def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:
+    def embedded() -> Analyzer:
+        from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+
+        return EmbeddedAnalyzer()
+
+    def candidate() -> Analyzer:
+        from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+        from services.mentions.analyzers.tables import parse_tool_table, unpacked
+
+        if not settings.sentiment_candidate_file:
+            raise InvalidInput("analyzer", "candidate needs SENTIMENT_CANDIDATE_FILE")
+        try:
+            text = unpacked(Path(settings.sentiment_candidate_file))
+            return EmbeddedAnalyzer(tool_table=parse_tool_table(text))
+        except (OSError, EOFError, ValueError) as error:
+            raise InvalidInput("analyzer", f"the table of candidate cannot be read: {error}") from None
+
+    def azure_language() -> Analyzer:
+        from services.mentions.analyzers.azure_language import AzureLanguageAnalyzer
+
+        if not settings.azure_language_endpoint:
+            raise InvalidInput("analyzer", "azure-language needs AZURE_LANGUAGE_ENDPOINT")
+        return AzureLanguageAnalyzer(
+            settings.azure_language_endpoint,
+            key=settings.azure_language_key or None,
+            credential=None if settings.azure_language_key else credential(),
+        )
+
+    makers = {"embedded": embedded, "azure-language": azure_language, "candidate": candidate}
+    return Analyzers(settings.analyzer, makers)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from models.coverage import KEPT_HOURS, FetchDay, FetchDaysProgress, FetchHours
-from models.feed import Feed
+from models.feed import KEPT_HOURS, Feed, FetchDay, FetchDaysProgress, FetchHours
 from models.values import hour_key, hour_start, parse_time
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.change import change

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from urllib.parse import quote
 
 from models.errors import InvalidInput, NotFound
-from models.host import HostState, Outage, host_id
+from models.feed import HostState, Outage, host_id
 from models.resources.base import links, path
 from models.resources.feeds import HostFailure, HostResource
 from models.values import parse_time, unix_seconds

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from models.feed import Feed, host_of_address, words_of_name
+from models.feed import Feed, Verdict, host_of_address, words_of_name
 from models.request import FeedId, Request, each_once
 from models.values import Flag
-from models.verdict import Verdict
 from services.feeds.form import Tag
 from services.ports import Document, Listed, Page, Query, Store, Where, listed, listed_documents
 from services.store.containers import FEEDS

@@ -20,8 +20,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.feed import Feed
-from models.host import HostState, Outage
+from models.feed import Feed, HostState, Outage
 from models.values import format_time, parse_time, unix_seconds
 from services.feeds.hosts import Hosts, HostStates, host_of
 from services.fetch.outcome import FetchStatus

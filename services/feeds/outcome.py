@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import MOST_ERRORS, UNCONDITIONAL, Feed
+from models.feed import MOST_ERRORS, PROBED_CAUSES, UNCONDITIONAL, DisabledCause, Feed
 from models.raw_item import ParsedDocument
 from models.values import format_time
-from models.verdict import PROBED_CAUSES, DisabledCause
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of

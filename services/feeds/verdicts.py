@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.feed import Feed
+from models.feed import Feed, Verdict
 from models.values import format_time
-from models.verdict import Verdict
 from services.feeds.volume import longest_explained
 
 FAILING_AFTER = 3

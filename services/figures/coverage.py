@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from models.cache import PERIODS, Period, Window
-from models.coverage import FetchDay
+from models.feed import FetchDay
 from models.timeline import WindowsDocument, WindowTables
 from models.tool import Tool
 from models.values import parse_time

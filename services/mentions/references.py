@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, get_args
 from models.article import Article
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.reference import Reference, ReferenceDay
 from models.resources.tools import ReferenceResource
-from models.tool import ReferenceRole, Tool
+from models.tool import Reference, ReferenceDay, ReferenceRole, Tool
 from models.values import format_time, parse_time
 from services.articles.listing import article_filter
 from services.ports import Document, Query, Store, Where, listed_documents, pages

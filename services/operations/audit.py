@@ -19,12 +19,12 @@ from typing import cast
 import orjson
 
 from models.article import Article
-from models.audit import Audit as StoredAudit
-from models.audit import AuditRound
 from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id, generation_id
 from models.correction import AFTER_PREFIX, PREFIX, Correction
 from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
 from models.mention import SentimentScore
+from models.operations import Audit as StoredAudit
+from models.operations import AuditRound
 from models.timeline import DayCounts, HourRows, Timeline, TimelineDocument
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from models.article import ARTICLE_KEPT, Article
-from models.audit import AuditExample
 from models.cache import SentimentCacheEntry, percentages
 from models.correction import Correction
 from models.errors import UnreadableDocument
+from models.operations import AuditExample
 from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time

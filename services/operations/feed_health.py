@@ -12,10 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.feed import Feed
-from models.host import Outage
+from models.feed import VERDICTS, Feed, Outage, Verdict
 from models.values import format_time, parse_time
-from models.verdict import VERDICTS, Verdict
 from services.operations.checks import Check, Status
 from services.ports import Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, FEEDS

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.audit import Audit
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Feed
-from models.operations import Heartbeat
+from models.operations import Audit, Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes

@@ -14,14 +14,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from models.audit import Audit
 from models.cache import CacheMetadata
-from models.feed import Feed
-from models.host import HostState
-from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
+from models.feed import Feed, HostState, Verdict
+from models.operations import AnalysisTotals, Audit, CacheTotals, IngestionTotals, StoreTotals
 from models.quarantine import QuarantineKind
 from models.values import format_time
-from models.verdict import Verdict
 from services.figures.metadata import last_refreshes
 from services.operations.checks import Waiting, waiting_reviews
 from services.operations.feed_health import count_feeds

@@ -11,8 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from models.errors import Conflict, NotFound
-from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
-from models.tool_merge import AFTER_PREFIX, PREFIX, ToolMerge, merge_id
+from models.tool import AFTER_PREFIX, PREFIX, CatalogVersion, Tool, ToolMerge, is_tool_id, merge_id, normalize_name
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG

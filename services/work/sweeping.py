@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
+from models.operations import AnnouncedWork
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
-from models.work import AnnouncedWork
 from services import deadline
 from services.logs import log_event
 from services.ports import Clock, Document, Query, Queues, Store, Where, pages, readable

@@ -19,8 +19,7 @@ from typing import Any
 from models.correction import Correction
 from models.errors import Conflict, NotFound
 from models.run import JobRun
-from models.tool import Tool, normalize_name
-from models.tool_merge import ToolMerge
+from models.tool import Tool, ToolMerge, normalize_name
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.correction_documents import Corrections

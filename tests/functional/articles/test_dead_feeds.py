@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from models.verdict import VERDICTS
+from models.feed import VERDICTS
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from services.operations.checks import Check

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from models.coverage import FetchDay
-from models.feed import Feed
+from models.feed import Feed, FetchDay
 from services.feeds.fetch_hours import GRACE, FetchDays
 from services.fetch.outcome import FetchStatus
 from services.figures.coverage import Coverage

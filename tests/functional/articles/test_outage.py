@@ -14,8 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from models.feed import Feed
-from models.host import Outage
+from models.feed import Feed, Outage
 from services.feeds.outages import HOSTS_AT_LEAST
 from services.fetch.fetcher import Fetcher
 from services.ports import Where

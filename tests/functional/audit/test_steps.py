@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from models.audit import Audit as StoredAudit
 from models.cache import PERIODS
+from models.operations import Audit as StoredAudit
 from models.run import JobRun
 from services.operations import audit
 from services.operations.audit_rules import Difference

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.article import Article
-from models.audit import AuditRound
+from models.operations import AuditRound
 from models.tool import Tool
 from services.figures.figures import Figures
 from services.mentions.analysis_due import ANALYSIS_STAGE

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from models.cache import PERIODS
-from models.coverage import FetchDay
 from models.errors import UnreadableDocument
+from models.feed import FetchDay
 from models.tool import Tool
 from services.figures.coverage import Coverage
 from services.figures.entries import Entries

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from models.reference import ReferenceDay
-from models.tool import Tool
+from models.tool import ReferenceDay, Tool
 from services.figures.figures import Figures
 from services.mentions import references
 from services.mentions.references import Asked, ToolReferences, keep_references

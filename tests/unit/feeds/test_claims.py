@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from models.errors import Conflict, NotFound, Unavailable
-from models.feed import Feed
-from models.host import HostState
+from models.feed import Feed, HostState
 from models.resources.runs import RunResource
 from models.run import IngestionBatch
 from models.values import format_time

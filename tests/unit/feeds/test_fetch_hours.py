@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from models.coverage import KEPT_HOURS, FetchHours
-from models.feed import Feed
+from models.feed import KEPT_HOURS, Feed, FetchHours
 from services.feeds.fetch_hours import GRACE, added, after_fetch, hours_of
 from services.ports import Document
 from tests import documents

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from models.host import HostState
+from models.feed import HostState
 from services.feeds.hosts import (
     COOL_DOWN,
     KEPT,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from models.host import HostState, Outage
+from models.feed import HostState, Outage
 from services.feeds.outages import (
     AT_ONCE,
     BEFORE,

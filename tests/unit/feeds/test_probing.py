@@ -6,8 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from models.feed import Feed
-from models.verdict import DisabledCause
+from models.feed import DisabledCause, Feed
 from services.feeds.form import changed_feed
 from services.feeds.outcome import (
     JITTER,

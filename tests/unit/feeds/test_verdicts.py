@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from models.feed import Feed
+from models.feed import ADVICE, VERDICTS, Feed
 from models.resources.feeds import FeedResource
-from models.verdict import ADVICE, VERDICTS
 from services.feeds.form import changed_feed, new_feed
 from services.feeds.outcome import Failure, after_failure
 from services.feeds.schedule import Policy

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from models.coverage import FetchDay
+from models.feed import FetchDay
 from services.figures.coverage import READ_AGAIN_AFTER, Coverage, Fetches, Shares
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore

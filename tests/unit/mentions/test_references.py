@@ -7,9 +7,8 @@ from uuid import UUID
 import pytest
 
 from models.errors import InvalidInput
-from models.reference import Reference, reference_id
 from models.resources.tools import ReferenceResource
-from models.tool import ReferenceRole
+from models.tool import Reference, ReferenceRole, reference_id
 from services.mentions.references import Asked, reference_of
 from tests.documents import ARTICLE_ID, OTHER_TOOL_ID, TOOL_ID, mention, reference, tool
 

@@ -13,11 +13,10 @@ from models.document import DocumentProduct, FileObject
 from models.feed import Feed
 from models.locator import LocatorAlias
 from models.observation import Observation
-from models.reference import Reference
 from models.resources.tools import ReferenceResource
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.timeline import Timeline
-from models.tool import Tool, ToolName
+from models.tool import Reference, Tool, ToolName
 from models.values import format_time, parse_time
 from tests.documents import reading
 

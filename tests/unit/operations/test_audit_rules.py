@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models.article import Article
-from models.audit import AuditExample, AuditRound
+from models.operations import AuditExample, AuditRound
 from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time

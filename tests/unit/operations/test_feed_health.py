@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.host import Outage
-from models.verdict import VERDICTS
+from models.feed import VERDICTS, Outage
 from services.operations.checks import Status
 from services.operations.feed_health import (
     DEGRADED_SHARE,

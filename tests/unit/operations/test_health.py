@@ -7,10 +7,9 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.scale.counting import CountingStore
-from models.audit import AuditRound
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import Damaged
-from models.operations import Heartbeat
+from models.operations import AuditRound, Heartbeat
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.dirty_hours import DirtyTools
 from services.operations.checks import Check, Status

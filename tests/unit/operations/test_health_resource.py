@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from models.host import Outage
+from models.feed import Outage
 from models.resources.health import Check as ShownCheck
 from models.resources.health import HealthChecks
 from services.mentions.dirty_hours import DirtyTools

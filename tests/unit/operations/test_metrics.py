@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from benchmarks.scale.counting import CountingStore
-from models.host import HostState
+from models.feed import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.operations.checks import Waiting

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from models.operations import AnnouncedWork
 from models.run import WORKER_DIED
 from models.values import format_time
-from models.work import AnnouncedWork
 from services.ports import Document
 from services.work.stage import LONGEST_WAIT, Stage, Tries, backoff
 from services.work.sweeping import overdue_range

@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from services.mentions.analyzers import tables as form
-from services.mentions.analyzers.general import read_signals
+from services.mentions.analyzers.general import read_features
 from services.mentions.analyzers.tables import Weights, Word, WordTable, format_table
 
 WORDS = Path(__file__).with_name("words.txt")
@@ -71,7 +71,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    signals: dict[str, Weights]
+    features: dict[str, Weights]
     words: dict[str, Weights]
 
 
@@ -152,9 +152,9 @@ def general_words() -> dict[str, float]:
 def examples(rows: Iterable[Labelled], words: WordTable) -> list[Example]:
     found = []
     for label, text in rows:
-        signals = read_signals(text, words)
-        features = (("constant", 1.0), *sorted(signals.figures.items()))
-        found.append(Example(LABELS.index(label), features, frozenset(signals.words)))
+        own = read_features(text, words)
+        features = (("constant", 1.0), *sorted(own.figures.items()))
+        found.append(Example(LABELS.index(label), features, frozenset(own.words)))
     return found
 
 
@@ -246,5 +246,5 @@ def build(sets: Mapping[str, Sequence[Example]], known: Mapping[str, Word], plan
     entries = {word: each for word, each in known.items() if " " in word or any(each[:4])}
     for word, weights in model.words.items():
         entries[word] = known.get(word, Word())._replace(weights=weights)
-    table = WordTable("", entries, model.signals)
+    table = WordTable("", entries, model.features)
     return format_table(replace(table, version=f"{VERSION}-{sha256(format_table(table).encode()).hexdigest()[:8]}"))

@@ -1,7 +1,7 @@
 """Trains the table with which a tool is judged (services/mentions/analyzers/tool_table.json.gz).
 
-The model is multinomial logistic regression over the signals of signals.py. In a text with several tools, a second and
-much smaller one goes over what the first says of each of them, learned from what it says of texts that it was not
+The model is multinomial logistic regression over the features of features.py. In a text with several tools, a second
+and much smaller one goes over what the first says of each of them, learned from what it says of texts that it was not
 trained on. The parameters were chosen by cross-validation on the headlines that are not held out (`cross_validate`).
 """
 
@@ -20,13 +20,13 @@ from scripts.sentiment.corpus import Labelled
 from scripts.sentiment.general import forms
 from scripts.sentiment.learning import Descent, Row, Weight, learn, softmax
 from services.mentions.analyzers.embedded import ToolJudge, vocabulary
+from services.mentions.analyzers.features import features_of, joint_figures, word_features
 from services.mentions.analyzers.port import Passage
-from services.mentions.analyzers.signals import joint_figures, signals_of, word_features
 from services.mentions.analyzers.tables import ToolTable, WordTable, format_table
 
 CLASSES = Path(__file__).with_name("classes.txt")
 VERSION = "2"
-"""Of the rules in tokens.py and signals.py, to be raised with them; the table's own content is added to it."""
+"""Of the rules in tokens.py and features.py, to be raised with them; the table's own content is added to it."""
 LABELS = 3
 FOLDS = 5
 UNSEEN = 0
@@ -130,13 +130,13 @@ def examples(rows: Sequence[Labelled], words: WordTable, classes: Mapping[str, t
     for row in rows:
         reading = judge.read(Passage(row.text, row.names))
         for tool, label in row.labels.items():
-            signals = signals_of(reading, tool)
+            own = features_of(reading, tool)
             features: defaultdict[str, float] = defaultdict(float)
-            for word, place in signals.placed:
+            for word, place in own.placed:
                 for feature in word_features(word, place, known.classes_of(word)):
                     features[intern(feature)] += 1.0
-            features.update(dict.fromkeys(map(intern, signals.patterns), 1.0))
-            features.update(signals.figures)
+            features.update(dict.fromkeys(map(intern, own.patterns), 1.0))
+            features.update(own.figures)
             found.append(Example(row.text, tool, label, dict(sorted(features.items())), row.chances.get(tool)))
     return found
 

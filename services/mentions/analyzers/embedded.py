@@ -1,6 +1,6 @@
 """The default analyzer: two small linear models with shipped weights. It needs no network and knows English only.
 
-What a passage says in general comes from general.py, what it says about each tool from signals.py. Neither reads the
+What a passage says in general comes from general.py, what it says about each tool from features.py. Neither reads the
 characters of a tool's name.
 """
 
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from services.mentions.analyzers import general, tokens
-from services.mentions.analyzers.general import LONGEST_TEXT, probabilities
-from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.analyzers.signals import (
+from services.mentions.analyzers.features import (
     Probabilities,
     Reading,
     Vocabulary,
+    features_of,
     joint_figures,
     read,
-    signals_of,
     word_features,
 )
+from services.mentions.analyzers.general import LONGEST_TEXT, probabilities
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.analyzers.tables import ToolTable, Weight, WordTable, shipped_tools, shipped_words
 
 _INLINE_CHARACTERS = 2000  # about 2 ms; more text is judged in a thread
@@ -118,22 +118,22 @@ class ToolJudge:
 
     def logits(self, reading: Reading, tool: str) -> Weight:
         """The logits of negative and of positive in the first judgement, which reads the text for this tool alone."""
-        signals = signals_of(reading, tool)
+        features = features_of(reading, tool)
         weights = self._weights
         negative, positive = weights.get("constant", (0.0, 0.0))
         remembered = self._placed
-        for placed in signals.placed:
+        for placed in features.placed:
             known = remembered.get(placed)
             if known is None:
                 known = self._weight(*placed)
             negative += known[0]
             positive += known[1]
-        for pattern in signals.patterns:
+        for pattern in features.patterns:
             known = weights.get(pattern)
             if known is not None:
                 negative += known[0]
                 positive += known[1]
-        for name, value in signals.figures.items():
+        for name, value in features.figures.items():
             known = weights.get(name)
             if known is not None:
                 negative += value * known[0]

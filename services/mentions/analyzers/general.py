@@ -1,7 +1,7 @@
-"""What a text says in general: a linear model over its signals, with the weights of a shipped table (tables.py).
+"""What a text says in general: a linear model over its features, with the weights of a shipped table (tables.py).
 
-Signals are sums of word valences, counts, and words with weights of their own. Tickers, handles, URLs and code give no
-signals. A direction ("surges", "narrow") gets its sign from its object: more profit is good, more debt is bad.
+Features are sums of word valences, counts, and words with weights of their own. Tickers, handles, URLs and code give no
+features. A direction ("surges", "narrow") gets its sign from its object: more profit is good, more debt is bad.
 A text without a known word is neutral, with a low score.
 """
 
@@ -56,21 +56,21 @@ _BEFORE_CONTRAST, _FROM_CONTRAST = 0.5, 1.5
 _SQUEEZE = 15
 """The square of the sum of valences that `_squeezed` maps to 0.7."""
 _MOST_COUNTED = 3
-"""A signal that counts words, such as "questions", does not grow beyond so many."""
+"""A feature that counts words, such as "questions", does not grow beyond so many."""
 _PLAIN = Word()
 _COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
 
 
 def judge(text: str, table: WordTable) -> Judgement:
-    signals = read_signals(text, table)
-    negative, neutral, positive = table.signals["constant"]
-    for name, value in signals.figures.items():
-        weights = table.signals.get(name)
+    features = read_features(text, table)
+    negative, neutral, positive = table.features["constant"]
+    for name, value in features.figures.items():
+        weights = table.features.get(name)
         if weights and value:
             negative += value * weights[0]
             neutral += value * weights[1]
             positive += value * weights[2]
-    for each in dict.fromkeys(signals.words):
+    for each in dict.fromkeys(features.words):
         known = table.words.get(each)
         if known and known.weights:
             own = known.weights
@@ -89,7 +89,7 @@ def probabilities(negative: float, neutral: float, positive: float) -> tuple[flo
 
 
 @dataclass(slots=True)
-class Signals:
+class TextFeatures:
     """Figures by name, and the words and phrases of the text in order, in the spelling of the table."""
 
     figures: dict[str, float]
@@ -106,7 +106,7 @@ class _Tokens:
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
-def read_signals(text: str, table: WordTable) -> Signals:
+def read_features(text: str, table: WordTable) -> TextFeatures:
     text = text[:LONGEST_TEXT].replace("\u2019", "'")
     if "`" in text:
         text, code = _CODE.subn(" ", text)
@@ -125,7 +125,7 @@ def read_signals(text: str, table: WordTable) -> Signals:
         figures["code"] = min(identifiers + code, _MOST_COUNTED) / 2
     if "?" in text:
         figures["asked"] = figures["total"]
-    return Signals(figures, tokens.texts)
+    return TextFeatures(figures, tokens.texts)
 
 
 def _read(text: str, table: WordTable) -> _Tokens:

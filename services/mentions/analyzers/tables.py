@@ -53,14 +53,15 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class WordTable:
-    """What a text is judged with in general (general.py). `words` contains phrases too, `signals` are their weights.
+    """What a text is judged with in general (general.py). `words` contains phrases too, `features` the weights
+    of other features.
 
     The same text judged with the same `version` gives the same judgement.
     """
 
     version: str
     words: Mapping[str, Word]
-    signals: Mapping[str, Weights]
+    features: Mapping[str, Weights]
 
     @cached_property
     def phrases(self) -> Phrases:
@@ -69,7 +70,7 @@ class WordTable:
 
 @dataclass(frozen=True)
 class ToolTable:
-    """What a tool is judged with: the weight of each feature (signals.py). Features that begin with "joint" are those
+    """What a tool is judged with: the weight of each feature (features.py). Features that begin with "joint" are those
     of the second judgement of a tool of several.
 
     `inputs` are the hashes of the files that the table was trained from, by name, `classes` those of a word or phrase.

@@ -1,4 +1,4 @@
-"""Which signals of a text say what it says in general, with a small table, and how signals become a judgement."""
+"""Which features of a text say what it says in general, with a small table, and how features become a judgement."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from services.mentions.analyzers.general import judge, read_signals
+from services.mentions.analyzers.general import judge, read_features
 from services.mentions.analyzers.port import Judgement
 from services.mentions.analyzers.tables import (
     BETTER_WHEN_MORE,
@@ -62,7 +62,7 @@ def squeezed(value: float) -> float:
 
 
 def figures(text: str) -> dict[str, float]:
-    return read_signals(text, TABLE).figures
+    return read_features(text, TABLE).figures
 
 
 def sums(text: str) -> dict[str, float]:
@@ -155,10 +155,10 @@ def test_figures_of_the_whole_text() -> None:
 
 
 def test_the_words_are_those_of_the_text_with_phrases_as_one() -> None:
-    assert read_signals("We're in the red, not e-mail 5!", TABLE).words == ["we're", "in the red", "not", "e-mail"]
+    assert read_features("We're in the red, not e-mail 5!", TABLE).words == ["we're", "in the red", "not", "e-mail"]
 
 
-def test_the_judgement_follows_from_the_weights_of_signals_and_of_each_different_word() -> None:
+def test_the_judgement_follows_from_the_weights_of_features_and_of_each_different_word() -> None:
     table = WordTable(
         "test",
         {"fine": Word(weights=(0.0, 0.0, 1.0)), "good": Word(general=2.0)},

@@ -1,7 +1,7 @@
-"""What a text says about a tool, as signals: names of features, to which the shipped table gives weights.
+"""What a text says about a tool, as named features, to which the shipped table gives weights.
 
-    reading = read(tokens, vocabulary)          once for each text
-    signals = signals_of(reading, tool)         once for each tool
+    reading = read(tokens, vocabulary)            once for each text
+    features = features_of(reading, tool)         once for each tool
 
 There are three kinds. A placed word is a word with its place relative to the nearest name of the tool: before or after,
 near or far, in the same clause or not, with another name between or not. A pattern is a sequence of words, or of
@@ -94,7 +94,9 @@ class Reading:
 
 
 @dataclass(slots=True)
-class Signals:
+class Features:
+    """The features of one tool in one text."""
+
     placed: list[tuple[str, str]]
     patterns: list[str]
     figures: dict[str, float]
@@ -131,7 +133,7 @@ def read(tokens: Tokens, vocabulary: Vocabulary) -> Reading:
     return Reading(tokens, valences, symbols, classes)
 
 
-def signals_of(reading: Reading, tool: str) -> Signals:
+def features_of(reading: Reading, tool: str) -> Features:
     tokens = reading.tokens
     own = [index for index, tools in tokens.names.items() if tool in tools]
     others = [index for index, tools in tokens.names.items() if tool not in tools]
@@ -147,7 +149,7 @@ def signals_of(reading: Reading, tool: str) -> Signals:
     for other in others[:_MOST_OTHERS]:
         nearest = min(own, key=lambda index: abs(index - other))
         patterns += _between(reading, words, nearest, other)
-    return Signals(placed, list(dict.fromkeys(patterns)), figures)
+    return Features(placed, list(dict.fromkeys(patterns)), figures)
 
 
 def word_features(word: str, place: str, classes: Sequence[str]) -> list[str]:

@@ -55,15 +55,6 @@ class SortedOut(NamedTuple):
     ambiguous: tuple[Ambiguous, ...]
 
 
-class _Claim(NamedTuple):
-    """The one article that the entry may be, by its URL, its headline or both."""
-
-    candidate: Candidate
-    entry: StoredEntry
-    by_url: bool
-    by_headline: bool
-
-
 def stored_entry(observation: ObservationDocument, source: Source) -> StoredEntry:
     headline = ""
     if not observation.get("deleted_at"):
@@ -77,31 +68,30 @@ def sorted_out(candidates: Sequence[Candidate], stored: Iterable[StoredEntry]) -
     """Each candidate as a known entry, a new one or an ambiguous one. `stored` are all entries of the feed that were
     published before."""
     index = _Index(stored)
+    articles = [index.articles_of(each) for each in candidates]
+    rivals: defaultdict[str, list[Candidate]] = defaultdict(list)
+    for candidate, found in zip(candidates, articles, strict=True):
+        if len(found) == 1:
+            rivals[found[0]].append(candidate)
+    right = {source_id: index.right_of(source_id, some) for source_id, some in rivals.items()}
     known: list[Known] = []
     new: list[Candidate] = []
     ambiguous: list[Ambiguous] = []
-    claims: defaultdict[str, list[_Claim]] = defaultdict(list)
-    for candidate in candidates:
-        found = index.find(candidate)
-        if isinstance(found, _Claim):
-            claims[found.entry.source_id].append(found)
-        elif found:
-            ambiguous.append(Ambiguous(candidate, tuple(sorted(found))))
-        else:
+    for candidate, found in zip(candidates, articles, strict=True):
+        if not found:
             new.append(candidate)
-    for source_id, rivals in claims.items():
-        right = _right_of(rivals)
-        for claim in rivals:
-            if claim in right:
-                known.append(Known(claim.candidate, source_id))
-            elif claim.by_url and right:
-                new.append(claim.candidate)  # many entries have this URL, and another one is the article
-            else:
-                ambiguous.append(Ambiguous(claim.candidate, (source_id,)))
+        elif len(found) == 1 and candidate.locator_id in right[found[0]]:
+            known.append(Known(candidate, found[0]))
+        elif len(found) == 1 and right[found[0]] and not index.has_headline(found[0], candidate):
+            new.append(candidate)  # many entries have this URL, and another one is the article
+        else:
+            ambiguous.append(Ambiguous(candidate, tuple(found)))
     return SortedOut(tuple(known), tuple(new), tuple(ambiguous))
 
 
 class _Index:
+    """The articles of a feed by the URLs and the headlines that the feed gave them."""
+
     def __init__(self, stored: Iterable[StoredEntry]) -> None:
         self._by_url: defaultdict[str, dict[str, StoredEntry]] = defaultdict(dict)
         self._by_headline: defaultdict[str, dict[str, StoredEntry]] = defaultdict(dict)
@@ -110,44 +100,33 @@ class _Index:
             if each.headline:
                 self._by_headline[each.headline][each.source_id] = each
 
-    def find(self, candidate: Candidate) -> _Claim | set[str] | None:
-        """The article, or several that it may be, or None."""
+    def articles_of(self, candidate: Candidate) -> list[str]:
+        """The articles that the entry may be. Of several with its headline, the one of its day is meant."""
         of_url = self._by_url.get(candidate.url, {})
         of_headline = self._by_headline.get(candidate.normalized_headline, {})
-        both = of_url.keys() & of_headline.keys()
-        if both:
-            return _only(candidate, [of_headline[each] for each in both], by_url=True)
-        weak = is_weak(candidate.normalized_headline)
-        if len(of_url) == 1:
-            if of_headline and not weak:
-                return {*of_url, *of_headline}  # the URL of one article, the headline of another
-            return _Claim(candidate, next(iter(of_url.values())), by_url=True, by_headline=False)
-        if of_headline and not weak:
-            return _only(candidate, list(of_headline.values()), by_url=False)
-        return None
+        if both := of_url.keys() & of_headline.keys():
+            of_headline, of_url = {each: of_headline[each] for each in both}, {}
+        elif is_weak(candidate.normalized_headline):
+            of_headline = {}
+        if len(of_url) == 1:  # a URL of several articles identifies none of them
+            return sorted({*of_url, *of_headline})
+        day = candidate.published.date().isoformat()
+        of_day = [source_id for source_id, each in of_headline.items() if each.day == day]
+        return of_day if len(of_day) == 1 else sorted(of_headline)
 
+    def has_headline(self, source_id: str, candidate: Candidate) -> bool:
+        return source_id in self._by_headline.get(candidate.normalized_headline, {})
 
-def _only(candidate: Candidate, entries: list[StoredEntry], *, by_url: bool) -> _Claim | set[str]:
-    """The one article with the headline; of several, the one that was published on the same day."""
-    day = candidate.published.date().isoformat()
-    of_day = [each for each in entries if each.day == day] if len(entries) > 1 else entries
-    if len(of_day) == 1:
-        return _Claim(candidate, of_day[0], by_url, by_headline=True)
-    return {each.source_id for each in entries}
-
-
-def _right_of(rivals: Sequence[_Claim]) -> Sequence[_Claim]:
-    """Of the entries that may be one article, those that are. Several are if they are one entry under several ids."""
-    sure = [claim for claim in rivals if claim.by_url and claim.by_headline]
-    if sure:
-        return sure
-    by_url = [claim for claim in rivals if claim.by_url]
-    if by_url:
-        return by_url if len({claim.candidate.normalized_headline for claim in by_url}) == 1 else ()
-    if len({claim.candidate.url for claim in rivals}) == 1:
-        return rivals
-    of_day = [claim for claim in rivals if claim.candidate.published.date().isoformat() == claim.entry.day]
-    return of_day if len({claim.candidate.url for claim in of_day}) == 1 else ()
+    def right_of(self, source_id: str, rivals: Sequence[Candidate]) -> frozenset[str]:
+        """The locators of the entries that are the article, of those that may be: by URL and headline, or all if they are one entry
+        under several ids."""
+        both = [
+            each
+            for each in rivals
+            if source_id in self._by_url.get(each.url, {}) and self.has_headline(source_id, each)
+        ]
+        is_one = len({(each.url, each.normalized_headline) for each in rivals}) == 1
+        return frozenset(each.locator_id for each in both or (rivals if is_one else ()))
 
 
 @dataclass(frozen=True, slots=True)

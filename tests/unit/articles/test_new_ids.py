@@ -92,8 +92,6 @@ def test_of_entries_with_one_headline_at_most_one_is_the_known_article() -> None
     known = [stored("A", ONE)]
     by_url = sorted_out([entry(ONE), entry(NEW)], known)
     assert shown(by_url) == ({ONE: "A"}, set(), {NEW: ("A",)})
-    by_day = sorted_out([entry(TWO), entry(NEW, LONG, -1)], known)
-    assert shown(by_day) == ({TWO: "A"}, set(), {NEW: ("A",)})
     by_nothing = sorted_out([entry(TWO), entry(NEW)], known)
     assert shown(by_nothing) == ({}, set(), {TWO: ("A",), NEW: ("A",)})
 

@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
@@ -189,21 +189,15 @@ class EntryIngestion:
         """Stores the unknown entries. The result counts only these."""
         feed = one.feed
         attempt = _attempt(one, source_of(feed, document.title))
-        trust_hashes = feed.last_fetch_time is not None
-        writer = self._writer(feed, attempt)
+        writer = self._writer(attempt, known, document.items, trust_hashes=feed.last_fetch_time is not None)
         unknown = list({each.form_hash: each for each in unknown}.values())
-        present = frozenset(each.url for each in document.items)
         done, begun, room = list[_Portion](), self._monotonic(), room_for_new(feed, attempt.at)
         if is_implausible(feed, len(unknown), attempt.at):
             room = 0
         for portion in portions(unknown[:PER_POLL]):
             if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
                 break
-            done.append(
-                await self._written(
-                    portion, writer, known, present, history=feed.languages, trust_hashes=trust_hashes, room=room
-                )
-            )
+            done.append(await self._written(portion, writer, feed.languages, room))
             room -= done[-1].new
         written = together([each.written for each in done])
         excess = [each for portion in done for each in portion.excess]
@@ -234,7 +228,7 @@ class EntryIngestion:
         """Stores a batch that a person released from quarantine. Its entries are in the feed's `seen` document
         already. With `have_new_ids`, entries that are known articles under new ids change nothing but their locators,
         and ambiguous ones are left out."""
-        attempt, known = _attempt(one, source_of(one.feed)), KnownEntries()
+        attempt = _attempt(one, source_of(one.feed))
         valid, refused, left = 0, 0, 0
         if have_new_ids:
             found = await self._new_ids.sorted_out(items, attempt)
@@ -242,18 +236,9 @@ class EntryIngestion:
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]
-        writer = self._writer(one.feed, attempt)
-        present = frozenset(each.url for each in items)
+        writer = self._writer(attempt, KnownEntries(), items, trust_hashes=False)
         done = [
-            await self._written(
-                _entries(attempt.source, each),
-                writer,
-                known,
-                present,
-                history=one.feed.languages,
-                trust_hashes=False,
-            )
-            for each in portions(items)
+            await self._written(_entries(attempt.source, each), writer, one.feed.languages) for each in portions(items)
         ]
         count = sum(len(each.groups) for each in done)
         written = together([each.written for each in done])
@@ -264,16 +249,12 @@ class EntryIngestion:
         self,
         entries: Sequence[Entry],
         writer: ArticleWriter,
-        known: KnownEntries,
-        present: Collection[str],
-        *,
         history: Mapping[str, int],
-        trust_hashes: bool,
         room: int = sys.maxsize,
     ) -> _Portion:
         """Stores what is new or changed among these entries, but at most `room` entries that the feed does not know.
         `history` counts the languages of the feed's texts."""
-        source, now = writer.attempt.source, writer.attempt.at
+        source, now, known = writer.attempt.source, writer.attempt.at, writer.known
 
         def made() -> InLanguages:
             return in_languages(candidates_of(entries, source, now, known), history)
@@ -283,7 +264,7 @@ class EntryIngestion:
         excess = new[max(0, room) :]
         out = {each.entry.form_hash for each in excess}
         wanted = [each for each in candidates if each.entry.form_hash not in out] if out else candidates
-        written = await writer.write(wanted, known, trust_hashes=trust_hashes, present=present)
+        written = await writer.write(wanted)
         groups = {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
         return _Portion(
             replace(written, flood=tuple(map(_without_text, written.flood))),
@@ -299,14 +280,19 @@ class EntryIngestion:
         if ingested.form_hashes and feed.body_hash is not None:
             self._cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
 
-    def _writer(self, feed: Feed, attempt: SourceAttempt) -> ArticleWriter:
+    def _writer(
+        self, attempt: SourceAttempt, known: KnownEntries, items: Sequence[RawItem], *, trust_hashes: bool
+    ) -> ArticleWriter:
         return ArticleWriter(
             self._store,
             attempt,
             self._kept_seconds,
             self._announce,
+            known,
+            frozenset(each.url for each in items),
             self._most_listed,
             self._discover,
+            trust_hashes,
         )
 
 

@@ -118,8 +118,8 @@ class _Index:
         return source_id in self._by_headline.get(candidate.normalized_headline, {})
 
     def right_of(self, source_id: str, rivals: Sequence[Candidate]) -> frozenset[str]:
-        """The locators of the entries that are the article, of those that may be: by URL and headline, or all if they are one entry
-        under several ids."""
+        """The locators of the entries that are the article, of those that may be: by URL and headline, or all if they
+        are one entry under several ids."""
         both = [
             each
             for each in rivals

@@ -123,37 +123,31 @@ class ArticleWriter:
 
     `announce` is called for each group of articles that is written, `discover` for those whose full text is asked for,
     before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
-    `most_listed`: how many sources an article lists itself.
+    `known` are the entries that the feed had lately, `present` the URLs of all entries in the feed document.
+    `most_listed`: how many sources an article lists itself. Without `trust_hashes` stored hashes are not read.
     """
 
     store: Store
     attempt: SourceAttempt
     hashes_kept_seconds: int
     announce: Announce
+    known: KnownEntries
+    present: Collection[str] = ()
     most_listed: int = LISTED_SOURCES
     discover: Discover = discover_nothing
+    trust_hashes: bool = False
 
-    async def write(
-        self,
-        candidates: Sequence[Candidate],
-        known: KnownEntries,
-        *,
-        trust_hashes: bool,
-        present: Collection[str] = (),
-    ) -> Written:
-        """Stores what is new or changed among the candidates. Each must be another form of an entry. `present` are the
-        URLs of all entries in the feed document.
-
-        Without `trust_hashes` stored hashes are not read.
-        """
-        changed, aliases, renewed = await self._without_stored_hash(candidates, known, trust_hashes)
+    async def write(self, candidates: Sequence[Candidate]) -> Written:
+        """Stores what is new or changed among the candidates. Each must be another form of an entry."""
+        known = self.known
+        changed, aliases, renewed = await self._without_stored_hash(candidates)
         unknown = [each for each in changed if each.locator_id not in aliases]
         flood = flood_of(unknown, known)
         # An entry that the feed knows has outlived its article if its alias has expired.
         dropped = {each.locator_id for each in (*flood, *(each for each in unknown if known.has(each.id_hash)))}
         wanted = [each for each in changed if each.locator_id not in dropped]
         matches = matches_of(wanted, aliases, self.attempt.source, self.attempt.at)
-        merged = await self._write(matches, renewed, present)
+        merged = await self._write(matches, renewed)
         merged += await self._with_changed_priority(merged)
         new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
         return Written(
@@ -165,7 +159,7 @@ class ArticleWriter:
         )
 
     async def _without_stored_hash(
-        self, candidates: Sequence[Candidate], known: KnownEntries, trust_hashes: bool
+        self, candidates: Sequence[Candidate]
     ) -> tuple[list[Candidate], dict[str, Document], list[Document]]:
         """The candidates whose present form has no stored hash, the aliases of all by locator, and the hashes and
         aliases of the others, to be renewed.
@@ -177,14 +171,14 @@ class ArticleWriter:
         locators = list(dict.fromkeys(each.locator_id for each in candidates))
         keys = [seen_key(self.attempt.source.key, each.entry.content_hash) for each in candidates]
         stored = await self.store.read_many(
-            LOCATORS.name, [(key, key) for key in (locators + keys if trust_hashes else locators)]
+            LOCATORS.name, [(key, key) for key in (locators + keys if self.trust_hashes else locators)]
         )
         aliases = {key: found for key, found in zip(locators, stored, strict=False) if found is not None}
         hashes = stored[len(locators) :] or [None] * len(candidates)
         changed: list[Candidate] = []
         renewed: list[Document] = []
         for candidate, hashed in zip(candidates, hashes, strict=True):
-            if hashed is None or hashed["revision"] != candidate.entry.form_hash or known.has(candidate.id_hash):
+            if hashed is None or hashed["revision"] != candidate.entry.form_hash or self.known.has(candidate.id_hash):
                 changed.append(candidate)
             elif hashed["ttl_timestamp"] - now < kept // 2:
                 renewed.append({**hashed, "ttl_timestamp": now + kept})
@@ -211,14 +205,12 @@ class ArticleWriter:
         written = await writer._write(again, [])
         return written + await writer._with_changed_priority(written)
 
-    async def _write(
-        self, matches: Iterable[Match], renewed: Sequence[Document], present: Collection[str] = ()
-    ) -> list[Merged]:
+    async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
         """Writes the matches, and the documents `renewed` as they are. Returns a Merged for each article, and another
         one for an article that was written twice."""
         groups = grouped(matches)
         articles = await self._known(groups)
-        groups = await self._claimed(separated(groups, articles, present))
+        groups = await self._claimed(separated(groups, articles, self.present))
         articles |= await self._known(groups.keys() - articles.keys())
         groups, articles = await self._followed(groups, articles)
         merged = await self._merged_and_written(groups, articles)

@@ -45,8 +45,8 @@ async def test_two_hundred_sources_join_one_article_at_once(
     async def joined(number: int, attempt: SourceAttempt) -> Written:
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=now)
         candidate = candidate_of(entry_of(attempt.source, item), attempt.source, now)
-        writer = ArticleWriter(stores[number % STORES], attempt, 86_400, announce)
-        return await writer.write([candidate], KnownEntries(), trust_hashes=False)
+        writer = ArticleWriter(stores[number % STORES], attempt, 86_400, announce, KnownEntries())
+        return await writer.write([candidate])
 
     written = await asyncio.gather(*(joined(number, attempt) for number, attempt in enumerate(attempts)))
     (source_id,) = {name for each in written for name in each.due}
@@ -83,8 +83,8 @@ async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, an
         attempt = SourceAttempt(source, f"run-{number}", 1, now + timedelta(seconds=number % 7))
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=now)
         candidate = candidate_of(entry_of(source, item), source, now)
-        writer = ArticleWriter(stores[number % 2], attempt, 86_400, announce)
-        return await writer.write([candidate], KnownEntries(), trust_hashes=False)
+        writer = ArticleWriter(stores[number % 2], attempt, 86_400, announce, KnownEntries())
+        return await writer.write([candidate])
 
     first = [await joined(number) for number in range(30)]
     (source_id,) = {name for each in first for name in each.due}

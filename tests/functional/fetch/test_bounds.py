@@ -105,16 +105,6 @@ async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: 
     assert result.duration_ms >= 400
 
 
-async def test_redirects_do_not_win_more_time(server: Server, make: Make) -> None:
-    async def slowly(request: Request, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.25)
-        writer.write(response(302, b"", Location=f"{request.path}x"))
-
-    server.answers |= {"/feed" + "x" * index: slowly for index in range(5)}
-    result = await make(request_timeout_seconds=0.4, retry_attempts=1).fetch(FetchRequest(server.url()))
-    assert (result.status, len(server.requests)) == (FetchStatus.TIMEOUT, 2)
-
-
 def names_of_this_machine() -> dict[str, object]:
     return {"resolver": Names(one_test=["127.0.0.1"], other_test=["127.0.0.1"])}
 
@@ -150,21 +140,6 @@ async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(
     assert not any(task.done() for task in backlog[2:])
     assert all(result.ok for result in await asyncio.gather(*backlog))
     assert most == 2
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_this_machine_is_asked_by_as_many_as_there_are(server: Server, make: Make, host: str) -> None:
-    all_here = asyncio.Barrier(4)
-
-    async def together(_request: Request, writer: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(5), all_here:
-            writer.write(response())
-
-    server.answers["/feed"] = together
-    names = Names(localhost=["127.0.0.1"])
-    fetcher = make(max_concurrent_requests=4, retry_attempts=1, tools={"resolver": names})
-    fetches = [fetcher.fetch(FetchRequest(server.url(host=host))) for _ in range(4)]
-    assert all(result.ok for result in await asyncio.gather(*fetches))
 
 
 async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make) -> None:

@@ -253,14 +253,6 @@ async def test_requests_report_what_they_showed_of_their_hosts(server: Server, m
         assert fetcher.host_reports() == {host: report}, path
 
 
-async def test_errors_that_are_the_feeds_own_do_not_close_its_host(server: Server, make: Make) -> None:
-    server.answers |= {"/500": response(500), "/ok": response()}
-    fetcher = make()
-    for path in ("/500", "/404", "/500", "/404", "/500"):
-        await fetcher.fetch(FetchRequest(server.url(path)))
-    assert (await fetcher.fetch(FetchRequest(server.url("/ok")))).ok
-
-
 async def test_a_closed_fetcher_opens_no_more_connections(server: Server, make: Make) -> None:
     fetcher = make()
     await fetcher.close()

@@ -47,11 +47,6 @@ async def test_a_private_address_is_refused_in_every_notation(server: Server, ma
     assert (server.connections, result.fingerprint) == (0, "refused_address")
 
 
-async def test_the_systems_own_names_are_refused_too(server: Server, make: Make) -> None:
-    result = await make(allow_private_addresses=False).fetch(FetchRequest(server.url(host="localhost")))
-    assert (result.status, server.connections) == (FetchStatus.REFUSED_ADDRESS, 0)
-
-
 async def test_metadata_addresses_are_refused_even_where_private_ones_are_allowed(make: Make) -> None:
     names = Names(metadata_google_internal=["127.0.0.1"], inside_test=["169.254.170.2"])
     fetcher = make(tools={"resolver": names})
@@ -60,11 +55,6 @@ async def test_metadata_addresses_are_refused_even_where_private_ones_are_allowe
         result = await fetcher.fetch(FetchRequest(f"http://{host}/"))
         assert result.status is FetchStatus.REFUSED_ADDRESS
         assert "ALLOW_PRIVATE_ADDRESSES" not in (result.error or "")
-
-
-async def test_the_error_names_the_setting_that_would_allow_the_address(server: Server, make: Make) -> None:
-    result = await make(allow_private_addresses=False).fetch(FetchRequest(server.url()))
-    assert "ALLOW_PRIVATE_ADDRESSES" in (result.error or "")
 
 
 async def test_the_address_that_is_connected_to_is_checked_not_one_looked_up_before(server: Server, make: Make) -> None:
@@ -115,16 +105,3 @@ async def test_a_host_that_no_dns_knows_is_a_readable_outcome(make: Make, host: 
     result = await make(retry_attempts=1).fetch(FetchRequest(f"http://{host}/"))
     assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL)
     assert result.error
-
-
-async def test_private_addresses_may_be_limited_to_one_port(server: Server, make: Make) -> None:
-    server.answers["/feed"] = response()
-    for allowed, status in (
-        ((f"127.0.0.1:{server.port}",), FetchStatus.FETCHED),
-        ((f"127.0.0.1:{server.port + 1}", "127.0.0.2", "10.0.0.0/8"), FetchStatus.REFUSED_ADDRESS),
-    ):
-        result = await make(allow_private_addresses=allowed).fetch(FetchRequest(server.url()))
-        assert result.status is status
-    server.answers["/away"] = response(302, Location=f"http://127.0.0.1:{server.port + 1}/feed")
-    result = await make(allow_private_addresses=(f"127.0.0.1:{server.port}",)).fetch(FetchRequest(server.url("/away")))
-    assert result.status is FetchStatus.REFUSED_ADDRESS

@@ -67,25 +67,10 @@ def test_refused_connections_are_failures_also_of_a_host_that_has_answered_latel
     assert breaker.pause("host", 1.0) == 60
 
 
-def test_the_answer_of_the_host_that_answered_first_is_forgotten_when_there_are_too_many() -> None:
-    breaker = Breaker(threshold=1)
-    for number in range(MOST_HOSTS + 1):
-        breaker.succeeded(str(number), 0.0)
-    for host in ("0", "1"):
-        breaker.unanswered(host, 1.0, "timeout")
-    assert (breaker.pause("0", 1.0), breaker.pause("1", 1.0)) == (60, None)
-
-
 def test_after_the_pause_the_first_failure_begins_another() -> None:
     breaker = failing()
     breaker.failed("host", 60.0, "timeout")
     assert breaker.pause("host", 60.0) == 60
-
-
-def test_failures_of_requests_that_were_under_way_do_not_prolong_the_pause() -> None:
-    breaker = failing()
-    breaker.failed("host", 30.0, "timeout")
-    assert breaker.pause("host", 59.0) == 1
 
 
 def test_a_pause_is_as_long_as_the_host_asked_for_within_bounds() -> None:

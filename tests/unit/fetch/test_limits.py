@@ -17,7 +17,6 @@ from services.fetch.limits import (
     BodyReservation,
     HostLimits,
     ParsingBudget,
-    give_back_memory,
 )
 
 MEGABYTE = STEP_BYTES
@@ -186,26 +185,6 @@ async def test_bodies_that_had_to_wait_begin_together_once_most_of_the_budget_is
     assert bodies.parsed == [4, 5, 6, 7]
 
 
-async def test_a_slow_body_keeps_no_other_waiting_for_which_there_are_bytes() -> None:
-    bodies = Bodies(ParsingBudget(4 * LEAST_PARSED_BYTES, batch_seconds=0.01))
-    for size in range(1, 6):
-        await bodies.arrives(size)
-    await bodies.is_done(1)
-    assert 5 not in bodies.parsed
-    await bodies.begins(5)
-    assert bodies.parsed == [2, 3, 4, 5]
-
-
-async def test_however_long_it_takes_no_body_begins_for_which_there_are_no_bytes() -> None:
-    bodies = Bodies(ParsingBudget(4 * LEAST_PARSED_BYTES, batch_seconds=0.01))
-    for size in range(1, 6):
-        await bodies.arrives(size)
-    await asyncio.sleep(0.05)
-    assert bodies.parsed == [1, 2, 3, 4]
-    await bodies.is_done(1)
-    assert bodies.parsed == [2, 3, 4, 5]
-
-
 async def test_large_bodies_are_parsed_one_at_a_time_and_keep_no_small_one_waiting() -> None:
     bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
     large, larger = 11 * LEAST_PARSED_BYTES, 99 * LEAST_PARSED_BYTES
@@ -228,20 +207,5 @@ async def test_a_large_body_that_gives_up_waiting_blocks_no_other() -> None:
     assert bodies.parsed == [third]
 
 
-def test_memory_is_given_back_wherever_the_app_runs() -> None:
-    give_back_memory()
-
-
 def test_the_limits() -> None:
     assert (MOST_BODY_BYTES, MOST_PARSED_BYTES) == (24_000_000, 1_500_000)
-
-
-async def test_a_body_that_leaves_the_queue_blocks_no_other() -> None:
-    bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
-    await bodies.arrives(1)
-    large = await bodies.arrives(10 * LEAST_PARSED_BYTES)
-    await bodies.arrives(2)
-    large.cancel()
-    await asyncio.gather(large, return_exceptions=True)
-    await bodies.arrives(3)
-    assert bodies.parsed == [1, 2, 3]

@@ -75,11 +75,6 @@ def test_a_validator_that_cannot_be_sent_back_is_none(value: str | None) -> None
     assert validator(value) is None
 
 
-def test_a_validator_is_kept_as_it_came() -> None:
-    assert validator('W/"caf\xe9"') == 'W/"caf\xe9"'
-    assert validator("x" * 1024) == "x" * 1024
-
-
 MOST = 3_000_000
 
 
@@ -115,10 +110,6 @@ def test_members_follow_each_other_across_chunks_and_padding_is_passed_over() ->
     assert decoded("gzip", one + two[:7], two[7:]) == b"onetwo"
 
 
-def test_endless_empty_members_are_no_body() -> None:
-    assert decoded("gzip", gzip.compress(b"") * 1000) == "corrupt"
-
-
 def test_the_cap_is_on_what_comes_out_and_on_what_goes_in() -> None:
     body = random.Random(1).randbytes(5000)
     assert decoded("", body, most=5000) == body
@@ -127,19 +118,9 @@ def test_the_cap_is_on_what_comes_out_and_on_what_goes_in() -> None:
     assert decoded("gzip", gzip.compress(b"a"), *[b"\0" * 100] * 60, most=5000) == "too_large"
 
 
-def test_a_bomb_is_known_by_its_ratio_long_before_the_cap() -> None:
-    assert decoded("gzip", gzip.compress(b"\0" * 5_000_000), most=10**9) == "too_large"
-    assert decoded("gzip", gzip.compress(b"\0" * 900_000), most=10**9) == b"\0" * 900_000
-
-
 @given(st.sampled_from(["gzip", "deflate", "br", "", "x, y"]), st.lists(st.binary(max_size=50)))
 def test_any_bytes_are_a_body_or_a_problem(encoding: str, chunks: list[bytes]) -> None:
     assert isinstance(decoded(encoding, *chunks), bytes | str)
-
-
-@pytest.mark.parametrize("encoding", ["", "identity", " GZIP ", "x-gzip", "deflate"])
-def test_known_encodings_are_read(encoding: str) -> None:
-    assert BoundedDecoder(encoding, MOST).problem is None
 
 
 def test_other_encodings_are_a_problem_whatever_follows() -> None:

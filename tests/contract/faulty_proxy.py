@@ -55,12 +55,18 @@ class FaultyProxy:
     requests: int = 0
     most_requests: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
+    serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self.serving.add(task)
+        task.add_done_callback(self.serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
         self.open += 1
         self.idle.clear()
@@ -161,7 +167,9 @@ async def running(upstream: str) -> AsyncIterator[FaultyProxy]:
         yield proxy
     finally:
         server.close()
-        async with asyncio.timeout(30):
-            await server.wait_closed()
-            if proxy.open:
-                await proxy.idle.wait()
+        # A client that was cancelled while it connected may leave a connection open.
+        while proxy.serving:
+            for task in proxy.serving:
+                task.cancel()
+            await asyncio.wait(proxy.serving)
+        await server.wait_closed()

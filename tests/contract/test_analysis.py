@@ -8,16 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.articles.entry_documents import REDACTED
 from services.mentions.listing import tool_articles
 from services.ports import Store
-from services.store.containers import ARTICLES, CATALOG
+from services.store.containers import CATALOG
 from services.tools.form import new_tool
 from tests.contract.conftest import SettableClock
-from tests.documents import observation
 from tests.failing_stores import hesitant
 from tests.functional.mentions.world import Worker, World
 
@@ -67,37 +64,6 @@ async def test_workers_that_analyse_and_merge_at_once_leave_one_mention_of_each_
         await world.is_counted(tool)
     items = (await tool_articles(world.store, new.tool_id, 3, None)).items
     assert [each["source_id"] for each in items] == articles[1:4]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"canonical": "nothing"},
-        {"sources": ["nobody"], "tool_ids_ever_detected": 7, "detected_tool_ids": [{}], "created_at": "lately"},
-        {"schema_version": "99", "deleted_at": "2026-02-21T20:00:00Z"},
-    ],
-)
-async def test_an_article_that_cannot_be_read_is_deleted_with_all_its_mentions(
-    world: World, wrong: dict[str, object]
-) -> None:
-    tools = [await world.tool(name) for name in ("Hexwharf", "Pebblegrid")]
-    broken, well = [await world.article(number, "Hexwharf and Pebblegrid are good") for number in (1, 2)]
-    await world.delivered([broken, well])
-    for tool in tools:
-        await world.is_counted(tool)
-    document = await world.store.read(ARTICLES.name, broken, Article.ID)
-    assert document is not None
-    await world.store.upsert(ARTICLES.name, {**document, **wrong})
-    await world.store.upsert(ARTICLES.name, observation(source_id=broken).to_document())
-    for _ in range(2):
-        await world.worker.delete(broken)
-    assert await world.store.read(ARTICLES.name, broken, observation().id) is None
-    for tool in tools:
-        assert set(await world.mentions(tool)) == {well}
-        await world.is_counted(tool)
-    left = await world.read(broken)
-    assert (left.deleted_at, left.headline, left.canonical.headline) == (world.watch(), REDACTED, REDACTED)
-    await world.delivered([broken])
 
 
 async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and_loses_no_mention(world: World) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -153,15 +154,17 @@ async def proxy(cosmos: CosmosServer) -> AsyncIterator[FaultyProxy]:
         yield proxy
 
 
-@pytest.fixture
-async def faulty_store(proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock) -> AsyncIterator[CosmosStore]:
+@asynccontextmanager
+async def _behind(
+    proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock, budget_seconds: float
+) -> AsyncIterator[CosmosStore]:
     """A store behind `proxy` that is open and has read its container, so that scripts meet requests for items only."""
     patient = CosmosStore(cosmos.endpoint, FAULTY_DATABASE, clock, key=cosmos.key)
     await ensured(patient, cosmos.endpoint, FAULTY_DATABASE)
     for document in (await patient.query("mentions", Query(limit=1000))).items:
         await patient.delete("mentions", document["tool_id"], document["id"])
     await patient.close()
-    store = CosmosStore(proxy.endpoint, FAULTY_DATABASE, clock, key=cosmos.key, budget_seconds=1.5)
+    store = CosmosStore(proxy.endpoint, FAULTY_DATABASE, clock, key=cosmos.key, budget_seconds=budget_seconds)
     try:
         await _opened(store)
         proxy.item_requests.clear()
@@ -170,6 +173,19 @@ async def faulty_store(proxy: FaultyProxy, cosmos: CosmosServer, clock: Settable
     finally:
         proxy.always = None
         await store.close()
+
+
+@pytest.fixture
+async def faulty_store(proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock) -> AsyncIterator[CosmosStore]:
+    """The time for a request is longer than any test: what is slow on a busy machine does not fail."""
+    async with _behind(proxy, cosmos, clock, budget_seconds=60) as store:
+        yield store
+
+
+@pytest.fixture
+async def impatient_store(proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock) -> AsyncIterator[CosmosStore]:
+    async with _behind(proxy, cosmos, clock, budget_seconds=1.5) as store:
+        yield store
 
 
 async def _opened(store: CosmosStore) -> None:

@@ -88,13 +88,11 @@ async def test_a_throttled_request_waits_as_long_as_azure_asks(store: CosmosStor
 async def test_the_budget_ends_retries_with_the_wait_that_azure_asked_for(
     store: CosmosStore, proxy: FaultyProxy
 ) -> None:
-    proxy.always = Fault.answer(429, 3200, retry_after_ms=1000)
-    async with asyncio.timeout(30):
-        with pytest.raises(Unavailable) as refused:
-            await store.upsert("mentions", item())
-    assert refused.value.retry_after == 1.0
-    assert "429" in str(refused.value)
-    assert len(proxy.item_requests) <= 2
+    proxy.always = Fault.answer(429, 3200, retry_after_ms=90_000)
+    with pytest.raises(Unavailable, match="429") as refused:
+        await store.upsert("mentions", item())
+    assert refused.value.retry_after == 90.0
+    assert len(proxy.item_requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -216,20 +214,16 @@ async def test_a_database_that_was_never_made_is_not_an_absent_document(
     await store.close()
 
 
-async def test_silence_ends_with_the_budget(store: CosmosStore, proxy: FaultyProxy) -> None:
+async def test_silence_ends_with_the_budget(impatient_store: CosmosStore, proxy: FaultyProxy) -> None:
     proxy.always = Fault(hold=120)
     async with asyncio.timeout(60):
         with pytest.raises(Unavailable, match="did not answer"):
-            await store.read("mentions", "t", "a")
+            await impatient_store.read("mentions", "t", "a")
 
 
-async def test_cancelled_calls_give_their_connections_back(
-    store: CosmosStore, proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock
-) -> None:
-    patient = CosmosStore(proxy.endpoint, DATABASE, clock, key=cosmos.key, budget_seconds=60)
-    await patient.ping()
+async def test_cancelled_calls_give_their_connections_back(store: CosmosStore, proxy: FaultyProxy) -> None:
     proxy.always = Fault(hold=1)
-    calls = [asyncio.create_task(patient.read("mentions", "t", f"{n}")) for n in range(150)]  # more than the pool holds
+    calls = [asyncio.create_task(store.read("mentions", "t", f"{n}")) for n in range(150)]  # more than the pool holds
     while proxy.requests == 0:  # noqa: ASYNC110 - the proxy signals nothing
         await asyncio.sleep(0.01)
     for call in calls:
@@ -238,8 +232,7 @@ async def test_cancelled_calls_give_their_connections_back(
     assert any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
     proxy.always = None
     async with asyncio.timeout(30):
-        await asyncio.gather(*(patient.upsert("mentions", item(f"{n}")) for n in range(20)))
-    await patient.close()
+        await asyncio.gather(*(store.upsert("mentions", item(f"{n}")) for n in range(20)))
     await store.close()
     async with asyncio.timeout(30):
         await proxy.idle.wait()

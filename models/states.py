@@ -49,13 +49,13 @@ ACQUISITION = Machine(
         "STUB": _TRIED,
         "FAILED_RETRYABLE": _TRIED,
         "SKIPPED_BACKOFF": _TRIED,
-        "ACQUIRED": ("STUB", "SKIPPED_UNAVAILABLE"),
+        "ACQUIRED": ("STUB",),
         "SKIPPED_DUPLICATE": ("STUB",),
         "SKIPPED_UNAVAILABLE": ("STUB",),
     },
 )
 """Back to STUB: a person asked for another try, or approved that of a quarantined document; or the article was
-edited. ACQUIRED → SKIPPED_UNAVAILABLE: bytes of an interrupted try are judged by present rules."""
+edited."""
 
 ValidationStatus = Literal["UNVALIDATED", "VALID", "QUARANTINED", "TERMINAL_INVALID"]
 VALIDATION = Machine(

@@ -10,9 +10,6 @@ from models.errors import InvalidInput
 from services.articles.listing import meets
 from services.ports import Where
 from services.stories.listing import (
-    AS_ARTICLES,
-    FEWEST_ARTICLES,
-    MOST_ARTICLES,
     STATES,
     State,
     closes_at,
@@ -35,11 +32,6 @@ def _meets(state: State, now: datetime) -> bool:
     """Whether the story is listed with this state."""
     (where,) = story_filter({}, state, 2, now)
     return meets(story(timestamp=NOW).to_document(), where)
-
-
-def test_the_filters_are_those_of_articles_and_a_list_has_stories_of_two_articles_or_more() -> None:
-    assert AS_ARTICLES == ("tool", "publisher", "source", "language", "since", "until", "text")
-    assert (STATES, FEWEST_ARTICLES, MOST_ARTICLES) == (("open", "closed"), 2, 1_000_000)
 
 
 def test_filters_are_conditions_on_the_fields_of_stories() -> None:

@@ -73,13 +73,6 @@ def test_an_undone_correction_says_nothing_and_the_earlier_one_counts_again() ->
 BY = {"author": "Ada"}
 
 
-def test_what_is_right_is_taken() -> None:
-    assert ArticleSplit.checked({"source": "feed-1", **BY}).source == "feed-1"
-    split = StorySplit.checked({"articles": ["dedup:1", "dedup:2", "dedup:1"], **BY})
-    assert split.articles == ("dedup:1", "dedup:2")
-    assert StoryPair.checked({"story": " story:1 ", **BY}).story == "story:1"
-
-
 @pytest.mark.parametrize(
     ("body", "fields", "named"),
     [

@@ -153,9 +153,10 @@ class Recount:
         await self._read(without, {each.tool_id: left[each.tool_id] - in_edges[each.tool_id] for each in without})
         for counts in some:
             if counts.is_rebuild:
-                where = (Where("id", "ge", DayCounts.id_of(counts.oldest_earlier)), Where("id", "lt", "COUNTS;"))
+                where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
                 query = Query(where, partition=counts.tool_id, limit=_PAGE)
-                counts.put_days(await query_all(self._store, CATALOG.name, query))
+                stored = await query_all(self._store, CATALOG.name, query)
+                counts.known_days = frozenset(document["id"][-8:] for document in stored)
 
     async def _read(
         self, some: Sequence[ToolCounts], days: Mapping[str, Collection[str]], others: Sequence[str] = ()

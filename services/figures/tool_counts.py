@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -18,7 +18,6 @@ from models.timeline import (
     DaySums,
     DirtyHourDocument,
     HourRows,
-    SumsDocument,
     Timeline,
     TimelineDocument,
     WindowsDocument,
@@ -85,11 +84,7 @@ class ToolCounts:
     oldest: str
     is_rebuild: bool = False
     known_days: frozenset[str] = frozenset()
-    timeline: TimelineDocument | None = None
-    tool: Document | None = None
-    earlier: Document | None = None
-    sums: SumsDocument | None = None
-    days: dict[str, DayDocument] = field(default_factory=dict)
+    read: dict[str, Document] = field(default_factory=dict)
     count: MentionCount = field(default_factory=MentionCount)
     changed_days: dict[str, Day] = field(default_factory=dict)
     timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
@@ -101,63 +96,41 @@ class ToolCounts:
         return sorted(each["hour"] for each in self.dirty_hours if each["hour"] >= self.oldest)
 
     @property
-    def oldest_earlier(self) -> str:
-        """The first day of EarlierHours."""
-        return f"{hour_start(self.oldest) - EARLIER_KEPT:%Y%m%d}"
-
-    @property
-    def needs_earlier(self) -> bool:
-        """Whether stored hours have become too old for the timeline, so that EarlierHours are needed."""
-        hours = None if self.timeline is None or self.is_rebuild else self.timeline.get("hours")
-        return isinstance(hours, dict) and any(day < self.oldest[:8] for day in hours)
-
-    @property
     def is_recount(self) -> bool:
         return bool(self.is_rebuild or self.dirty_hours)
 
     @property
-    def documents(self) -> list[Document | None]:
+    def documents(self) -> list[Document]:
         """What was read of the tool's counts."""
-        of_days = (self.sums, *self.days.values())
-        return cast("list[Document | None]", [self.stored_windows, self.timeline, self.tool, *of_days])
+        windows = [] if self.stored_windows is None else [cast("Document", self.stored_windows)]
+        return [*windows, *self.read.values()]
+
+    @property
+    def timeline(self) -> TimelineDocument | None:
+        return cast("TimelineDocument | None", self.read.get(Timeline.ID))
+
+    @property
+    def days(self) -> dict[str, DayDocument]:
+        days = (name for name in self.read if name.startswith(DayCounts.id_of("")))
+        return {name[-8:]: cast("DayDocument", self.read[name]) for name in days}
+
+    @property
+    def needs_earlier(self) -> bool:
+        """Whether stored hours have become too old for the timeline, so that EarlierHours are needed."""
+        return any(day < self.oldest[:8] for day in self._timeline_days())
 
     def put(self, name: str, document: Document | None) -> None:
-        """Puts the stored document with this id into its place."""
-        if name == Timeline.ID:
-            self.timeline = cast("TimelineDocument | None", document)
-        elif name == Tool.ID:
-            self.tool = document
-        elif name == EarlierHours.ID:
-            self.earlier = document
-        elif name == DaySums.ID:
-            self.sums = cast("SumsDocument | None", document)
-        elif document is not None:
-            self.days[name[-8:]] = cast("DayDocument", document)
-
-    def put_days(self, documents: Iterable[Document]) -> None:
-        """The stored days of a tool that is counted anew. Those that cannot be read are written again."""
-        for document in documents:
-            if readable(document, DayCounts.from_document) is None:
-                if document["id"][-8:] < self.oldest[:8]:
-                    continue
-                self.days.pop(document["id"][-8:], None)
-                self.changed_days[document["id"][-8:]] = Day.of({})
-            else:
-                self.put(document["id"], document)
+        """Notes what is stored under this id."""
+        if document is not None:
+            self.read[name] = document
 
     def windows(self, edges: Edges) -> Windows:
         """The windows after this recount. Raises UnreadableDocument if the stored timeline cannot be read."""
         kept = self.kept_windows(edges)
         before = {day: Day.stored(document) for day, document in self.days.items()}
-        recounted = self._recounted(before)
+        self.changed_days = self._changed(before)
         days = {**before, **self.changed_days}
-        for day, of_day in groupby(sorted(recounted), key=lambda hour: hour[:8]):
-            counted = {hour: self.count.rows(hour) for hour in of_day}
-            stored = days[day].hours if day in days else {}
-            new = Day.of({hour: rows for hour, rows in {**stored, **counted}.items() if rows})
-            if new.text != (days[day].text if day in days else "{}"):
-                days[day] = self.changed_days[day] = new
-        self._count_timeline(days, recounted)
+        self._count_timeline(days)
         made_at, since = self._times()
         recounts = recounts_of(self.timeline) + 1 if self.is_recount else self._recounts
         if kept is None:
@@ -165,17 +138,30 @@ class ToolCounts:
         rows = {**kept.rows, edges.last: self.count.rows(edges.last)}
         return Windows(edges, made_at, recounts, kept.whole, rows, since)
 
+    def _changed(self, before: Mapping[str, Day]) -> dict[str, Day]:
+        """The days that are to be written. Of a rebuild all: `before` has none."""
+        if self.is_rebuild:
+            return {day: Day.of({}) for day in self.known_days if day >= self.oldest[:8]} | self.count.days()
+        changed: dict[str, Day] = {}
+        for day, of_day in groupby(self.dirty, key=lambda hour: hour[:8]):
+            counted = {hour: self.count.rows(hour) for hour in of_day}
+            stored = before[day].hours if day in before else {}
+            new = Day.of({hour: rows for hour, rows in {**stored, **counted}.items() if rows})
+            if new.text != (before[day].text if day in before else "{}"):
+                changed[day] = new
+        return changed
+
     def has_sums(self, edges: Edges) -> bool:
         """Whether the stored sums are of these edges, so that only days of the edges and recounted days are needed."""
-        return not self.is_rebuild and self.sums is not None and self.sums["edges"] == edges.days
+        return not self.is_rebuild and DaySums.ID in self.read and self.read[DaySums.ID]["edges"] == edges.days
 
     def _between(self, edges: Edges, before: Mapping[str, Day]) -> dict[str, Count]:
         """The days of the windows that are not in the edges, by the last day of the edges before them. `before` are the
         stored days without the changed ones."""
-        if self.sums is None or not self.has_sums(edges):
+        if not self.has_sums(edges):
             self.new_sums = between_of(edges, {**before, **self.changed_days})
             return self.new_sums
-        between = {day: Count.stored(each) for day, each in self.sums["between"].items()}
+        between = {day: Count.stored(each) for day, each in self.read[DaySums.ID]["between"].items()}
         for day, after in self.changed_days.items():
             edge = edges.day_before(day)
             if edge is not None:
@@ -198,16 +184,10 @@ class ToolCounts:
     def _recounts(self) -> int:
         return 0 if self.stored_windows is None else self.stored_windows["recounts"]
 
-    def _recounted(self, days: Mapping[str, Day]) -> set[str]:
-        if not self.is_rebuild:
-            return set(self.dirty)
-        stored = {hour for day in days.values() for hour in day.hours}
-        return {hour for hour in {*stored, *self.count.hours} if hour >= self.oldest}
-
     def _times(self) -> tuple[datetime | None, datetime | None]:
         """When the tool was made, None if it is gone or merged; and since when articles are searched for it. Whatever
         changes them marks an hour of the tool dirty."""
-        tool: Mapping[str, Any] = self.tool or {}
+        tool: Mapping[str, Any] = self.read.get(Tool.ID, {})
         made_at, since = tool.get("created_at"), tool.get("searched_since")
         if not self.is_recount and self.stored_windows is not None:
             made_at, since = self.stored_windows.get("made_at"), self.stored_windows.get("searched_since")
@@ -215,25 +195,31 @@ class ToolCounts:
             made_at = None
         return parse_time(made_at) if made_at else None, parse_time(since) if since else None
 
-    def _count_timeline(self, days: Mapping[str, Day], recounted: set[str]) -> None:
-        """Of a rebuild, also the hours that are too old for the timeline."""
-        self.timeline_hours = hours_of(None if self.is_rebuild else self.timeline)
+    def _timeline_days(self) -> Mapping[str, str]:
+        """Of a rebuild, only those of a timeline that can be read."""
+        days = None if self.timeline is None else self.timeline.get("hours")
+        return days if isinstance(days, dict) else {}
+
+    def _count_timeline(self, days: Mapping[str, Day]) -> None:
         if self.is_rebuild:
-            recounted = {hour for day in days.values() for hour in day.hours}
-        for hour in recounted:
+            too_old = {day: text for day, text in self._timeline_days().items() if day < self.oldest[:8]}
+            self.timeline_hours = TimelineHours(too_old)
+        else:
+            self.timeline_hours = hours_of(self.timeline)
+        for hour in self.count.hours if self.is_rebuild else self.dirty:
             count = Count()
             count.add_rows(days[hour[:8]].rows(hour) if hour[:8] in days else {})
             self.timeline_hours.put(hour, count.numbers, count.analyzers)
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
         """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
-        if windows.made_at is None and not (self.dirty_hours or self.count.hours or self.days):
+        if windows.made_at is None and not (self.dirty_hours or self.count.hours or self.known_days):
             return None
         etag = None if self.stored_windows is None else self.stored_windows["_etag"]
         operations = self._operations(now) if self.is_recount else []
         if self.new_sums is not None:
             operations.append(Upsert(of_tool(DaySums, self.tool_id, now, sums_of(windows.edges, self.new_sums))))
-        days = {day for day in (*self.known_days, *self.days, *self.changed_days) if day >= self.oldest[:8]}
+        days = {day for day in (*self.known_days, *self.changed_days) if day >= self.oldest[:8]}
         return CountsWrite(self, windows.to_document(self.tool_id, now, days), etag, operations)
 
     def _operations(self, now: datetime) -> list[Operation]:
@@ -243,9 +229,9 @@ class ToolCounts:
             self.tool_id, self.timeline, self.timeline_hours, self.oldest, self.count.latest, now
         )
         operations: list[Operation] = [Upsert(counted)]
-        since = self.oldest_earlier
+        since = f"{hour_start(self.oldest) - EARLIER_KEPT:%Y%m%d}"
         if too_old := self.timeline_hours.stored(since, self.oldest):
-            stored = readable(self.earlier, EarlierHours.from_document)
+            stored = readable(self.read.get(EarlierHours.ID), EarlierHours.from_document)
             kept = {day: text for day, text in stored.days.items() if day >= since} if stored else {}
             kept |= too_old
             operations.append(Upsert(of_tool(EarlierHours, self.tool_id, now, {"days": kept})))

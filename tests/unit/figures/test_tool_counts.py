@@ -54,7 +54,7 @@ def a_timeline(*hours: str) -> TimelineDocument:
 
 
 def write_of(counts: ToolCounts) -> CountsWrite:
-    counts.tool = TOOL
+    counts.put("TOOL", TOOL)
     write = counts.write(counts.windows(EDGES), NOW)
     assert write is not None
     return write
@@ -90,7 +90,7 @@ def test_a_recount_writes_the_timeline_the_changed_days_and_deletes_the_dirty_ho
 
 def test_a_new_hour_alone_writes_the_windows_only() -> None:
     counts = ToolCounts("vscode", [], windows_of(NOW - HOUR), OLDEST)
-    counts.sums = sums_document({})
+    counts.put("SUMS", cast("Document", sums_document({})))
     assert write_of(counts).operations == []
 
 
@@ -102,25 +102,23 @@ def test_the_counts_of_a_tool_that_is_gone_are_not_stored() -> None:
 def test_the_timeline_forgets_days_that_are_older_than_any_count() -> None:
     ages = (timedelta(days=30), timedelta(days=31), timedelta(days=32))
     counts = ToolCounts("vscode", [dirty(NOW)], windows_of(NOW), OLDEST)
-    counts.timeline = a_timeline(*(hour_key(NOW - age) for age in ages))
+    counts.put("TIMELINE", cast("Document", a_timeline(*(hour_key(NOW - age) for age in ages))))
     timeline = write_of(counts).operations[0]
     assert isinstance(timeline, Upsert)
     assert sorted(timeline.document["hours"]) == ["20260121", "20260122"]
 
 
-def test_a_rebuild_writes_the_days_that_are_wrong() -> None:
-    right, wrong = a_mention(NOW), a_mention(NOW - 24 * HOUR)
-    counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True)
-    stored = ToolCounts("vscode", [], None, OLDEST, is_rebuild=True, count=counted(right, wrong))
-    for each in write_of(stored).operations[1:]:
-        assert isinstance(each, Upsert)
-        counts.put(each.document["id"], dict(each.document))
-    counts.count = counted(right, a_mention(NOW - 48 * HOUR))
+def test_a_rebuild_writes_all_days_and_keeps_the_hours_that_are_too_old_for_the_timeline() -> None:
+    known = frozenset({"20260220", "20260221"})
+    counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True, known_days=known)
+    counts.put("TIMELINE", cast("Document", a_timeline("2026012023", "2026022101")))
+    counts.count = counted(a_mention(NOW), a_mention(NOW - 48 * HOUR))
     write = write_of(counts)
-    assert named(write.operations[:3]) == ["Upsert TIMELINE", "Upsert COUNTS:20260219", "Upsert COUNTS:20260220"]
-    emptied = write.operations[2]
-    assert isinstance(emptied, Upsert)
-    assert emptied.document["hours"] == "{}"
+    days = [f"Upsert COUNTS:202602{day}" for day in (19, 20, 21)]
+    assert named(write.operations) == ["Upsert TIMELINE", "Upsert EARLIER", *days, "Upsert SUMS"]
+    timeline, earlier, _, emptied, *_ = [each.document for each in write.operations if isinstance(each, Upsert)]
+    assert sorted(by_hour(timeline["hours"])) == ["2026021920", "2026022120"]
+    assert (list(earlier["days"]), emptied["hours"]) == (["20260120"], "{}")
 
 
 def sums_document(between: dict[str, Count]) -> SumsDocument:
@@ -135,8 +133,9 @@ def test_the_sums_of_the_days_that_no_window_begins_in_are_those_of_the_days() -
     new = counted(a_mention(recounted, event_id="new", analyzer_version="2"))
     right = {**stored, **new.days()}
     for sums in (sums_document(between_of(EDGES, stored)), None):
-        counts = ToolCounts("vscode", [dirty(recounted)], windows_of(NOW), OLDEST, count=new, sums=sums)
-        for name in [*EDGES.days, "20260218"] if sums else stored:
+        counts = ToolCounts("vscode", [dirty(recounted)], windows_of(NOW), OLDEST, count=new)
+        counts.put("SUMS", cast("Document | None", sums))
+        for name in [*EDGES.days, "20260218"] if sums is not None else stored:
             if name in stored:
                 own = {"day": name, "whole": stored[name].whole.to_document(), "hours": stored[name].text}
                 counts.put(f"COUNTS:{name}", own)
@@ -159,7 +158,7 @@ def test_only_a_recount_of_the_last_hour_without_new_stories_needs_no_other_days
     moment: datetime, story: str | None, is_kept: bool
 ) -> None:
     known = [a_mention(NOW - 24 * HOUR, event_id="known"), a_mention(NOW - 5 * HOUR, event_id="known")]
-    counts = ToolCounts("vscode", [dirty(moment)], windows_of(NOW, *known), OLDEST, tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(moment)], windows_of(NOW, *known), OLDEST, read={"TOOL": TOOL})
     counts.count = counted(a_mention(moment, event_id=story))
     assert (counts.kept_windows(EDGES) is not None) is is_kept
     if is_kept:

@@ -67,7 +67,9 @@ async def test_a_mention_whose_analysis_has_not_ended_is_in_flight(world: AuditW
     article = await world.store.read(ARTICLES.name, mention["id"], "article")
     assert article is not None
     await world.store.delete(MENTIONS.name, tools[0].tool_id, mention["id"])
-    await world.store.create(MENTIONS.name, {**mention, "id": article["source_id"], "sentiment": "negative"})
+    await world.store.create(
+        MENTIONS.name, {**mention, "id": article["source_id"], "sentiment": "negative", "polarity": -0.5}
+    )
     due = {**article, "analysis_due_since": article["updated_at"]}
     await world.store.upsert(ARTICLES.name, due)
     assert await world.differences() == []

@@ -72,7 +72,7 @@ async def mentions_between(
 
 @dataclass(frozen=True, slots=True)
 class NamedMention:
-    """`tool` is the primary name; None for a tool that cannot be read."""
+    """A mention with the name of its tool. `tool` is the primary name; None for a tool that cannot be read."""
 
     mention: SentimentScore
     tool: str | None

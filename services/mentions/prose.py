@@ -46,7 +46,8 @@ _PLACE = r"[A-Z][A-Za-z.'\u2019/-]{1,30}(?:,?\ [A-Z][A-Za-z.'\u2019/-]{0,30}){0,
 
 
 class NotProse(NamedTuple):
-    """`words`: a text without any of them has no match. Looking for a word takes a hundredth of the time."""
+    """An expression that finds what is not prose. `words`: a text without any of them has no match. Looking for a word
+    takes a hundredth of the time."""
 
     words: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -186,6 +187,8 @@ _SYMBOL = re.compile(r"[{}()\[\];=<>_$|\\#*/&~^]|--|::")
 
 
 class Prose(NamedTuple):
+    """The prose of a headline and a text."""
+
     headline: str
     text: str
 

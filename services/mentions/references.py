@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """None: the mention was removed."""
+    """A reference at its place, or None if its mention was removed."""
 
     place: Place
     reference: Reference | None
@@ -70,8 +70,8 @@ class Asked:
 
 @dataclass(slots=True)
 class ReferencePage:
-    """`not_kept` is by day, for the days of which something was read and not everything is kept: how many references
-    are missing, at most. `unreadable` names mentions and days that cannot be read."""
+    """One page of references. `not_kept` is by day, for the days of which something was read and not everything is
+    kept: how many references are missing, at most. `unreadable` names mentions and days that cannot be read."""
 
     items: list[dict[str, Any]] = field(default_factory=list)
     next: str | None = None
@@ -81,6 +81,8 @@ class ReferencePage:
 
 @dataclass(frozen=True, slots=True)
 class ToolReferences:
+    """Lists the references of tools."""
+
     store: Store
     catalog: Catalog
 

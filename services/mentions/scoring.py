@@ -48,8 +48,8 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """`passages` are to be judged, each once, by an analyzer that knows `language`. `article` and `tools` are the
-    passages that count for each score."""
+    """What an analyzer is asked about an article. `passages` are to be judged, each once, by an analyzer that knows
+    `language`. `article` and `tools` are the passages that count for each score."""
 
     passages: tuple[Passage, ...]
     article: tuple[Weighed, ...]
@@ -69,6 +69,8 @@ Score = Judgement | NotJudged | Unscored
 
 @dataclass(frozen=True, slots=True)
 class Scores:
+    """The scores of an article and of its tools."""
+
     article: Score
     tools: Mapping[str, Score]
 

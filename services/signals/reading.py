@@ -16,11 +16,11 @@ from services.store.containers import SIGNALS, STORIES
 from services.tools.catalog import Catalog
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-State = Literal["active", "withdrawn", "all"]
-STATES: tuple[State, ...] = get_args(State)
+SignalState = Literal["active", "withdrawn", "all"]
+STATES: tuple[SignalState, ...] = get_args(SignalState)
 
 
-def signal_filter(given: Mapping[str, str], kind: Kind | None, state: State) -> tuple[Where, ...]:
+def signal_filter(given: Mapping[str, str], kind: Kind | None, state: SignalState) -> tuple[Where, ...]:
     """The conditions of `since` and `until`, of the kind and of the state. Raises InvalidInput with the field and the
     allowed values."""
     where = list(article_filter(given).where)

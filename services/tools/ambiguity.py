@@ -33,14 +33,14 @@ _JOINING = ("-", "&", "/", "$")
 _MOVE = re.compile(r"\)?,? (?:is |was |shares |stock )?(?:up|down|[-+]?\d+(?:\.\d+)? ?%)")
 
 
-class Verdict(NamedTuple):
+class Meaning(NamedTuple):
     """Whether a name is meant, with the cues that say so."""
 
     is_meant: bool
     cues: tuple[str, ...] = ()
 
 
-MEANT = Verdict(True)
+MEANT = Meaning(True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +84,22 @@ def match_rule(name: str, rule: NameRule | None, own_words: tuple[str, ...], *, 
     return MatchRule(case_sensitive=not is_lower and len(plain) == 2 and plain.isascii() and plain.isalnum())
 
 
-def verdict(name: str, rule: MatchRule, article: NormalizedText, start: int, end: int) -> Verdict:
+def meaning(name: str, rule: MatchRule, article: NormalizedText, start: int, end: int) -> Meaning:
     """Whether the occurrence is the tool, and why. The span is in the normalized text."""
     if rule.counts_always:
         return MEANT
     first, last = article.original_span(start, end)
     if rule.case_sensitive and " ".join(article.original[first:last].split()) != name:
-        return Verdict(False, ("written differently",))
+        return Meaning(False, ("written differently",))
     is_own = bool(rule.context) and is_near(rule.context, article.text, start, end)
     if rule.sense is None:
-        return Verdict(is_own or not rule.context, ("word of the rule near",) if is_own else ())
+        return Meaning(is_own or not rule.context, ("word of the rule near",) if is_own else ())
     found = cues(rule.sense, name, article, start, end)
     weight = weigh(found) + (OWN_WORD_WEIGHT if is_own else 0.0)
-    return Verdict(weight > ENOUGH, (*found, OWN_WORD) if is_own else found)
+    return Meaning(weight > ENOUGH, (*found, OWN_WORD) if is_own else found)
 
 
-def ticker_verdict(ticker: str, article: NormalizedText, start: int, end: int, *, is_finance: bool) -> Verdict:
+def ticker_meaning(ticker: str, article: NormalizedText, start: int, end: int, *, is_finance: bool) -> Meaning:
     """Whether a word is a ticker without a sign or exchange before it. `is_finance`: a source gave the article tickers.
 
     A ticker that is no word and no common acronym counts in capitals. Any other also needs a word about shares near,
@@ -109,11 +109,11 @@ def ticker_verdict(ticker: str, article: NormalizedText, start: int, end: int, *
     first, last = article.original_span(start, end)
     place = Surroundings.of(ticker, article.original, first, last)
     if place.written != ticker or place.left[-1:] in (*_JOINING, ":") or place.right[:1] in _JOINING:
-        return Verdict(False, ("written differently",))
+        return Meaning(False, ("written differently",))
     if ticker not in ACRONYMS and not is_common_word(ticker.lower()) and sense_of(ticker.lower()) is None:
-        return Verdict(True, ("ticker in capitals",))
+        return Meaning(True, ("ticker in capitals",))
     if place.is_all_capitals:
-        return Verdict(False, ("in a text in capitals",))
+        return Meaning(False, ("in a text in capitals",))
     near = {*place.left[-MONEY_NEAR:].lower().split(), *re.findall(r"[a-z\-]+", place.right[:MONEY_NEAR].lower())}
     beside = {place.previous(), place.next(), place.previous(1)} & CUES["money"]
     money = near & CUES["money"]
@@ -121,8 +121,8 @@ def ticker_verdict(ticker: str, article: NormalizedText, start: int, end: int, *
     moves = _MOVE.match(place.right) is not None
     is_finance = is_finance or (len(money) > 1 and ticker not in ACRONYMS)
     if money and (is_finance or is_marked or moves or beside):
-        return Verdict(True, ("ticker with words about shares",))
-    return Verdict(False, ("word in capitals",))
+        return Meaning(True, ("ticker with words about shares",))
+    return Meaning(False, ("word in capitals",))
 
 
 def weigh(found: Iterable[str]) -> float:

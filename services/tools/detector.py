@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from models.mention import Match, MatchKind, MatchPart
 from models.tool import Tool, normalize_name
-from services.tools.ambiguity import MatchRule, match_rule, ticker_verdict, verdict
+from services.tools.ambiguity import MatchRule, match_rule, meaning, ticker_meaning
 from services.tools.matching import NormalizedText, Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
 MOST_MATCHES = 20
@@ -148,9 +148,9 @@ class Detector:
                 if any(first < end and start < last for first, last in excluded):
                     continue
                 if name.kind == "TICKER":
-                    counts = ticker_verdict(name.exact, article, start, end, is_finance=is_finance)
+                    counts = ticker_meaning(name.exact, article, start, end, is_finance=is_finance)
                 else:
-                    counts = verdict(name.exact, name.rule, article, start, end)
+                    counts = meaning(name.exact, name.rule, article, start, end)
                 if counts.is_meant:
                     hits.append(_Hit(name.tool_id, name.kind, start, end, counts.cues))
         return hits

@@ -20,7 +20,7 @@ from services.store.containers import CATALOG
 IN_USE_FOR = timedelta(minutes=1)
 """How long a claim is protected though no tool lists the name."""
 
-Kind = Literal["PRIMARY", "ALIAS"]
+NameKind = Literal["PRIMARY", "ALIAS"]
 
 
 def owns(tool: Tool | None, name: str) -> bool:
@@ -43,7 +43,7 @@ class NameClaims:
         document = await self._store.read(CATALOG.name, tool_id, Tool.ID)
         return Tool.from_document(document) if document else None
 
-    async def claim(self, name: str, kind: Kind, tool_id: str, *, instead_of: str | None = None) -> None:
+    async def claim(self, name: str, kind: NameKind, tool_id: str, *, instead_of: str | None = None) -> None:
         """Claims the name for the tool, also if the tool `instead_of` owns it. Raises Conflict if another tool does, or
         is about to."""
 

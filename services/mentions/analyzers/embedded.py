@@ -34,6 +34,8 @@ _NOT_READ = NotJudged("the tool is not named in the part that is read")
 
 
 class EmbeddedAnalyzer:
+    """The analyzer with the shipped tables."""
+
     name = "embedded"
     languages = frozenset({"en"})
 

@@ -90,7 +90,8 @@ def probabilities(negative: float, neutral: float, positive: float) -> tuple[flo
 
 @dataclass(slots=True)
 class TextFeatures:
-    """Figures by name, and the words and phrases of the text in order, in the spelling of the table."""
+    """The features of a text: figures by name, and the words and phrases of the text in order, in the spelling of the
+    table."""
 
     figures: dict[str, float]
     words: list[str]

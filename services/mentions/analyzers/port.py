@@ -24,8 +24,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`polarity` is above 0 for a positive text, below 0 for a negative one, and 0 for a neutral one. `score`, from 0
-    to 1, is the probability of `sentiment`."""
+    """What an analyzer says of a text. `polarity` is above 0 for a positive text, below 0 for a negative one, and 0 for
+    a neutral one. `score`, from 0 to 1, is the probability of `sentiment`."""
 
     sentiment: Sentiment
     score: float
@@ -57,14 +57,16 @@ class NotJudged:
 
 @dataclass(frozen=True, slots=True)
 class PassageJudgement:
-    """`whole` is what the passage says in general, `tools` what it says about each tool that it names."""
+    """The judgements of one passage: `whole` is what the passage says in general, `tools` what it says about each tool
+    that it names."""
 
     whole: Judgement | NotJudged
     tools: Mapping[str, Judgement | NotJudged]
 
 
 class Analyzer(Protocol):
-    """`name` and `version` are stored with every score: with the same two, the same passage is judged the same.
+    """Judges passages. `name` and `version` are stored with every score: with the same two, the same passage is judged
+    the same.
 
     `languages` are the primary subtags of the languages that the analyzer can judge.
     """

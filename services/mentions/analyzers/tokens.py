@@ -35,8 +35,8 @@ Phrases = Mapping[str, Sequence[tuple[str, ...]]]
 
 @dataclass(slots=True)
 class Tokens:
-    """`names` are the tools of each name by the index of its token. `connectors` are the words or signs that begin each
-    clause, by its number; None for the first."""
+    """The tokens of a text. `names` are the tools of each name by the index of its token. `connectors` are the words or
+    signs that begin each clause, by its number; None for the first."""
 
     words: list[str] = field(default_factory=list)
     clauses: list[int] = field(default_factory=list)

@@ -13,11 +13,11 @@ from services.tools.ambiguity import (
     OWN_WORD_WEIGHT,
     WEIGHTS,
     MatchRule,
-    Verdict,
+    Meaning,
     is_near,
     match_rule,
-    ticker_verdict,
-    verdict,
+    meaning,
+    ticker_meaning,
     weigh,
 )
 from services.tools.cues import NEAR
@@ -57,14 +57,14 @@ def test_a_rule_of_the_tool_replaces_the_lists() -> None:
 def decided(name: str, text: str, rule: MatchRule | None = None) -> list[bool]:
     article = normalize(text)
     found = Phrase.of(normalize_name(name)).occurrences(article.text)
-    return [verdict(name, rule or match_rule(name, None, ()), article, *span).is_meant for span in found]
+    return [meaning(name, rule or match_rule(name, None, ()), article, *span).is_meant for span in found]
 
 
 def test_the_weights_of_the_cues_decide() -> None:
     weight = weigh(("version after", "no such cue"))
     assert weight == pytest.approx(WEIGHTS[BASIS] + WEIGHTS["version after"])
     article = normalize("We rewrote it in Go")
-    is_meant, cues = verdict("Go", match_rule("Go", None, ()), article, 17, 19)
+    is_meant, cues = meaning("Go", match_rule("Go", None, ()), article, 17, 19)
     assert is_meant == (weigh(cues) > ENOUGH)
     assert {"often a word: capital within the sentence", "made or run maybe with it"} <= set(cues)
 
@@ -72,7 +72,7 @@ def test_the_weights_of_the_cues_decide() -> None:
 def test_words_of_the_tool_speak_for_its_name() -> None:
     text = normalize("go, or golang")
     plain, own = match_rule("Go", None, ()), match_rule("Go", None, OWN)
-    without, with_own = (verdict("Go", rule, text, 0, 2) for rule in (plain, own))
+    without, with_own = (meaning("Go", rule, text, 0, 2) for rule in (plain, own))
     assert with_own.cues == (*without.cues, OWN_WORD)
     assert not without.is_meant
     assert OWN_WORD_WEIGHT == 2.0
@@ -85,8 +85,8 @@ def test_a_rule_of_the_tool_decides_alone() -> None:
     assert decided("Go", "Written in Go", MatchRule(True, ("gopher",))) == [False]
     assert decided("Go", "Go to the gopher", MatchRule(True, ("gopher",))) == [True]
     article = normalize("Go to the gopher")
-    assert verdict("Go", MatchRule(True, ("gopher",)), article, 0, 2) == Verdict(True, ("word of the rule near",))
-    assert verdict("GO", AS_WRITTEN, article, 0, 2) == Verdict(False, ("written differently",))
+    assert meaning("Go", MatchRule(True, ("gopher",)), article, 0, 2) == Meaning(True, ("word of the rule near",))
+    assert meaning("GO", AS_WRITTEN, article, 0, 2) == Meaning(False, ("written differently",))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_bare_ticker_counts_in_capitals_and_a_word_only_among_words_about_shar
 ) -> None:
     article = normalize(text)
     start, end = next(Phrase.of(ticker.lower()).occurrences(article.text))
-    assert ticker_verdict(ticker, article, start, end, is_finance=is_finance).is_meant == meant
+    assert ticker_meaning(ticker, article, start, end, is_finance=is_finance).is_meant == meant
 
 
 @pytest.mark.parametrize("gap", [1, NEAR - 9, NEAR - 8, NEAR - 7])

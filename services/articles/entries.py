@@ -113,11 +113,13 @@ def portions(entries: Sequence[T], most: int = PORTION) -> Iterator[Sequence[T]]
 
 
 class NoTurn(Exception):
-    """The deadline was near before the feed could be stored."""
+    """Raised if the deadline was near before the feed could be stored."""
 
 
 class EntryIngestion:
-    """`announce` is called for each group of articles whose analysis is due, once the group is stored; `discover` for
+    """Ingests the entries of feed documents and of released batches.
+
+    `announce` is called for each group of articles whose analysis is due, once the group is stored; `discover` for
     those whose full text their feed asks for."""
 
     def __init__(

@@ -160,7 +160,7 @@ class Worked:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Too little time was left for the feed: nothing of it was stored."""
+    """A feed for which too little time was left: nothing of it was stored."""
 
     feed_id: str
 

@@ -40,8 +40,8 @@ SAVED_EVERY_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class IngestOutcome:
-    """`article_ids`: the articles that were announced to analysis, all of them stored. `left`: the feeds that another
-    message was sent for, since the time of the invocation was over."""
+    """What one delivery of a message has done. `article_ids`: the articles that were announced to analysis, all of them
+    stored. `left`: the feeds that another message was sent for, since the time of the invocation was over."""
 
     article_ids: tuple[str, ...]
     left: tuple[str, ...] = ()
@@ -66,7 +66,9 @@ class _Delivery:
 
 
 class Ingestion:
-    """`limits` has the places for attempts at feeds: as many for a host as requests may be sent to it, so that a feed
+    """Does the work of ingestion runs.
+
+    `limits` has the places for attempts at feeds: as many for a host as requests may be sent to it, so that a feed
     whose host is busy waits where its deadline is checked."""
 
     def __init__(

@@ -38,18 +38,25 @@ class StoredEntry(NamedTuple):
 
 
 class Known(NamedTuple):
+    """An entry that is a known article under a new id."""
+
     candidate: Candidate
     source_id: str
 
 
 class Ambiguous(NamedTuple):
-    """`source_ids` are the articles that the entry may be."""
+    """An entry that may be several articles, or is one of several that may be one article.
+
+    `source_ids` are the articles that the entry may be.
+    """
 
     candidate: Candidate
     source_ids: tuple[str, ...]
 
 
 class SortedOut(NamedTuple):
+    """The entries of a flood, sorted."""
+
     known: tuple[Known, ...]
     new: tuple[Candidate, ...]
     ambiguous: tuple[Ambiguous, ...]
@@ -131,7 +138,10 @@ class _Index:
 
 @dataclass(frozen=True, slots=True)
 class NewIds:
-    """Writes locator aliases, and nothing else. An alias is as old as its article, and so never outlives it."""
+    """Finds the known articles of a flood, and adds its ids to them. Writes locator aliases, and nothing else.
+
+    An alias is as old as its article, and so never outlives it.
+    """
 
     store: Store
 

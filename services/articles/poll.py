@@ -64,7 +64,9 @@ async def _not_registered(url: str) -> str | None:
 
 
 class FeedPoller:
-    """`credentials` reads the setting of a private feed; InvalidInput if the setting is missing or malformed.
+    """Polls feeds and news APIs.
+
+    `credentials` reads the setting of a private feed; InvalidInput if the setting is missing or malformed.
 
     `watched` gives the tickers to request from news APIs besides those of the settings, `registered` the id of the
     feed that is registered at a URL. A body counts in the body budget from its first byte and in the parsing budget
@@ -328,7 +330,7 @@ _UNNAMED = "a feed"
 
 
 class FeedPreviews:
-    """`registered` gives the id of the feed that is registered at a URL."""
+    """Previews of feeds. `registered` gives the id of the feed that is registered at a URL."""
 
     def __init__(self, poller: FeedPoller, registered: Callable[[str], Awaitable[str | None]], clock: Clock) -> None:
         self._poller = poller

@@ -152,6 +152,8 @@ def item_of(written: dict[str, Any]) -> RawItem:
 
 
 class Review(Request, examples={"drop": {"decision": "drop", "author": "Ada", "reason": "spam"}}):
+    """The decision of a person on an item in quarantine."""
+
     decision: Decision = Field(
         description="Of a flood: `same_articles_new_ids` adds the ids to the articles that the entries are, and "
         "ingests the others. Of any batch: `new_articles` ingests all entries, `drop` none. Of a full text: "

@@ -46,6 +46,8 @@ _BATCH = 100
 
 
 class Articles:
+    """Reads, lists and deletes articles."""
+
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock

@@ -5,12 +5,7 @@ From a real server on this machine through the real fetcher and pipeline. What a
 
 from __future__ import annotations
 
-import asyncio
-import gzip
-import zlib
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -19,7 +14,6 @@ from services.articles.entries import PER_POLL
 from tests.functional.articles.world import World, item, rss
 from tests.functional.fetch.conftest import Make, Names, Request, Server, make, response, server  # noqa: F401
 
-Handler = Callable[[Request, asyncio.StreamWriter], Any]
 EACH = "<item><title>Story {0}</title><link>https://x.example/{0}</link>{1}</item>"
 
 
@@ -35,59 +29,16 @@ def dated(text: str) -> bytes:
     return document(entry(more=f"<pubDate>{text}</pubDate>"))
 
 
-async def one_byte_a_second(_request: Request, writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/rss+xml\r\n\r\n")
-    for letter in document(entry()):
-        writer.write(bytes([letter]))
-        await writer.drain()
-        await asyncio.sleep(1)
-
-
-async def fifty_megabytes(_request: Request, writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<rss version='2.0'><channel>")
-    for _ in range(50):
-        writer.write(entry().encode() * 15_000)
-        await writer.drain()
-
-
-async def never(_request: Request, _writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(5)
-
-
-async def breaks_off(_request: Request, writer: asyncio.StreamWriter) -> None:
-    writer.write(response(body=document(entry()), Content_Length="99999"))
-    await writer.drain()
-
-
-def bomb() -> bytes:
-    packer = zlib.compressobj(9, wbits=31)
-    return b"".join(packer.compress(b"\0" * 10_000_000) for _ in range(20)) + packer.flush()
-
-
-LAUGHS = (
-    b"<!DOCTYPE r [<!ENTITY a 'ha'>"
-    + b"".join(b"<!ENTITY %c '%s'>" % (98 + n, (b"&%c;" % (97 + n)) * 10) for n in range(9))
-    + b"]>"
-    + document(entry("A laugh &j;"))
-)
 MANY = document(*(EACH.format(number, "") for number in range(10_000)))
-REFUSED: dict[str, tuple[bytes | Handler, str, str]] = {
+REFUSED: dict[str, tuple[bytes, str, str]] = {
     "not XML": (
         response(body=b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
         "not_a_feed",
         "neither RSS, Atom nor JSON Feed",
     ),
-    "plain words": (response(body=b"Service is being updated."), "not_a_feed", "neither RSS, Atom nor JSON Feed"),
     "HTML with status 200": (response(body=b"<!doctype html><html><body>Hi</body></html>"), "html", "a web page"),
     "empty": (response(body=b""), "empty", "the body is empty"),
-    "50 MB": (fifty_megabytes, "too_large", "larger than 10 MB"),
-    "50 MB, announced": (response(Content_Length="50000000"), "too_large", "larger than 10 MB"),
-    "a gzip bomb": (response(body=bomb(), Content_Encoding="gzip"), "too_large", "compressed too much"),
-    "a body that breaks off": (breaks_off, "connection:closed", "ended early"),
-    "no gzip": (response(body=gzip.compress(MANY)[:-9], Content_Encoding="gzip"), "bad_response:corrupt", "decoded"),
     "a redirect loop": (response(302, b"", Location="/feed"), "redirect_loop", "in a circle"),
-    "one byte a second": (one_byte_a_second, "timeout", "the body took longer than 1.5 s"),
-    "no answer": (never, "timeout", "no response within 1.5 s"),
     "an error for people": (response(500, b"<html>oops"), "server_error:500", "has a problem"),
 }
 STORY = "A story as it is told"
@@ -99,26 +50,12 @@ READ: dict[str, tuple[bytes, list[str], dict[str, int], dict[str, int]]] = {
         {"malformed": 1, "date_missing": 4},
         {"no_title": 1},
     ),
-    "a billion laughs": (LAUGHS, ["A laugh &j;"], {"malformed": 1, **NEVER}, {}),
     "a wrong charset": (
         b"<?xml version='1.0' encoding='utf-8'?>" + document(entry("Caf\xe9 news of today")).decode().encode("latin-1"),
         ["Caf\xe9 news of today"],
         {"encoding_guessed": 1, **NEVER},
         {},
     ),
-    "control characters": (
-        document(entry("A\x00 st\x08ory\x1b of today")),
-        ["A story of today"],
-        {"malformed": 1, **NEVER},
-        {},
-    ),
-    "a title of 20,000 characters": (
-        document(entry("word " * 4_000)),
-        [("word " * 200).strip()],
-        {"headline_cut": 1, **NEVER},
-        {},
-    ),
-    "a title of emoji only": (document(entry("\U0001f680\U0001f525")), ["\U0001f680\U0001f525"], NEVER, {}),
     "a javascript link": (document(entry(link="javascript:alert(1)")), [], {}, {"link_refused": 1}),
     "a relative link": (document(entry(link="/a/b")), [STORY], NEVER, {}),
     "no title": (document(entry(title="")), [], {}, {"no_title": 1}),
@@ -129,18 +66,14 @@ READ: dict[str, tuple[bytes, list[str], dict[str, int], dict[str, int]]] = {
         {},
     ),
     "a date in 1970": (dated("Thu, 01 Jan 1970 00:00:00 GMT"), [STORY], {}, {}),
-    "a date in the year 1": (dated("Mon, 01 Jan 0001 00:00:00 GMT"), [STORY], {}, {}),
     "a date in 1899": (dated("1899-12-30T00:00:00"), [STORY], {}, {}),
-    "seconds for a date": (dated("1763300000"), [STORY], {}, {}),
     "a date in 2099": (dated("Thu, 01 Jan 2099 00:00:00 GMT"), [STORY], {}, {}),
     "yesterday": (dated("yesterday"), [STORY], {"date_unparsable": 1}, {}),
     "no date": (document(entry()), [STORY], NEVER, {}),
 }
 DATES = {
     "a date in 1970": ("1970-01-01T00:00:00Z", None),
-    "a date in the year 1": ("2026-02-21T20:01:00Z", "unparsable"),
     "a date in 1899": ("2026-02-21T20:01:00Z", "unparsable"),
-    "seconds for a date": ("2026-02-21T20:01:00Z", "unparsable"),
     "a date in 2099": ("2026-02-21T20:01:00Z", "future"),
     "yesterday": ("2026-02-21T20:01:00Z", "unparsable"),
     "no date": ("2026-02-21T20:01:00Z", "missing"),
@@ -153,11 +86,11 @@ async def good(world: World, server: Server) -> str:  # noqa: F811
     return server.url("/good")
 
 
-async def fetched(world: World, make: Make, good: str, url: str, **settings: Any) -> Feed:  # noqa: F811
+async def fetched(world: World, make: Make, good: str, url: str) -> Feed:  # noqa: F811
     """The bad feed after a message that named a good one, too. The good feed is as if it had been alone."""
     await world.add_feed("good", feed_url=good)
     await world.add_feed("bad", feed_url=url)
-    worker = world.new_worker(shelf=make(retry_attempts=1, **settings))
+    worker = world.new_worker(shelf=make(retry_attempts=1))
     world.clock.forward(minutes=1)
     (batch,) = await worker.claims.claim_due(world.clock.now)
     assert set(batch.claimed) == {"good", "bad"}
@@ -182,7 +115,7 @@ async def test_a_response_that_is_no_feed_is_an_error_of_its_feed_in_words(
 ) -> None:
     answer, fingerprint, words = REFUSED[what]
     server.answers["/feed"] = answer
-    bad = await fetched(world, make, good, server.url(), request_timeout_seconds=1.5)
+    bad = await fetched(world, make, good, server.url())
     assert (bad.consecutive_errors, bad.last_error_fingerprint) == (1, fingerprint)
     assert words in str(bad.last_error)
     (attempt,) = [each for each in await world.attempts() if each["status"] == "FAILED"]
@@ -217,19 +150,6 @@ async def test_two_polls_ingest_ten_thousand_entries(world: World, server: Serve
     await world.poll("bad", world.new_worker(shelf=make(retry_attempts=1)))
     bad = await world.feed("bad")
     assert (bad.last_error, bad.total_articles_fetched, bad.entries_skipped) == (None, 10_000, {})
-
-
-async def test_the_error_of_a_server_without_tls_says_so(world: World, make: Make, good: str) -> None:  # noqa: F811
-    async def plainly(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(response(400))
-        writer.close()
-
-    plain = await asyncio.start_server(plainly, "127.0.0.1", 0)
-    port = plain.sockets[0].getsockname()[1]
-    bad = await fetched(world, make, good, f"https://127.0.0.1:{port}/feed")
-    plain.close()
-    assert str(bad.last_error_fingerprint).startswith("tls:")
-    assert "no TLS" in str(bad.last_error)
 
 
 async def test_a_name_that_resolves_to_this_machine_is_refused(world: World, server: Server, make: Make) -> None:  # noqa: F811

@@ -38,16 +38,3 @@ async def test_an_edit_of_an_article_that_is_deleted_meanwhile_leaves_no_text(wo
     assert deleted not in {each["source_id"] for each in await world.observations()}
     tombstone = next(each for each in await world.articles() if each["source_id"] == deleted)
     assert (tombstone["headline"], tombstone.get("text_for_analysis")) == ("[deleted]", None)
-
-
-async def test_a_tombstone_and_the_end_of_its_observations_are_one_batch(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    for day in range(120):
-        world.clock.forward(days=0.2)
-        world.publish("a", [item(1, text=f"edition {day}")])
-        await world.poll("a")
-    (article,) = await world.articles()
-    assert len(await world.observations()) == 25
-    await Articles(world.store, world.clock).delete(article["source_id"])
-    assert await world.observations() == []

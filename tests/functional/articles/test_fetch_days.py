@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from models.feed import Feed, FetchDay
+from models.feed import FetchDay
 from services.feeds.fetch_hours import GRACE, FetchDays
 from services.fetch.outcome import FetchStatus
 from services.figures.coverage import Coverage
-from services.store.containers import CATALOG, FEEDS
+from services.store.containers import CATALOG
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import World, item
 
@@ -59,18 +59,6 @@ async def test_what_is_collected_by_several_workers_or_after_a_death_is_the_same
     ]
     hour = 1 << world.clock.now.hour
     assert document.feeds == {f"feed-{number}": (hour, hour, hour) for number in range(5)}
-
-
-async def test_an_attempt_that_is_repeated_after_a_lost_response_changes_no_hour(world: World) -> None:
-    await world.add_feed("feed", [item(1)])
-    (batch,) = await world.worker.claims.claim_every(world.clock.now)
-    await world.worker.ingestion.ingest(batch.run_id)
-    document = await world.store.read(FEEDS.name, "feed", Feed.ID)
-    await world.worker.ingestion.ingest(batch.run_id, 2)
-    again = await world.store.read(FEEDS.name, "feed", Feed.ID)
-    assert document is not None
-    assert again is not None
-    assert document["fetch_hours"] == again["fetch_hours"]
 
 
 async def test_a_standstill_is_unknown_alone_and_missed_in_a_longer_time(world: World) -> None:

@@ -1,9 +1,6 @@
 """A feed whose ids all change is quarantined until a person releases or drops the batch."""
 
-from collections.abc import Sequence
 from datetime import timedelta
-
-import pytest
 
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
@@ -11,10 +8,6 @@ from services.articles.entries import PORTION
 from services.articles.quarantine import Quarantine, QuarantinedBatches
 from services.feeds.saving import FeedSaves
 from services.fetch.outcome import FetchRequest, FetchResult
-from services.ports import Operation, Store
-from services.store.containers import QUARANTINE
-from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
-from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import START, Item, World, item
 
 MANY = 30
@@ -101,32 +94,6 @@ async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> No
     assert len(await world.articles()) == 2 * MANY
 
 
-class DiesFinishingTheBatch(DyingStore):
-    """The batch is ingested, and its feed saved."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, NEVER, "before")
-
-    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
-        if container == QUARANTINE.name:
-            raise Died
-        return await super().batch(container, partition, operations)
-
-
-async def test_a_batch_that_was_ingested_before_its_worker_died_is_finished_by_the_next(world: World) -> None:
-    flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    quarantined = await flooded(world, flood)
-    batch = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).run_id
-    assert batch is not None
-    with pytest.raises(Died):
-        await world.new_worker(DiesFinishingTheBatch(world.store)).ingestion.ingest(batch)
-    world.clock.forward(minutes=1)
-    await world.new_worker().ingestion.ingest(batch, 2)
-    assert (await quarantined_batch(world)).released_at is not None
-    (run,) = [each for each in await world.runs() if each["run_id"] == batch]
-    assert (run["status"], len(await world.articles())) == ("SUCCEEDED", 2 * MANY)
-
-
 async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: World) -> None:
     quarantined = await flooded(world)
     dropped = await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
@@ -150,15 +117,6 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
     assert await saves.save([(one, one.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
-
-
-async def died_storing(world: World) -> str:
-    """The run of a worker that has stored a new article of the feed, and died."""
-    world.publish("a", [*FLOOD, item(800)])
-    (batch,) = await world.claimed("a")
-    with pytest.raises(Died):
-        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
-    return batch
 
 
 async def test_a_fetch_during_which_a_batch_of_its_feed_was_ingested_is_not_saved(world: World) -> None:

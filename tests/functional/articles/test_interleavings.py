@@ -25,7 +25,7 @@ from tests.functional.articles.dying import Died, When
 from tests.functional.articles.turns import NEVER, Turns, TurnStore
 from tests.functional.articles.world import Item, SettableClock, Worker, World, analysed, item
 
-LIVES = 40
+LIVES = 25
 FEEDS = ("a", "b", "c")
 ROUNDS = 4
 CLOCKS_DIFFER = 5

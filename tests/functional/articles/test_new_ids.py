@@ -132,18 +132,3 @@ async def test_entries_that_may_be_several_articles_are_left_out_and_counted(wor
     assert (await quarantined_batch(world)).left_out == 1
     attempts = await world.attempts()
     assert max(attempts, key=lambda each: str(each["started_at"]))["articles_skipped"] == 1
-
-
-async def test_a_second_approval_while_the_first_is_unfinished_changes_nothing(world: World) -> None:
-    await flooded(world, flood())
-    before = content(await world.articles())
-    first, second = await approved(world), await approved(world)
-    assert first != second
-    with pytest.raises(Died):
-        await world.new_worker(DyingStore(world.store, 9, "after")).ingestion.ingest(first)
-    world.clock.forward(minutes=5)
-    await world.new_worker().ingestion.ingest(second)
-    await world.new_worker().ingestion.ingest(first, 2)
-    articles = content(await world.articles())
-    assert {name: articles[name] for name in before} == before
-    assert len(articles) == MANY + NEW

@@ -14,7 +14,6 @@ from services.articles.poll import FeedPoller
 from services.feeds.news_apis import enabled_apis
 from services.fetch.fetcher import Fetcher
 from services.fetch.outcome import FetchResult, FetchStatus, credentials_in
-from services.ports import Where
 from services.settings import ApiAccess, Settings
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.standins import NewsStandIns
@@ -146,41 +145,6 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     async with asking.polled(apis["finnhub"].feed(now), now):
         pass
     assert "symbol=AAPL" in asked[0]
-
-
-async def test_a_flood_that_came_before_the_limit_was_met_is_named_by_the_feed(
-    store: SqliteStore, clock: SettableClock
-) -> None:
-    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
-    world = World(store, clock, settings)
-
-    class Responding:
-        def __init__(self, ids: str, status: FetchStatus) -> None:
-            self._aapl = [
-                {
-                    **FINNHUB[0],
-                    "id": f"{ids}-{n}",
-                    "headline": f"News number {n}",
-                    "url": f"https://a.example/{n}",
-                    "datetime": int(PUBLISHED.timestamp()) + (60 if ids == "new" else 0),
-                }
-                for n in range(30)
-            ]
-            self._status = status
-
-        async def fetch(self, request: Any) -> Any:
-            page = Page(b"[]", status=self._status) if "MSFT" in request.url else Page(json.dumps(self._aapl).encode())
-            world.shelf.pages[request.url.partition("?")[0]] = page
-            return await world.shelf.fetch(request)
-
-    await world.worker.claims.claim_every(clock.now)
-    for ids, status in (("old", FetchStatus.FETCHED), ("new", FetchStatus.RATE_LIMITED)):
-        clock.forward(hours=1)
-        await world.poll("finnhub", world.new_worker(shelf=Responding(ids, status)))
-    (quarantined,) = await world.all("quarantine", Where("entity_type", "eq", "QuarantineItem"))
-    assert (quarantined["item_count"], quarantined["subject"]) == (30, "finnhub")
-    feed = await world.feed("finnhub")
-    assert (feed.quarantine_id, feed.consecutive_errors) == (quarantined["quarantine_id"], 1)
 
 
 async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(

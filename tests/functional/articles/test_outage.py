@@ -186,16 +186,6 @@ async def test_wrong_urls_that_were_added_together_are_no_outage(world: World) -
     assert {each.disabled_cause for each in await feeds_of(world)} == {"not_found"}
 
 
-async def test_one_host_that_is_down_is_its_own_fault(world: World) -> None:
-    web, workers = await started(world, 12)
-    web.down = {"feed-000.example", "feed-001.example"}
-    await played(world, workers, 60 * MINUTE)
-    assert await outage_of(world) is None
-    by_id = {each.feed_id: each for each in await feeds_of(world)}
-    assert {by_id["feed-000"].verdict, by_id["feed-001"].verdict} == {"failing"}
-    assert {each.verdict for name, each in by_id.items() if name > "feed-001"} == {"ok"}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["down", "overloaded"])
 async def test_the_feeds_of_a_host_that_was_away_for_half_a_day_are_polled_within_an_hour(

@@ -4,7 +4,6 @@ from models.feed import Feed
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
-from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
 
 PAGE, NAMED = "https://news.example/blog", "https://news.example/feed.xml"
@@ -71,36 +70,6 @@ async def test_of_feeds_that_moved_to_each_other_one_stays_enabled(world: World)
     for _ in range(2):
         await world.poll("there")
     assert [(await world.feed(each)).enabled for each in ("here", "there")] == [False, True]
-
-
-async def test_a_page_whose_feed_moved_to_a_registered_one_is_disabled_with_the_name_of_that_feed(world: World) -> None:
-    lay_out(world)
-    known = "https://news.example/known"
-    world.shelf.pages[known] = Page(rss([item(1)]))
-    await added(world, known, "known")
-    await added(world, PAGE, "page")
-    await world.poll("page")
-    world.shelf.pages[NAMED] = Page(rss([item(1), item(2)]), fields={"moved_to": known})
-    for _ in range(2):  # it goes back to its page first, and comes to the other from there
-        await world.poll("page")
-    page = await world.feed("page")
-    assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is registered already, as known")
-
-
-async def test_a_feed_that_has_moved_costs_no_more_operations_than_another(world: World) -> None:
-    costs = []
-    for name, fields in (("here", {}), ("moved", {"moved_to": NAMED})):
-        url = f"https://news.example/{name}"
-        world.shelf.pages[NAMED] = Page(rss([item(1)]))
-        world.shelf.pages[url] = Page(rss([item(1)]), fields=fields)
-        await added(world, url, name)
-        for _ in range(2):
-            await world.poll(name)
-        counting = CountingStore(world.store)
-        (batch,) = await world.claimed(name)
-        await world.new_worker(counting).ingestion.ingest(batch)
-        costs.append(counting.operations)
-    assert costs[0] == costs[1]
 
 
 async def test_of_two_pages_that_found_the_same_feed_at_the_same_moment_one_stays_enabled(world: World) -> None:

@@ -159,48 +159,39 @@ async def test_another_entry_of_a_further_source_is_an_article_of_its_own(small:
 
 
 async def test_articles_are_found_by_further_sources_with_every_filter(small: World) -> None:
-    ids = []
-    for number in range(7):
-        title = f"Everybody publishes story number {number}"
-        at = small.clock.now - timedelta(hours=number // 2)
-        for feed in ("a", "b", "c") if number != 3 else ("c",):
-            entry = item(number, title=title, guid=f"{feed}-{number}", published=at, tags=(f"tag{number % 2}",))
-            if number == 0:
-                await small.add_feed(feed, [])
-            small.publish(feed, [entry])
+    for feed in "abc":
+        await small.add_feed(feed)
+    for number in range(5):
+        at = small.clock.now - timedelta(hours=number)
+        for feed in "abc" if number != 3 else "c":
+            title = f"Everybody publishes story number {number}"
+            small.publish(
+                feed, [item(number, title=title, guid=f"{feed}-{number}", published=at, tags=(f"tag{number % 2}",))]
+            )
             await small.poll(feed)
-    ids = await listed(small)
-    assert len(ids) == 7
     articles = Articles(small.store, small.clock)
-    for source in "abc":
-        expected = [each for each in ids if source != "c" or each in ids]
-        found: list[str] = []
-        after = None
-        while True:
-            page = await articles.page(article_filter({"source": source}), 2, after)
-            assert len(page.items) == 2 or page.next is None
-            found += [each.source_id for each in page.items]
-            after = page.next
-            if after is None:
-                break
-        assert len(found) == (7 if source == "c" else 6)
-        assert found == [each for each in expected if each in found]
-    assert len(await listed(small, source="c", tag="tag1")) == 3
-    assert len(await listed(small, source="c", status="pending")) == 7
+    found: list[str] = []
+    after = None
+    while len(found) < 10:
+        page = await articles.page(article_filter({"source": "c"}), 2, after)
+        found += [each.source_id for each in page.items]
+        after = page.next
+        if after is None:
+            break
+    assert found == await listed(small)
+    assert (len(found), len(await listed(small, source="a"))) == (5, 4)
+    assert len(await listed(small, source="c", tag="tag1")) == 2
+    assert len(await listed(small, source="c", status="pending")) == 5
     assert await listed(small, source="c", status="error") == []
-    since = (small.clock.now - timedelta(hours=1, minutes=40)).isoformat()
-    assert await listed(small, source="c", since=since) == [
-        each for each in await listed(small, since=since) if each in ids
-    ]
-    assert await listed(small, source="c", since=since) == await listed(small, since=since)
-    for each in ids:
+    since = (small.clock.now - timedelta(hours=2, minutes=40)).isoformat()
+    assert 0 < len(await listed(small, source="c", since=since)) == len(await listed(small, since=since)) < 5
+    for each in found:
         document = await small.store.read("articles", each, "article")
         assert document is not None
         words = article_words(Article.from_document(document))
         await small.store.upsert("articles", {**document, "words": words})
-    assert len(await listed(small, source="c", text="NUMBER 5")) == 1
-    assert len(await listed(small, source="c", text="everybody", tag="tag1")) == 3
-    assert await listed(small, source="c", text='"5 number"') == []
+    assert len(await listed(small, source="c", text="NUMBER 4")) == 1
+    assert await listed(small, source="c", text='"4 number"') == []
     assert await listed(small, source="nobody") == []
 
 

@@ -22,7 +22,7 @@ from tests.functional.articles.test_popular import reprioritized, story
 from tests.functional.articles.turns import NEVER, Turns, TurnStore
 from tests.functional.articles.world import SettableClock, World
 
-LIVES = 30
+LIVES = 12
 _STORES: list[SqliteStore] = []
 
 

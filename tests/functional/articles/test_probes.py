@@ -113,19 +113,3 @@ async def test_a_challenge_page_is_a_block_and_no_web_page(world: World) -> None
     await world.poll("a")
     feed = await world.feed("a")
     assert (feed.verdict, feed.last_error_fingerprint) == ("blocked", "blocked:cloudflare")
-
-
-async def test_twenty_thousand_entries_of_a_feed_that_brings_five_a_day_are_held(world: World) -> None:
-    known = {"first_fetched_at": world.clock.now - 30 * DAY, "articles_per_day": 5.0}
-    await world.add_feed("a", [item(1)], last_successful_fetch=world.clock.now, **known)
-    await world.poll("a")
-    for poll in range(3):
-        world.publish("a", [item(number) for number in range(3_000 * poll + 10, 3_000 * poll + 3_010)])
-        await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.entries_skipped) == (1, {"awaits_review": 3_000})
-    assert feed.quarantine_id is not None
-    await FeedRegistry(world.store, world.clock).change("a", feed_change({"daily_limit": 50_000}))
-    world.publish("a", [item(number) for number in range(20_000, 20_040)])
-    await world.poll("a")
-    assert (await world.feed("a")).total_articles_fetched == 41

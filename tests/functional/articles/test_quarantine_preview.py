@@ -1,7 +1,6 @@
 """A preview says what each decision does to articles, ids and mentions, is right, and writes nothing."""
 
 import itertools
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -112,27 +111,6 @@ async def test_entries_of_stored_articles_are_changes(world: World) -> None:
     await world.poll("b")
     new = (await analysis.preview(world, (await quarantined_batch(world)).quarantine_id))["effects"]["new_articles"]
     assert (new["new_articles"], new["changed_articles"], new["mentions_added"]) == (1, MANY, 1)
-
-
-async def test_entries_under_new_ids_and_links_of_one_day_are_new_articles_as_they_are_when_ingested(
-    world: World,
-) -> None:
-    analysis = Analysis(world)
-    await analysis.add_tools()
-    await world.add_feed("a", entries("old", 0))
-    await world.poll("a")
-    world.clock.forward(hours=1)
-    moved = [
-        replace(each, guid=f"new-{n}", link=f"https://cms.example/{n}") for n, each in enumerate(entries("old", 0))
-    ]
-    world.publish("a", moved)
-    await world.poll("a")
-    name = (await quarantined_batch(world)).quarantine_id
-    new = (await analysis.preview(world, name))["effects"]["new_articles"]
-    assert (new["new_articles"], new["changed_articles"], new["mentions_added"]) == (MANY, 0, MANY)
-    reviewed = await quarantine(world).review(name, "new_articles", "Ann", "because")
-    assert reviewed.run_id is not None
-    assert len((await world.worker.ingestion.ingest(reviewed.run_id)).article_ids) == MANY
 
 
 async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(world: World) -> None:

@@ -1,10 +1,6 @@
 """The raw layer of an entry that had to be repaired."""
 
 from models.observation import Observation
-from models.quarantine import QuarantineItem
-from services.articles.identity import Source, candidate_of, entry_of
-from services.articles.quarantine import FLOOD, QuarantinedBatches
-from services.parse.feed import parse
 from tests.functional.articles.world import Page, World
 
 
@@ -55,14 +51,3 @@ async def test_a_repair_of_an_entry_is_named_in_its_observation_and_counted_in_i
         "https://a.example/4": (None, ()),
     }
     assert (await world.feed("a")).parse_warnings == {"headline_cut": 1, "id_repeated": 2}
-
-
-async def test_the_entries_of_a_quarantined_batch_keep_their_dates_as_they_were_written(world: World) -> None:
-    items = parse(document(entry(1, "<pubDate>soon</pubDate>")), "https://a.example/").items
-    source = Source("a", "a", 999)
-    batches = QuarantinedBatches(world.store)
-    now = world.clock.now
-    name = await batches.add("a", [candidate_of(entry_of(source, each), source, now) for each in items], now, FLOOD)
-    quarantined = await world.store.read("quarantine", name, name)
-    assert quarantined is not None
-    assert tuple(await batches.items(QuarantineItem.from_document(quarantined))) == items

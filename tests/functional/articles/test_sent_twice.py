@@ -14,7 +14,7 @@ FEEDS = ("a", "b", "c")
 
 
 @pytest.mark.parametrize("second", [1, 2])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 async def test_however_two_deliveries_share_the_work_everything_is_stored_and_saved_once(
     world: World, seed: int, second: int
 ) -> None:

@@ -135,18 +135,6 @@ async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_article
         await api.server.close()
 
 
-async def test_a_third_api_without_a_token_breaks_no_claiming_tick_and_is_shown_as_off(tmp_path: Path) -> None:
-    clock = SettableClock(datetime(2026, 2, 21, 20, tzinfo=UTC))
-    environment = {"DATA_DIR": str(tmp_path), "AzureWebJobsStorage": "UseDevelopmentStorage=true"}
-    app = await container.build(environment, clock, apis=WITH_A_THIRD)
-    try:
-        assert await app.feeds.claims.claim_due(clock.now) == []
-        shown = (await app.operations.health.report()).shown()["checks"]["feeds_active"]
-        assert shown["sources_off"] == ["finnhub", "newswire", "tiingo"]
-    finally:
-        await app.close()
-
-
 def test_its_settings_follow_from_its_entry() -> None:
     rows = {row.name: row for row in table(WITH_A_THIRD)}
     assert rows["NEWSWIRE_TOKEN"].secret

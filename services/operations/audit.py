@@ -70,6 +70,8 @@ WINDOWS_JUDGED = timedelta(days=1)
 """Entries that are older may count hours that are no longer stored."""
 _PAGE = 1000
 _HOUR = timedelta(hours=1)
+OF_MENTIONS = (*("mention_missing", "mention_unfounded", "correction_not_applied", "hour_differs", "entry_differs"),)
+"""The kinds of differences that a workflow makes and mends while it changes mentions."""
 _WORKFLOWS = (BACKFILL, REANALYZE, MERGE, DELETE, PRIORITIZE, CORRECT, CORRECT_GROUPING, SPLIT_ARTICLE)
 
 
@@ -98,42 +100,43 @@ class Audit:
     async def round(self, tool_id: str | None = None) -> AsyncIterator[Part]:
         """Audits everything, or one tool with its mentions. A whole round replaces the one of the checkpoint."""
         result = AuditRound(started_at=self._clock())
-        for read in self._sections(tool_id).values():
-            position: str | None = None
-            while True:
-                part = await self._confirmed(read, position)
-                result = result.plus(part.checked, [each.example() for each in part.differences])
-                yield part
-                if part.next is None:
-                    break
-                position = part.next
+        async for part, _ in self._parts(tool_id):
+            result = result.plus(part.checked, [each.example() for each in part.differences])
+            yield part
         if tool_id is None:
             await self._save(await self._stored(), None, None, result.ended(self._clock()))
 
     async def weekly(self) -> AuditRound | None:
         """The next portion of the round of this week, if it is due. Returns the round if this portion ended it."""
         document, now = await self._stored(), self._clock()
-        known = readable(document, StoredAudit.from_document)
-        if known is None or known.present is None:
-            if known is not None and known.last is not None and _is_recent(known.last, now):
-                return None
-            section, position, present = None, None, AuditRound(started_at=now)
-        else:
-            section, position, present = known.section, known.position, known.present
-        sections = self._sections()
-        names = list(sections)
-        at, documents = names.index(section) if section in names else 0, 0
-        while documents < DOCUMENTS_IN_PORTION and not deadline.is_near():
-            part = await self._confirmed(sections[names[at]], position)
+        known = readable(document, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
+        if known.present is None and known.last is not None and _is_recent(known.last, now):
+            return None
+        present, documents = known.present or AuditRound(started_at=now), 0
+        begin = (known.section, known.position) if known.present is not None else (None, None)
+        async for part, following in self._parts(None, *begin):
             present = present.plus(part.checked, [each.example() for each in part.differences])
-            documents, position = documents + part.checked, part.next
-            if position is None:
-                at += 1
-            if at == len(names):
+            documents += part.checked
+            if following is None:
                 ended = present.ended(self._clock())
                 return ended if await self._save(document, None, None, ended) else None
-        await self._save(document, present, (names[at], position))
+            if documents >= DOCUMENTS_IN_PORTION or deadline.is_near():
+                await self._save(document, present, following)
+                break
         return None
+
+    async def _parts(
+        self, tool_id: str | None, section: str | None = None, position: str | None = None
+    ) -> AsyncIterator[tuple[Part, tuple[str, str | None] | None]]:
+        """The parts from this place on, each with the place of the next one, None after the last."""
+        sections = self._sections(tool_id)
+        names = list(sections)
+        at = names.index(section) if section in names else 0
+        while at < len(names):
+            part = await self._confirmed(sections[names[at]], position)
+            position = part.next
+            at += position is None
+            yield part, (names[at], position) if at < len(names) else None
 
     def _sections(self, tool_id: str | None = None) -> dict[str, _Read]:
         of_tools: dict[str, _Read] = {
@@ -150,7 +153,10 @@ class Audit:
             return part
         await self._sleep(READ_AGAIN_AFTER_SECONDS)
         again = set((await read(position)).differences)
-        return replace(part, differences=[each for each in part.differences if each in again])
+        found = [each for each in part.differences if each in again]
+        if any(each.kind in OF_MENTIONS for each in found) and await self._is_workflow_open():
+            found = [each for each in found if each.kind not in OF_MENTIONS]
+        return replace(part, differences=found)
 
     async def _articles(self, after: str | None) -> Part:
         """Articles with their observations and the mentions that they name. The position is an article."""
@@ -177,7 +183,7 @@ class Audit:
         keys = [(tool_id, each["source_id"]) for each in articles for tool_id in each.get("detected_tool_ids", ())]
         found = dict(zip(keys, await self._store.read_many(MENTIONS.name, keys), strict=True))
         missing = {key[0] for key, each in found.items() if each is None or each.get("removed_at") is not None}
-        if not missing or await self._is_workflow_open():
+        if not missing:
             return []
         tools = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in sorted(missing)])
         active = {each["pk"] for each in tools if each is not None and each.get("status") == "ACTIVE"}
@@ -188,17 +194,15 @@ class Audit:
         query = Query(partition=tool_id, limit=DOCUMENTS_IN_PART, after=after)
         page = await self._store.query(MENTIONS.name, query)
         articles = await self._articles_of([each["id"] for each in page.items])
-        now, found, broken = self._clock(), list[Difference](), list[Difference]()
+        now, found = self._clock(), list[Difference]()
         for mention in page.items:
             try:
                 SentimentScore.from_document(mention)
             except UnreadableDocument as error:
-                broken.append(Difference("unreadable", mention["id"], str(error)))
+                found.append(Difference("unreadable", mention["id"], str(error)))
                 continue
             found += judge_mention(mention, articles.get(mention["id"]), now)
-        if found and await self._is_workflow_open():
-            found = []
-        return Part("mentions", broken + found, page.next, len(page.items))
+        return Part("mentions", found, page.next, len(page.items))
 
     async def _corrections(self, tool_id: str | None, after: str | None) -> Part:
         """What people said of mentions, with these mentions."""
@@ -218,8 +222,6 @@ class Audit:
             for each, mention in zip(found, mentions, strict=True)
             for difference in judge_correction(each, mention, articles.get(each.source_id or ""))
         ]
-        if wrong and await self._is_workflow_open():
-            wrong = []
         return Part("corrections", wrong, page.next, len(page.items))
 
     async def _tools(self, only: str | None, after: str | None) -> Part:
@@ -265,7 +267,7 @@ class Audit:
         of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *counted}}
         found = judge_hours(tool_id, counted, of_hours, by_minute, _etag(timeline))
         found = [each for each in found if each.about not in dirty]
-        if found and (await self._is_workflow_open() or await self._is_analysis_due(tool_id, found)):
+        if found and await self._is_analysis_due(tool_id, found):
             return [], checked
         if not found and not dirty:
             found = [each for entry in entries for each in _judged(entry, days)]
@@ -322,16 +324,12 @@ class Audit:
         ended: AuditRound | None = None,
     ) -> bool:
         """Stores the checkpoint, and the round that has ended. False if another worker was first."""
-        now, known = self._clock(), readable(before, StoredAudit.from_document)
+        now = self._clock()
+        known = readable(before, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
         section, position = place or (None, None)
-        after = StoredAudit(
-            created_at=now if known is None else known.created_at,
-            updated_at=now,
-            section=section,
-            position=position,
-            present=present,
-            last=ended or (None if known is None else known.last),
-        ).to_document()
+        last = ended or known.last
+        changed = known.changed(now, section=section, position=position, present=present, last=last)
+        after = changed.to_document()
         try:
             if before is None:
                 await self._store.create(CATALOG.name, after)

@@ -1,8 +1,8 @@
 """Counts mentions: as rows of an hour, which are stored, and together for any time. Pure.
 
-A count is of mentions (`Count.add`), of stored rows (`Count.add_rows`) or of other counts (`Count.merge`), and is the
-same whichever way it was made. Rows stay as they are stored (models/timeline.py): validating a month of them as models
-would take ten times as long as summing them.
+A count is of rows (`Count.add_rows`) or of other counts (`Count.merge`), and is the same whichever way it was made.
+Rows stay as they are stored (models/timeline.py): validating a month of them as models would take ten times as long as
+summing them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from services.figures.breadth import (
 from services.ports import Document
 
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
-_POLARITY, _UNSCORED = 3, 4
+UNSCORED = 4
 _MILLIONTHS = 100
 """A polarity is counted in ten-thousandths, and a tally has millionths."""
 
@@ -52,7 +52,7 @@ class CountedMention(NamedTuple):
         """Raises UnreadableDocument for a document that is not a mention."""
         try:
             analyzer = scored_by(mention["analyzer"], mention["analyzer_version"])
-            column, polarity = _UNSCORED, 0
+            column, polarity = UNSCORED, 0
             if mention.get("unscored_reason") is None:
                 sentiment = mention["sentiment"]
                 column, polarity = _COLUMN[sentiment], polarity_of(mention["polarity"])
@@ -78,7 +78,7 @@ class HourCount:
         row = group.get((minute, story))
         if row is None:
             row = group[minute, story] = [minute, story, 0, 0, 0, 0, 0, 0]
-        if column == _UNSCORED:
+        if column == UNSCORED:
             row[5] += 1
         else:
             row[2 + column] += 1
@@ -163,19 +163,6 @@ class Count:
     @property
     def mentions(self) -> int:
         return self.tally.total + self.tally.unscored
-
-    def add(self, mention: CountedMention) -> None:
-        analyzer, publisher, source, story, column, polarity = mention
-        _add_to(self.analyzers, analyzer, 1)
-        self.numbers[column] += 1
-        if column != _UNSCORED:
-            self.numbers[_POLARITY] += polarity * _MILLIONTHS
-            if story:
-                _add(self.stories.setdefault(story, [0, 0]), (1, polarity))
-            else:
-                _add(self.ungrouped, (1, polarity, polarity * polarity))
-            _add_to(self.publishers, publisher, 1)
-            _add_to(self.sources, source, 1)
 
     def add_rows(self, rows: HourRows, since: int = 0, until: int = 60) -> None:
         """Adds the minutes of an hour from `since` up to, but without, `until`."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from models.history import DailyClose
 from models.mention import SentimentScore
-from services.figures.counting import Count, CountedMention
+from services.figures.counting import Count
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.history import History
@@ -26,7 +26,7 @@ from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.figures.world import a_mention, a_tool, everything
+from tests.functional.figures.world import a_mention, a_tool, count_of, everything
 
 START = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -102,9 +102,7 @@ async def _check(store: SqliteStore, clock: Watch, frozen: dict[str, dict[str, A
     for point in history.points:
         count = Count(is_known=point.state != "unknown")
         if point.state == "live":
-            for mention in mentions:
-                if mention["published_at"][:10] == point.name:
-                    count.add(CountedMention.of(mention))
+            count = count_of(each for each in mentions if each["published_at"][:10] == point.name)
             assert point.figures == {**count.figures(), "coverage": None}
         elif point.state == "frozen":
             shown = frozen.setdefault(point.name, dict(point.figures))

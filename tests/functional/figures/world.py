@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import json
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, cast
@@ -20,7 +20,7 @@ from models.tool import Tool
 from models.values import Sentiment, hour_key, hour_start
 from services.figures.breadth import FIELDS, Breadth, shown
 from services.figures.count_documents import hours_of as timeline_hours_of
-from services.figures.counting import Count, CountedMention
+from services.figures.counting import UNSCORED, Count, CountedMention
 from services.figures.figures import Figures
 from services.figures.windows import Windows, edges_of
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
@@ -216,12 +216,28 @@ def breadth(mentions: Sequence[SentimentScore], since: datetime, until: datetime
 
 
 def breadth_of(mentions: Sequence[SentimentScore]) -> Breadth:
-    count = Count()
-    for each in mentions:
-        count.add(CountedMention.of(each.to_document()))
-    found = count.breadth()
+    found = count_of([each.to_document() for each in mentions]).breadth()
     assert found is not None
     return found
+
+
+def count_of(mentions: Iterable[Document]) -> Count:
+    """One mention after the other, without rows."""
+    count = Count()
+    for analyzer, publisher, source, story, column, polarity in map(CountedMention.of, mentions):
+        count.analyzers[analyzer] = count.analyzers.get(analyzer, 0) + 1
+        count.numbers[column] += 1
+        if column == UNSCORED:
+            continue
+        count.numbers[3] += polarity * 100
+        if story:
+            known = count.stories.setdefault(story, [0, 0])
+            known[:] = known[0] + 1, known[1] + polarity
+        else:
+            count.ungrouped = [a + b for a, b in zip(count.ungrouped, (1, polarity, polarity**2), strict=True)]
+        for counts, name in ((count.publishers, publisher), (count.sources, source)):
+            counts[name] = counts.get(name, 0) + 1
+    return count
 
 
 def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:

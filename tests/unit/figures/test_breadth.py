@@ -15,7 +15,7 @@ from services.figures.breadth import (
     verdict,
     verdict_text,
 )
-from services.figures.counting import Count, CountedMention
+from tests.functional.figures.world import count_of
 
 JUDGED = {"analyzer": "embedded", "analyzer_version": "1"}
 
@@ -36,10 +36,7 @@ def mention(
 
 
 def breadth_of(mentions: list[dict[str, Any]]) -> Breadth:
-    count = Count()
-    for each in mentions:
-        count.add(CountedMention.of(each))
-    found = count.breadth()
+    found = count_of(mentions).breadth()
     assert found is not None
     return found
 

@@ -15,6 +15,7 @@ from services.figures.breadth import Breadth, story_key
 from services.figures.count_documents import of_tool
 from services.figures.counting import Count, CountedMention, Day, HourCount, number_of
 from tests import documents
+from tests.functional.figures.world import count_of
 
 NOW = datetime(2026, 3, 2, 20, 17, 31, tzinfo=UTC)
 POLARITY = {"positive": 0.5, "negative": -0.25, "neutral": 0.0}
@@ -30,10 +31,7 @@ def _mention(number: int = 0, sentiment: str | None = "positive", **fields: Any)
 
 
 def _count(*mentions: dict[str, Any]) -> Count:
-    count = Count()
-    for mention in mentions:
-        count.add(CountedMention.of(mention))
-    return count
+    return count_of(mentions)
 
 
 def _some(number: int) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from services.figures.counting import Count, CountedMention
 from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, analyzers_of, edges_of, sources_of
 from services.ports import Document
+from tests.functional.figures.world import count_of
 
 NOW = datetime(2026, 2, 21, 20, 17, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
@@ -38,11 +39,7 @@ def windows_of(mentions: list[Document]) -> Windows:
 
 
 def counted(mentions: list[Document], since: datetime, until: datetime) -> Count:
-    count = Count()
-    for mention in mentions:
-        if format_time(since) <= mention["published_at"] < format_time(until):
-            count.add(CountedMention.of(mention))
-    return count
+    return count_of(each for each in mentions if format_time(since) <= each["published_at"] < format_time(until))
 
 
 EDGE_AGES = st.builds(

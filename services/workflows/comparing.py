@@ -205,35 +205,30 @@ class Comparing:
             return [_read(*pair, tool_id, detector) for pair in zip(mentions, articles, strict=True)]
 
         found = await asyncio.to_thread(read)
-        await judge(analyzer, [each.analysis for each in found if isinstance(each, _Read)])
+        await judge(analyzer, [each[1] for each in found if not isinstance(each, str)])
         for each in found:
-            rating = each.rating if isinstance(each, _Read) else each
-            if isinstance(each, _Read) and isinstance(rating, Rating):
-                comparison = comparison.with_rating(each.mention, rating)
+            mention, rating = (None, each) if isinstance(each, str) else (each[0], _rating(*each))
+            if mention is not None and isinstance(rating, Rating):
+                comparison = comparison.with_rating(mention, rating)
             elif not isinstance(rating, Rating):
                 comparison = comparison.without(rating)
         return comparison
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A mention with the analysis of its article, which names the tool."""
+_Read = tuple[SentimentScore, ArticleAnalysis]
+"""A mention with the analysis of its article, which names the tool."""
 
-    mention: SentimentScore
-    analysis: ArticleAnalysis
 
-    @property
-    def rating(self) -> Rating | NotCompared:
-        """As the writer of mentions takes the score of a tool, or else that of the article. What a person has said of
-        the sentiment stays."""
-        if self.mention.corrected:
-            return Rating.of_mention(self.mention)
-        scores = self.analysis.scores
-        assert scores is not None, "an article that names a tool is judged"
-        for score in (scores.tools[self.mention.tool_id], scores.article):
-            if not isinstance(score, NotJudged):
-                return rating_of_confirmed(self.mention, Rating.of_score(score))
-        return "NOT_JUDGED"
+def _rating(mention: SentimentScore, analysis: ArticleAnalysis) -> Rating | NotCompared:
+    """As the writer of mentions takes the score of a tool, or else that of the article. What a person has said of the
+    sentiment stays."""
+    if mention.corrected:
+        return Rating.of_mention(mention)
+    assert analysis.scores is not None, "an article that names a tool is judged"
+    for score in (analysis.scores.tools[mention.tool_id], analysis.scores.article):
+        if not isinstance(score, NotJudged):
+            return rating_of_confirmed(mention, Rating.of_score(score))
+    return "NOT_JUDGED"
 
 
 def _read(mention: Document, article: Document | None, tool_id: str, detector: Detector) -> _Read | NotCompared:
@@ -241,9 +236,9 @@ def _read(mention: Document, article: Document | None, tool_id: str, detector: D
     if article is None or article.get("deleted_at") is not None:
         return "EXPIRED"
     try:
-        read = _Read(SentimentScore.from_document(mention), understand(article, detector, frozenset({tool_id})))
+        read = SentimentScore.from_document(mention), understand(article, detector, frozenset({tool_id}))
     except Exception:
         # A fault in one article must not stop the others; id and traceback are logged.
         log.exception("article_not_understood source_id=%s", article["source_id"])
         return "UNREADABLE"
-    return read if tool_id in read.analysis.detected else "NOT_NAMED"
+    return read if tool_id in read[1].detected else "NOT_NAMED"

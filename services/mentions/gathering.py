@@ -84,9 +84,10 @@ class Gathering:
         """The analyses of these articles, and their tools. An article that is gone is left; one that cannot be
         understood has failed. `anew`: with a detector that is built anew."""
         analyses = await self._understood(source_ids, only, report, is_wanted, anew=anew)
-        analyses = await self._with_stored_mentions(analyses, report)
+        await self._read_mentions(analyses, report)
         tools = await self.tools(analyses, report)
-        return await self._with_corrections(report.not_failed(analyses), tools, report), tools
+        await self._read_corrections(analyses, tools, report)
+        return report.not_failed(analyses), tools
 
     async def _understood(
         self,
@@ -177,9 +178,7 @@ class Gathering:
                 return only
             only = more
 
-    async def _with_stored_mentions(
-        self, analyses: list[ArticleAnalysis], report: WriteReport
-    ) -> list[ArticleAnalysis]:
+    async def _read_mentions(self, analyses: Sequence[ArticleAnalysis], report: WriteReport) -> None:
         """An article fails if one of its mentions cannot be read."""
         keys = [(tool_id, each.source_id) for each in analyses for tool_id in sorted(each.tool_ids)]
         found = await self.store.read_many(MENTIONS.name, keys)
@@ -188,17 +187,15 @@ class Gathering:
         by_id = {each.source_id: each for each in analyses}
         for mention in mentions.items:
             by_id[mention.source_id].stored[mention.tool_id] = mention
-        return report.not_failed(analyses)
 
-    async def _with_corrections(
-        self, analyses: list[ArticleAnalysis], tools: Mapping[str, Tool], report: WriteReport
-    ) -> list[ArticleAnalysis]:
+    async def _read_corrections(
+        self, analyses: Sequence[ArticleAnalysis], tools: Mapping[str, Tool], report: WriteReport
+    ) -> None:
         """An article fails if a correction of one of its mentions cannot be read."""
         found = await self.corrections(analyses, [tool_id for tool_id, tool in tools.items() if tool.corrections])
         for each in analyses:
             each.corrections = found.items.get(each.source_id, {})
         report.failed |= dict.fromkeys(found.unreadable, UNREADABLE_CORRECTION)
-        return report.not_failed(analyses)
 
     async def corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> MentionCorrections:
         """The corrections of these articles' mentions of these tools."""

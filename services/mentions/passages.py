@@ -14,7 +14,7 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from models.article import Article
@@ -22,8 +22,9 @@ from models.errors import NotFound
 from models.mention import SentimentScore, scored_by
 from services.documents.texts import FullTexts
 from services.mentions.analyzers.port import Judgement, LocalAnalyzer, Passage, PassageJudgement
+from services.mentions.corrections import judged_passages
 from services.mentions.prose import prose_of
-from services.mentions.scoring import Weighed, probabilities_of
+from services.mentions.scoring import Questions, probabilities_of
 from services.mentions.understanding import ArticleAnalysis, understand
 from services.ports import Document, Store, readable
 from services.store.containers import ARTICLES, MENTIONS
@@ -107,12 +108,10 @@ class MentionPassages:
         if mention is None or not mention.counts or document is None or document.get("deleted_at"):
             raise NotFound("mention: the article does not mention the tool, or has expired")
         analysis = await self._understood(tool_id, document)
-        asked = () if analysis.questions is None else analysis.questions.passages
-        weighed = () if analysis.questions is None else analysis.questions.tools.get(tool_id, ())
-        judge = self.judge
-        if judge is None or analysis.questions is None or analysis.questions.language not in judge.languages:
-            judge = None
-        passages = await asyncio.to_thread(_shown, asked, weighed, tool_id, judge, analysis.article)
+        questions = analysis.questions
+        assert questions is not None, "the article is not deleted"
+        judge = self.judge if self.judge is not None and questions.language in self.judge.languages else None
+        passages = await asyncio.to_thread(_shown, questions, tool_id, judge, prose_of(analysis.article).headline)
         by = None if judge is None else scored_by(judge.name, judge.version)
         return {"mention": mention, "scored_text": analysis.scored_text, "judged_by": by, "passages": passages}
 
@@ -126,36 +125,21 @@ class MentionPassages:
         return await asyncio.to_thread(understand, document, detector, frozenset({tool_id}), (), text)
 
 
-def _shown(
-    asked: Sequence[Passage], weighed: Sequence[Weighed], tool_id: str, judge: LocalAnalyzer | None, article: Article
-) -> list[dict[str, Any]]:
+def _shown(questions: Questions, tool_id: str, judge: LocalAnalyzer | None, headline: str) -> list[dict[str, Any]]:
+    weighed = questions.tools.get(tool_id, ())
     total = sum(each.weight for each in weighed)
-    headline = prose_of(article).headline
     shown = []
-    for each in weighed:
-        passage = asked[each.passage]
+    for each, says in zip(weighed, judged_passages(questions, tool_id), strict=True):
+        passage = questions.passages[each.passage]
         said = said_of(judge.judge([passage])[0], tool_id) if judge is not None else None
         words = deciding_words(judge.judge, passage, tool_id) if judge is not None else ()
         shown.append(
             {
-                "text": passage.text,
+                **says.model_dump(mode="json"),
                 "where": "HEADLINE" if passage.text == headline else "TEXT",
                 "weight": round(each.weight / total, 4),
-                "sentiment": None if said is None else said.sentiment,
-                "score": None if said is None else said.score,
-                "polarity": None if said is None else said.polarity,
-                "names": [[span.start, span.end] for span in passage.names.get(tool_id, ())],
-                "other_names": _others(passage, tool_id),
-                "deciding_words": [_word(passage.text, word) for word in words],
+                **(dict.fromkeys(("sentiment", "score", "polarity")) if said is None else asdict(said)),
+                "deciding_words": [{**asdict(word), "word": passage.text[word.start : word.end]} for word in words],
             }
         )
     return shown
-
-
-def _others(passage: Passage, tool_id: str) -> list[list[int]]:
-    spans = sorted(span for other, found in passage.names.items() if other != tool_id for span in found)
-    return [[span.start, span.end] for span in spans]
-
-
-def _word(text: str, word: Deciding) -> dict[str, Any]:
-    return {"start": word.start, "end": word.end, "word": text[word.start : word.end], "effect": word.effect}

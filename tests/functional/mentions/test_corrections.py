@@ -290,36 +290,3 @@ async def test_a_correction_that_cannot_be_read_fails_its_article_alone(world: W
     page = await world.worker.corrections.page(tool, None, 10, None)
     assert (page.items, page.unreadable) == ([], (correction.id,))
     assert len((await world.store.query(MENTIONS.name, Query(partition=tool.tool_id))).items) == 2
-
-
-async def test_an_unscored_mention_counts_with_the_sentiment_of_a_person(world: World, tool: Tool) -> None:
-    one = await world.article(1, "Quorvia ist da", language="de")
-    await world.delivered([one])
-    assert (await world.mentions(tool))[one].unscored_reason == "LANGUAGE"
-    await world.worker.correct(tool, one, "positive")
-    after = (await world.mentions(tool))[one]
-    assert (after.sentiment, after.polarity, after.unscored_reason) == ("positive", 1.0, None)
-    assert after.analyzer_judgement is not None
-    assert after.analyzer_judgement.unscored_reason == "LANGUAGE"
-    await world.is_counted(tool)
-    assert (await reviewed(world, tool))["scored"] == 0, "the analyzer had given no sentiment"
-    (line,) = (await world.worker.corrections.labels(10, None)).items
-    assert (line["language"], line["label"]) == ("de", "positive")
-    await world.worker.undo(tool, one)
-    assert (await world.mentions(tool))[one].unscored_reason == "LANGUAGE"
-    await world.is_counted(tool)
-
-
-async def test_a_tool_that_is_not_watched_keeps_its_corrected_mentions(world: World, tool: Tool) -> None:
-    one, two = await article(world), await article(world, number=2)
-    await world.worker.correct(tool, one, "negative")
-    await world.worker.correct(tool, two, "not_this_tool")
-    await world.worker.changes.change(tool.tool_id, tool_change({"status": "DEPRECATED"}))
-    await world.delivered([one, two])
-    await world.worker.writer.write([one, two])
-    assert await judged(world, tool) == {one: "negative"}
-    _, run = await world.worker.changes.change(tool.tool_id, tool_change({"status": "ACTIVE"}))
-    assert run is not None
-    await world.run(run)
-    assert await judged(world, tool) == {one: "negative"}
-    await world.is_counted(tool)

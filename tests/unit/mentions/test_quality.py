@@ -63,7 +63,7 @@ MOST_CALLS = 650
 
 def test_a_headline_takes_few_steps() -> None:
     """They take a tenth of a millisecond."""
-    passages = [Passage(row.text, row.names) for row in held_out()]
+    passages = [Passage(row.text, row.names) for row in held_out()[:200]]
     analyzer = EmbeddedAnalyzer()
     analyzer.judge(passages)
     assert steps(lambda: analyzer.judge(passages), of_lines=False) / len(passages) < MOST_CALLS

@@ -1,4 +1,4 @@
-"""A start with a wrong clock, and what is left of it once the clock is right: hours, a day, a month, a year off.
+"""A start with a wrong clock, and what is left of it once the clock is right: a day or a month off.
 
 The services, timers and queue functions are those of the app, on the embedded store, with a clock that tests set.
 """
@@ -34,7 +34,8 @@ from triggers.queues import queues as queue_functions
 from triggers.timers import timers as timer_functions
 
 TODAY = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-JUMPS = [timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=365)]
+JUMPS = [timedelta(days=1), timedelta(days=31)]
+"""Over the pause of purges, and over the life of an article."""
 
 
 @dataclass(frozen=True)

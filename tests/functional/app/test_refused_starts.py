@@ -45,7 +45,6 @@ def a_folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("demo", [(), ("--demo",)])
 @pytest.mark.parametrize(
     ("name", "write", "said"),
     [
@@ -58,10 +57,10 @@ def a_folder(path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(
-    tmp_path: Path, demo: tuple[str, ...], name: str, write: Callable[[Path], None], said: str
+    tmp_path: Path, name: str, write: Callable[[Path], None], said: str
 ) -> None:
     write(tmp_path / name)
-    code, printed = ended(tmp_path, *demo)
+    code, printed = ended(tmp_path, "--demo")
     refusal = printed.splitlines()[-1]
     assert code == 1
     assert refusal.startswith(f"The host does not start: {tmp_path / name} ")

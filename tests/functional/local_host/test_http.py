@@ -5,7 +5,6 @@ import io
 import json
 import re
 import socket
-import time
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -158,23 +157,19 @@ async def test_a_request_that_is_no_http_is_a_bad_request(sample: Sample, reques
     assert (await raw(sample, request_)).startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
 
 
-async def test_ten_thousand_requests_at_concurrency_64_all_succeed(sample: Sample) -> None:
-    total, left = 10_000, iter(range(10_000))
-    statuses: dict[int, int] = {}
+async def test_a_thousand_requests_at_concurrency_64_all_succeed(sample: Sample) -> None:
+    left, statuses = iter(range(1_000)), list[int]()
 
     async def caller(client: aiohttp.ClientSession) -> None:
         for _ in left:
             async with client.get("/api/v1/ping") as response:
                 assert await response.read() == b"pong"
-                statuses[response.status] = statuses.get(response.status, 0) + 1
+                statuses.append(response.status)
 
     connector = aiohttp.TCPConnector(limit=64)
     async with aiohttp.ClientSession(sample.host.url, connector=connector) as client:
-        began = time.perf_counter()
         await asyncio.gather(*(caller(client) for _ in range(64)))
-        seconds = time.perf_counter() - began
-    assert statuses == {200: total}
-    print(f"{total / seconds:.0f} requests/s")  # noqa: T201 (shown with -s)
+    assert statuses == [200] * 1_000
 
 
 async def test_a_timer_is_fired_by_an_administrator(sample: Sample) -> None:
@@ -227,38 +222,14 @@ async def test_the_host_lists_its_functions(sample: Sample) -> None:
     assert (await sample.client.get("/admin/else")).status == 404
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Host": "localhost.evil.example"},
-        {"Host": "["},
-        {"Host": "[::1"},
-        {"Origin": "https://evil.example"},
-        {"Origin": "http://127.0.0.1.evil.example"},
-        {"Origin": "null"},
-    ],
-)
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/admin/functions"),
-        ("GET", "/devstoreaccount1?comp=list"),
-        ("GET", "/api/v1/ping"),
-        ("POST", "/api/v1/echo/7"),
-        ("GET", "/"),
-    ],
-)
-async def test_a_page_of_another_site_can_use_no_address_of_the_host(
-    sample: Sample, method: str, path: str, headers: dict[str, str]
+async def test_a_page_of_another_site_can_use_no_address_of_the_host_and_one_of_this_machine_can(
+    sample: Sample,
 ) -> None:
-    async with sample.client.request(method, path, headers=headers, data=b"x" if method == "POST" else None) as found:
-        assert found.status == 403
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"Host": "localhost:7071"}, {"Host": "[::1]"}, {"Host": "127.0.0.1"}, {"Origin": "http://localhost:3000"}],
-)
-async def test_a_page_of_this_machine_is_served(sample: Sample, headers: dict[str, str]) -> None:
-    assert (await sample.client.get("/api/v1/ping", headers=headers)).status == 200
+    addresses = ("/admin/functions", "/devstoreaccount1?comp=list", "/api/v1/ping", "/api/v1/echo/7", "/")
+    foreign = ("evil.example", "localhost.evil.example", "[", "[::1")
+    others = ("https://evil.example", "http://127.0.0.1.evil.example", "null")
+    for headers in (*({"Host": each} for each in foreign), *({"Origin": each} for each in others)):
+        for path in addresses:
+            assert (await sample.client.get(path, headers=headers)).status == 403, (path, headers)
+    for headers in ({"Host": "localhost:7071"}, {"Host": "[::1]"}, {"Origin": "http://localhost:3000"}):
+        assert (await sample.client.get("/api/v1/ping", headers=headers)).status == 200, headers

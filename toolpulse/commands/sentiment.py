@@ -25,9 +25,6 @@ Tools = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TOOL]...", help="Default: every active tool.", autocompletion=completing.tools),
 ]
-_STEPS = {"HOUR_1": ("hour", 1), "HOUR_24": ("hour", 1), "DAY_7": ("day", 7), "DAY_30": ("day", 30)}
-"""The points of the sparkline beside an aggregate: step and days."""
-_TOOLS_OF_A_HISTORY = 20
 _COLUMNS = ["tool", "total_mentions", "positive_percentage", "negative_percentage", "average_sentiment", "trend",
             "stories", "verdict"]  # fmt: skip
 
@@ -47,20 +44,10 @@ def add_to(app: typer.Typer) -> None:
 
 def sentiment(call: Call, tools: Tools = None, period: ByPeriod = "HOUR_24", limit: Limit = 0) -> None:
     """Show the aggregates of tools, with a line of how the average has moved."""
-    if not tools and call.out.is_table and period != "HOUR_1":
-        found = rows = _trends(call, period, limit)
-    else:
-        found = _aggregates(call, tools, period, limit)
-        rows = _with_trends(call, found, period) if call.out.is_table else []
-    call.out.rows(found, _COLUMNS, none="There are no tools yet: see `toolpulse tools add NAME`.", shown=rows)
+    found = (_with_trends if call.out.is_table else _aggregates)(call, tools, period, limit)
+    call.out.rows(found, _COLUMNS, none="There are no tools yet: see `toolpulse tools add NAME`.")
     if call.out.is_table:
         _noted(call, found)
-
-
-def _trends(call: Call, period: str, limit: int) -> list[dict[str, Any]]:
-    """The figures of all tools with their trends, in one request."""
-    found = call.listed("sentiment/trends", most(limit), period=period)
-    return [{**each, "trend": sparkline(each["trend"]["average_sentiment"])} for each in found]
 
 
 def _aggregates(call: Call, tools: list[str] | None, period: str, limit: int) -> list[dict[str, Any]]:
@@ -76,17 +63,16 @@ def _noted(call: Call, found: list[dict[str, Any]]) -> None:
         call.out.say(f"{found[0]['pending_articles']} articles are not analysed yet, and may change the figures.")
 
 
-def _with_trends(call: Call, found: list[dict[str, Any]], period: str) -> list[dict[str, Any]]:
-    """The aggregates with `trend`: the average of each step, as a sparkline."""
-    step, days = _STEPS[period]
-    trends: dict[str, str] = {}
-    for begin in range(0, len(found), _TOOLS_OF_A_HISTORY):
-        some = found[begin : begin + _TOOLS_OF_A_HISTORY]
-        ids = ",".join(each["tool_id"] for each in some)
-        for each in call.client.get("history", tools=ids, step=step, days=days)["items"]:
-            averages = [point["average_sentiment"] if point["total_mentions"] else None for point in each["points"]]
-            trends[each["tool_id"]] = sparkline(averages)
-    return [{**each, "trend": trends.get(each["tool_id"], "")} for each in found]
+def _with_trends(call: Call, tools: list[str] | None, period: str, limit: int) -> list[dict[str, Any]]:
+    """The aggregates with `trend`: the course of the average as a sparkline. An hour has none."""
+    named = _aggregates(call, tools, period, limit) if tools or period == "HOUR_1" else []
+    if period == "HOUR_1":
+        return named
+    rows = call.listed("sentiment/trends", None if tools else most(limit), period=period)
+    trends = {each["tool_id"]: {**each, "trend": sparkline(each["trend"]["average_sentiment"])} for each in rows}
+    if not tools:
+        return list(trends.values())
+    return [{**each, "trend": trends.get(each["tool_id"], {}).get("trend", "")} for each in named]
 
 
 def history(
@@ -167,10 +153,8 @@ def watch(
     with Live(console=console, auto_refresh=False, transient=False) as live:
         try:
             while True:
-                found = _aggregates(call, tools, period, 0)
-                lines = (
-                    call.out.table_lines(_with_trends(call, found, period), _COLUMNS) if found else ["No tools yet."]
-                )
+                found = _with_trends(call, tools, period, 0)
+                lines = call.out.table_lines(found, _COLUMNS) if found else ["No tools yet."]
                 looked = f"{time.strftime('%H:%M:%S')}, every {every:g} s, {period}; Ctrl-C ends it"
                 live.update(Text.from_ansi("\n".join([looked, "", *lines])), refresh=True)
                 looks += 1

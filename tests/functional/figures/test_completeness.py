@@ -13,7 +13,6 @@ import pytest
 
 from models.article import Article
 from models.errors import Unavailable
-from models.timeline import WindowTables
 from models.tool import Tool
 from services.mentions.dirty_hours import mark_dirty, tools_with_dirty_hours_among
 from services.ports import Store
@@ -110,8 +109,7 @@ async def test_each_step_from_the_article_to_the_figure_is_served_as_incomplete(
             assert [(await served(worker))[name] for name in ("total_mentions", "complete")] == [1, True]
 
 
-@pytest.mark.parametrize("done_before", [1, 2, 3, 4])
-@pytest.mark.parametrize("refreshes", [False, True])
+@pytest.mark.parametrize(("done_before", "refreshes"), [(1, False), (1, True), (2, True), (3, True), (4, True)])
 async def test_whatever_happens_during_a_read_it_serves_no_incomplete_figure_as_complete(
     store: SqliteStore, watch: Watch, tool: Tool, done_before: int, refreshes: bool
 ) -> None:
@@ -140,19 +138,6 @@ async def test_whatever_happens_during_a_read_it_serves_no_incomplete_figure_as_
         await other.refresh()
         assert [(await served(other))[name] for name in ("total_mentions", "complete")] == [calls + 1, True]
     await other.close()
-
-
-async def test_an_aggregate_in_memory_is_incomplete_as_soon_as_an_article_is_stored(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    async with two_workers(store, watch, memory_seconds=60.0) as (worker, _):
-        await worker.refresh()
-        before = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
-        assert before.completeness.complete
-        await store_article(store, 1)
-        after = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
-        assert (after.state, after.completeness.complete) == ("HIT", False)
-        assert after.etag != before.etag
 
 
 async def test_memory_serves_no_incomplete_figure_as_complete_at_any_step_of_another_worker(
@@ -186,22 +171,6 @@ async def test_only_the_tools_that_must_be_recounted_are_incomplete(
         await worker.analyse(TOOL.tool_id, "article-1", Judgement(PUBLISHED, "positive"))
         rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
         assert [each.completeness.complete for each in rows.items] == [False, True]
-
-
-@pytest.mark.parametrize("unreadable", [{"recounts": "many"}, {"recounts": [1]}, {"recounts": 2.5}])
-async def test_a_tool_whose_last_recount_cannot_be_read_is_incomplete_and_does_not_stop_others(
-    store: SqliteStore, watch: Watch, tool: Tool, unreadable: dict[str, Any]
-) -> None:
-    other = a_tool(1, NOW - timedelta(days=40))
-    await store.create(CATALOG.name, other.to_document())
-    async with two_workers(store, watch) as (worker, _):
-        await worker.refresh()
-        windows = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
-        assert windows is not None
-        await store.upsert(CATALOG.name, windows | unreadable)
-        rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
-        assert [each.completeness.complete for each in rows.items] == [False, True]
-        assert not (await served(worker))["complete"]
 
 
 async def test_tools_with_more_dirty_hours_than_a_page_count_as_outdated_together(

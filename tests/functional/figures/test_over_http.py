@@ -130,16 +130,3 @@ async def test_a_mention_is_in_the_figures_before_the_next_refresh_of_all(
     await queues.close()
     await elsewhere.close()
     await store.close()
-
-
-async def test_what_is_not_there_is_refused(web: aiohttp.ClientSession) -> None:
-    for path, status in (
-        ("/api/v1/tools/nobody/sentiment", 404),
-        ("/api/v1/tools/tool%200/sentiment?hours=12", 400),
-        ("/api/v1/tools/tool%200/sentiment?period=WEEK", 400),
-        ("/api/v1/tools/tool%200/sentiment/evidence?cursor=x", 400),
-        ("/api/v1/sentiment/latest?cursor=x", 400),
-        ("/api/v1/tools/tool%200/history?days=99", 400),
-    ):
-        async with web.get(path) as response:
-            assert (response.status, response.content_type) == (status, "application/problem+json"), path

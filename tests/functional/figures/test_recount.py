@@ -63,23 +63,15 @@ async def process(store: SqliteStore, watch: Watch) -> Process:
     return Process(store, watch)
 
 
-@pytest.mark.parametrize("counted_before", [True, False])
 @pytest.mark.parametrize(
     ("first", "then"), [("positive", None), ("positive", "negative"), (None, "positive"), ("unscored", "negative")]
 )
 @pytest.mark.parametrize("everything", [True, False])
 async def test_a_recount_that_was_overtaken_overwrites_nothing(
-    store: SqliteStore,
-    process: Process,
-    counted_before: bool,
-    first: Said | None,
-    then: Said | None,
-    everything: bool,
+    store: SqliteStore, process: Process, first: Said | None, then: Said | None, everything: bool
 ) -> None:
-    other = Judgement(HOUR + timedelta(minutes=1), "neutral", "2")
-    if counted_before:
-        await process.analyse(TOOL.tool_id, "other", other)
-        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await process.analyse(TOOL.tool_id, "other", Judgement(HOUR + timedelta(minutes=1), "neutral", "2"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, first))
     late = Late(store)
@@ -95,23 +87,7 @@ async def test_a_recount_that_was_overtaken_overwrites_nothing(
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_a_recount_that_was_overtaken_counts_again(store: SqliteStore, process: Process) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    earlier, later = Late(store), Late(store)
-    works = []
-    for number, late in enumerate((earlier, later)):
-        await process.analyse(TOOL.tool_id, f"another-{number}", Judgement(HOUR, "positive"))
-        works.append(asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW)))
-        await late.counted.wait()
-    for late, work in zip((earlier, later), works, strict=True):
-        late.go.set()
-        await work
-    await check_tables(store, TOOL.tool_id, NOW)
-
-
-@pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize("everything", [True, False])
+@pytest.mark.parametrize(("counted", "everything"), [(True, False), (False, False), (True, True)])
 async def test_a_recount_that_is_overtaken_between_its_batches_overwrites_nothing(
     store: SqliteStore, process: Process, counted: bool, everything: bool
 ) -> None:
@@ -154,35 +130,11 @@ async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
-async def test_windows_of_a_new_hour_say_how_often_their_tool_was_recounted(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    """Entries of another number are not left alone, those of the same are."""
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    watch.advance(minutes=60)
-    found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
-    assert found.windows[TOOL.tool_id].recounts == 1
-
-
-async def test_the_timeline_names_the_source_of_the_latest_mention(store: SqliteStore, process: Process) -> None:
-    moments = {"first": HOUR - timedelta(hours=5), "second": HOUR, "third": HOUR - timedelta(hours=9)}
-    mentions = [a_mention(TOOL.tool_id, source, moment, source=source) for source, moment in moments.items()]
-    await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
-    await mark_dirty(store, TOOL.tool_id, moments.values(), NOW)
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    assert document is not None
-    assert document["last_ingestion_source"] == "second"
-
-
 @pytest.mark.parametrize(
     "broken",
     [
         {"whole": "x"},
-        {"whole": {}},
         {"whole": {period: {"numbers": [1]} for period in PERIODS}},
-        {"edges": {hour_key(NOW): "x"}},
         {"edges": {hour_key(NOW): {"embedded/1": {"a": {"b": [[1]]}}}}},
         {"updated_at": "lately"},
     ],

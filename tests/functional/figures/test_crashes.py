@@ -64,9 +64,8 @@ FEWEST_OPERATIONS = {"refresh": 8, "miss": 8, "reanalyse": 8, "drop": 2}
     ],
 )
 async def test_after_a_crash_at_any_operation_the_next_refresh_makes_figures_right(
-    store: SqliteStore, watch: Watch, what: str, when: Any
+    store: SqliteStore, watch: Watch, what: str, when: Any, process: Process
 ) -> None:
-    process = Process(store, watch)
     for k in itertools.count(1):
         tool = await _one_more_world(store, process, k)
         if what == "miss":
@@ -88,7 +87,6 @@ async def test_after_a_crash_at_any_operation_the_next_refresh_makes_figures_rig
         if not died:
             break
     assert k > FEWEST_OPERATIONS[what]
-    await process.close()
 
 
 DIRTY_HOURS = 120
@@ -96,10 +94,9 @@ DIRTY_HOURS = 120
 
 @pytest.mark.parametrize(("everything", "when"), [(True, "after"), (False, "before")])
 async def test_a_crash_between_the_batches_of_many_dirty_hours_leaves_right_counts_or_dirty_hours(
-    store: SqliteStore, watch: Watch, everything: bool, when: Any
+    store: SqliteStore, watch: Watch, everything: bool, when: Any, process: Process
 ) -> None:
     """A batch has room for 99 operations, so that these take two."""
-    process = Process(store, watch)
     moments = [NOW - timedelta(hours=back) for back in range(DIRTY_HOURS)]
     dirty_left: list[int] = []
     for k in itertools.count(1):
@@ -121,13 +118,11 @@ async def test_a_crash_between_the_batches_of_many_dirty_hours_leaves_right_coun
             break
     assert DIRTY_HOURS in dirty_left
     assert any(0 < left < DIRTY_HOURS for left in dirty_left)
-    await process.close()
 
 
 async def test_a_run_whose_worker_dies_at_any_operation_is_finished_by_its_message_or_closed_by_the_next_tick(
-    store: SqliteStore, watch: Watch
+    store: SqliteStore, watch: Watch, process: Process
 ) -> None:
-    process = Process(store, watch)
     tool = await _one_more_world(store, process, 0)
     for k in itertools.count(1):
         dying = Process(DyingStore(store, k, "before"), watch)
@@ -149,4 +144,3 @@ async def test_a_run_whose_worker_dies_at_any_operation_is_finished_by_its_messa
         if not died:
             break
     assert k >= 20
-    await process.close()

@@ -22,8 +22,9 @@ async def _figure(process: Process) -> SentimentCacheEntry:
     return (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
 
 
-async def test_a_recount_in_the_second_of_the_entry_is_a_change(store: SqliteStore, watch: Watch) -> None:
-    process = Process(store, watch)
+async def test_a_recount_in_the_second_of_the_entry_is_a_change(
+    store: SqliteStore, watch: Watch, process: Process
+) -> None:
     entry = await _figure(process)
     assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is False
     await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
@@ -35,16 +36,14 @@ async def test_a_recount_in_the_second_of_the_entry_is_a_change(store: SqliteSto
     assert (await process.cache.evidence.window_facts(after, None))["changed_since"] is False
 
 
-async def test_a_recount_by_a_slower_clock_is_a_change(store: SqliteStore, watch: Watch) -> None:
-    process = Process(store, watch)
+async def test_a_recount_by_a_slower_clock_is_a_change(store: SqliteStore, watch: Watch, process: Process) -> None:
     entry = await _figure(process)
     await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now - timedelta(seconds=20))
     assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
 
 
-async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, watch: Watch) -> None:
-    process = Process(store, watch)
+async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, watch: Watch, process: Process) -> None:
     entry = await _figure(process)
     watch.advance(seconds=5)
     await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))

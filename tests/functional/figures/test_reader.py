@@ -41,9 +41,8 @@ async def tool(store: SqliteStore, watch: Watch) -> Tool:
 
 
 async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
-    store: SqliteStore, watch: Watch, tool: Tool
+    store: SqliteStore, watch: Watch, tool: Tool, process: Process
 ) -> None:
-    process = Process(store, watch)
     missed = await process.cache.reader.read(tool.primary_name, "HOUR_24")
     assert (missed.state, missed.entry.age_seconds(watch.now)) == ("MISS", 0)
     watch.advance(minutes=5)
@@ -56,14 +55,11 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
     body = json.loads(missed.body)
     assert body["tool"] == "tool 0"
     assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, None, 100.0)
-    await process.close()
 
 
-async def test_an_unknown_tool_has_no_aggregate(store: SqliteStore, watch: Watch) -> None:
-    process = Process(store, watch)
+async def test_an_unknown_tool_has_no_aggregate(store: SqliteStore, watch: Watch, process: Process) -> None:
     with pytest.raises(NotFound):
         await process.cache.reader.read("nobody", "HOUR_1")
-    await process.close()
 
 
 async def test_an_aggregate_in_memory_is_served_for_its_seconds_without_a_read_of_the_store(
@@ -146,15 +142,15 @@ async def test_concurrent_misses_compute_once(store: SqliteStore, watch: Watch, 
     await process.close()
 
 
-async def test_a_cancelled_reader_does_not_cancel_the_others(store: SqliteStore, watch: Watch, tool: Tool) -> None:
-    process = Process(store, watch)
+async def test_a_cancelled_reader_does_not_cancel_the_others(
+    store: SqliteStore, watch: Watch, tool: Tool, process: Process
+) -> None:
     first = asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7"))
     second = asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     first.cancel()
     assert (await second).entry.total_mentions == 2
-    await process.close()
 
 
 async def test_a_stale_entry_is_served_at_once_and_its_tool_is_announced(
@@ -203,30 +199,28 @@ async def test_the_last_hour_is_computed_again_once_a_mention_has_left_it(
     await process.close()
 
 
-async def test_an_entry_that_cannot_be_read_is_a_miss(store: SqliteStore, watch: Watch, tool: Tool) -> None:
-    process = Process(store, watch)
+async def test_an_entry_that_cannot_be_read_is_a_miss(
+    store: SqliteStore, watch: Watch, tool: Tool, process: Process
+) -> None:
     await process.cache.refresh.refresh_tools([tool.tool_id])
     entry = await stored_entry(store, tool.tool_id, "DAY_7")
     assert entry is not None
     await store.upsert(SENTIMENT_CACHE.name, {**entry.to_document(), "total_mentions": 99})
     served = await process.cache.reader.read(tool.tool_id, "DAY_7")
     assert (served.state, served.entry.total_mentions) == ("MISS", 2)
-    await process.close()
 
 
 async def test_many_tools_are_read_at_once_and_missing_entries_computed(
-    store: SqliteStore, watch: Watch, tool: Tool
+    store: SqliteStore, watch: Watch, tool: Tool, process: Process
 ) -> None:
     other = a_tool(1, NOW - timedelta(days=1))
     await store.create(CATALOG.name, other.to_document())
-    process = Process(store, watch)
     await process.cache.refresh.refresh_tools([tool.tool_id])
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
     await process.cache.counters.flush()
     counted = await process.cache.counters.last_24_hours()
     assert (counted["cache_hits_24h"], counted["cache_misses_24h"]) == (1, 1)
-    await process.close()
 
 
 LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
@@ -244,9 +238,8 @@ class RaisedMeanwhile(CompletenessReader):
 
 
 async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised_while_the_backlog_was_counted(
-    store: SqliteStore, watch: Watch, tool: Tool
+    store: SqliteStore, watch: Watch, tool: Tool, process: Process
 ) -> None:
-    process = Process(store, watch)
     generations, counters = process.cache.generations, process.cache.counters
     entries = Entries(store, process.cache.recount, generations, Coverage(store), watch)
     completeness = RaisedMeanwhile(store, process.cache.backlog)
@@ -258,7 +251,6 @@ async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised
     assert (await reader.read(tool.tool_id, "DAY_7")).entry.generation == 0
     served = await reader.read(tool.tool_id, "DAY_7")
     assert (served.state, served.entry.generation) == ("MISS", 1)
-    await process.close()
 
 
 async def test_a_computation_begins_again_when_another_process_raises_the_generation(

@@ -10,8 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from models.cache import PERIODS
 from models.errors import UnreadableDocument
 from models.feed import FetchDay
@@ -27,11 +25,6 @@ from tests.functional.figures.conftest import NOW
 from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, everything, stored_entry
 
 MADE = NOW - timedelta(days=40)
-
-
-@pytest.fixture
-async def process(store: SqliteStore, watch: Watch) -> Process:
-    return Process(store, watch)
 
 
 async def _tools(store: SqliteStore, count: int) -> list[Tool]:
@@ -55,7 +48,6 @@ async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_fin
         assert (await refresh.refresh_tools([tool.tool_id])).written == written
     await process.analyse(tool.tool_id, "another", Judgement(NOW - timedelta(hours=26), "positive"))
     assert (await refresh.refresh_tools([tool.tool_id])).written == 4
-    await process.close()
 
 
 async def test_entries_whose_coverage_has_changed_are_written_again(
@@ -69,7 +61,6 @@ async def test_entries_whose_coverage_has_changed_are_written_again(
     await store.create(CATALOG.name, day.to_document())
     watch.advance(minutes=2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-    await process.close()
 
 
 async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_slower_clock(
@@ -82,7 +73,6 @@ async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_sl
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
     await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(minutes=1), "positive"))
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-    await process.close()
 
 
 async def test_no_entries_are_computed_for_a_tool_whose_second_recount_failed(
@@ -95,7 +85,6 @@ async def test_no_entries_are_computed_for_a_tool_whose_second_recount_failed(
     gathered.failed[tool.tool_id] = UnreadableDocument("Timeline", tool.tool_id, "no timeline")
     entries = Entries(store, cache.recount, cache.generations, Coverage(store), watch)
     assert await entries.of(gathered, {tool.tool_id: 0}) == {}
-    await process.close()
 
 
 async def test_an_entry_of_a_past_generation_is_written_again(store: SqliteStore, process: Process) -> None:
@@ -104,7 +93,6 @@ async def test_an_entry_of_a_past_generation_is_written_again(store: SqliteStore
     await process.cache.generations.raise_(tool.tool_id)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).state == "HIT"
-    await process.close()
 
 
 async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generations_kept(
@@ -126,7 +114,6 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
         assert await process.cache.generations.current(tool.tool_id) == 1
     # The hours of its mentions were marked dirty: they are recounted though the tool has no entries any more.
     assert await store.read(CATALOG.name, merged.tool_id, "TIMELINE") is not None
-    await process.close()
 
 
 async def test_with_nothing_new_a_batch_takes_seven_operations(
@@ -144,7 +131,6 @@ async def test_with_nothing_new_a_batch_takes_seven_operations(
     refreshed = await Process(counting, watch).cache.refresh.refresh_tools(tool_ids)
     # Dirty hours, young entries, generations, windows, coverage, one write of the entries, and windows once more.
     assert (counting.operations, counting.writes, refreshed.written) == (7, 1, 200)
-    await process.close()
 
 
 async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows_are_read(
@@ -169,7 +155,6 @@ async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows
             assert entry is not None
             assert entry.period_end_ts == int(watch.now.timestamp()) // 60 * 60 + 60
             await check_entry(store, entry, watch.now)
-    await process.close()
 
 
 class Reading(CountingStore):
@@ -189,7 +174,6 @@ async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, pro
     refreshed = await process.cache.refresh.refresh_tools(["nobody"])
     assert (refreshed.done, refreshed.failed, refreshed.written) == ([], {}, 0)
     assert await everything(store, CATALOG.name) == []
-    await process.close()
 
 
 async def test_a_period_is_added_by_its_name_alone(store: SqliteStore, process: Process, tmp_path: Path) -> None:
@@ -198,7 +182,6 @@ async def test_a_period_is_added_by_its_name_alone(store: SqliteStore, process: 
     for hours in (0, 2, 7, 30, 24 * 8):
         await process.analyse(tool.tool_id, f"article-{hours}", Judgement(NOW - timedelta(hours=hours), "positive"))
     await process.cache.refresh.refresh_tools([tool.tool_id])
-    await process.close()
     command = [sys.executable, "-m", "tests.functional.figures.another_period"]
     command += [str(tmp_path / "toolpulse.db"), tool.tool_id, (NOW + timedelta(minutes=5)).isoformat()]
     ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=100)

@@ -32,11 +32,6 @@ from tests.functional.figures.world import Judgement, Process, Said, a_tool, eve
 MADE = NOW - timedelta(days=40)
 
 
-@pytest.fixture
-async def process(store: SqliteStore, watch: Watch) -> Process:
-    return Process(store, watch)
-
-
 async def _tools(store: SqliteStore, count: int) -> list[Tool]:
     tools = [a_tool(number, MADE) for number in range(count)]
     await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
@@ -91,13 +86,11 @@ async def test_up_to_fifty_tools_are_refreshed_without_messages(
     last = await _last(store)
     assert (last.run_id, last.status, last.ended_at) == (run.run_id, "SUCCEEDED", watch.now)
     assert (last.failed_tools, last.failed_tools_count, last.errors) == ({}, 0, ())
-    await process.close()
 
 
 async def test_a_refresh_without_tools_writes_metadata(store: SqliteStore, process: Process) -> None:
     await process.cache.refresh.tick()
     assert (await _metadata(store)).total_entries == 0
-    await process.close()
 
 
 async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_the_run_also_when_messages_arrive_twice(
@@ -120,7 +113,6 @@ async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_th
     counting = CountingStore(store)
     await Process(counting, watch).cache.refresh.work(messages[1])
     assert counting.operations == 1, "the run has finished"
-    await process.close()
 
 
 async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
@@ -151,7 +143,6 @@ async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
     assert (await _metadata(store)).last_refresh_ts == succeeded_at
     last = await _last(store)
     assert (last.run_id, last.status, last.ended_at) == (second.run_id, "FAILED", watch.now)
-    await process.close()
 
 
 async def test_a_stale_tools_message_refreshes_it_without_a_run(
@@ -161,7 +152,6 @@ async def test_a_stale_tools_message_refreshes_it_without_a_run(
     await process.cache.refresh.work(RefreshMessage((tool.tool_id, "nobody")))
     assert len(await _entries(store)) == len(PERIODS)
     assert await _runs(store) == []
-    await process.close()
 
 
 async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, process: Process) -> None:
@@ -169,7 +159,6 @@ async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, 
     assert isinstance(process.cache.refresh, Refresh)
     await process.cache.refresh.work(RefreshMessage((tool.tool_id,), "nobody", "0001"))
     assert await _entries(store) == []
-    await process.close()
 
 
 async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, process: Process, watch: Watch) -> None:
@@ -196,7 +185,6 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
     assert entry is not None
     assert entry.total_mentions == 1
-    await process.close()
 
 
 async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
@@ -232,7 +220,6 @@ async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteSto
     assert (run.status, run.progress, len(run.errors)) == ("PARTIAL", 2, 1)
     assert run.errors[0].startswith(f"{tools[0].tool_id}: UnreadableDocument: ")
     assert len(await _entries(store)) == 8
-    await process.close()
 
 
 async def _break(store: SqliteStore, container: str, partition: str, name: str, **wrong: Any) -> None:
@@ -259,14 +246,12 @@ async def test_a_run_ends_with_the_attempts_of_its_batches(store: SqliteStore, p
     (run,) = await _runs(store)
     assert run.metrics == {"entries_written": 204, "tools_failed": 0}
     assert (run.invocation_id, run.subject, run.parameters) == ("call", "sentiment_cache", {"tools": 51})
-    await process.close()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_and_counted_once(
-    store: SqliteStore, watch: Watch, when: When
+    store: SqliteStore, watch: Watch, when: When, process: Process
 ) -> None:
-    process = Process(store, watch)
     await _tools(store, 60)
     for k in itertools.count(1):
         begun = await process.cache.refresh.tick()
@@ -286,11 +271,9 @@ async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_an
         if not is_dead:
             assert k > 8
             break
-    await process.close()
 
 
-async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, watch: Watch) -> None:
-    process = Process(store, watch)
+async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, watch: Watch, process: Process) -> None:
     await _tools(store, 60)
     for seed in range(3):
         begun = await process.cache.refresh.tick()
@@ -307,7 +290,6 @@ async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, 
         watch.advance(minutes=15)
         for each in workers:
             await each.close()
-    await process.close()
 
 
 class AwayWithoutTools(DyingStore):
@@ -336,7 +318,6 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
         ("batch:0002", 1, "SUCCEEDED", None),
     ]
     assert (await _runs(store))[0].status == "SUCCEEDED"
-    await process.close()
 
 
 async def test_a_worker_that_ends_after_its_run_was_closed_does_not_change_the_run(
@@ -389,7 +370,6 @@ async def test_a_refresh_in_which_every_tool_failed_has_failed_and_the_last_succ
     metadata = await _metadata(store)
     assert (metadata.last_refresh_ts, metadata.tools_refreshed) == (int(watch.now.timestamp()), (tool.tool_id,))
     assert (await _last(store)).status == "SUCCEEDED"
-    await process.close()
 
 
 async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_tools(

@@ -30,14 +30,13 @@ _PAGE = 100
 
 class Fetches:
     """The hours of all feeds: by feed, those with an expected fetch, with a successful one, and with any that was made,
-    as bits from the hour `_first` on. `version` changes when they change."""
+    as bits from the hour `_first` on."""
 
     def __init__(self) -> None:
         self._first: int | None = None
         self._expected: dict[str, int] = {}
         self._succeeded: dict[str, int] = {}
         self._attempted: dict[str, int] = {}
-        self.version = 0
 
     def add(self, document: Document) -> None:
         start = _number(datetime.strptime(document["day"], "%Y%m%d").replace(tzinfo=UTC))
@@ -48,12 +47,8 @@ class Fetches:
             return  # longer ago than any figure reaches back
         tables = self._expected, self._succeeded, self._attempted
         for feed_id, stored in document["feeds"].items():
-            before = [table.get(feed_id, 0) for table in tables]
-            after = [known | each << shift for known, each in zip(before, stored, strict=True)]
-            if after != before:
-                for table, each in zip(tables, after, strict=True):
-                    table[feed_id] = each
-                self.version += 1
+            for table, hours in zip(tables, stored, strict=True):
+                table[feed_id] = table.get(feed_id, 0) | hours << shift
 
     def unknown_feeds(self, now: datetime) -> frozenset[str]:
         """The feeds of which no fetch succeeded in the last 30 days."""
@@ -107,9 +102,6 @@ class Coverage:
             self._read_at = now
         return self._fetches
 
-    async def shares(self, now: datetime) -> Shares:
-        return Shares(await self.fetches(now), now)
-
     async def of_tools(self, tool_ids: Sequence[str], now: datetime) -> dict[str, ToolCoverage]:
         fetches = await self.fetches(now)
         unknown = fetches.unknown_feeds(now)
@@ -142,18 +134,18 @@ class Shares:
 
     def __init__(self, fetches: Fetches, now: datetime) -> None:
         self._fetches = fetches
-        self.windows = {period: Window.at(period, now) for period in PERIODS}
-        self.seconds = {period: window.seconds for period, window in self.windows.items()}
+        self._windows = {period: Window.at(period, now) for period in PERIODS}
+        self.seconds = {period: window.seconds for period, window in self._windows.items()}
         self._unknown = fetches.unknown_feeds(now)
         self._known: dict[tuple[Period, frozenset[str], datetime], float | None] = {}
 
     def of(self, period: Period, since: datetime, sources: frozenset[str]) -> float | None:
         """The coverage for a tool with mentions of these sources, for which articles are searched since `since`."""
-        window = self.windows[period]
+        window = self._windows[period]
         key = period, sources, max(window.start, since)
         if key not in self._known:
-            relevant = self._fetches.relevant(sources, self._unknown)
-            self._known[key] = self._fetches.share(key[2], window.end, relevant) if key[2] < window.end else None
+            of_tool = ToolCoverage(self._fetches, self._fetches.relevant(sources, self._unknown), since)
+            self._known[key] = of_tool.share(window.start, window.end)
         return self._known[key]
 
 

@@ -142,7 +142,7 @@ class Entries:
             now = self._clock()
             recounted = await self._recount.windows_of([tool.tool_id], now)
             recounted.raise_failure()
-            shares = await self._coverage.shares(now)
+            shares = Shares(await self._coverage.fetches(now), now)
             windows = recounted.windows[tool.tool_id]
             documents = entry_documents(tool.tool_id, tool.created_at, generation, windows, shares, now)
             overtaken = await self.save({tool.tool_id: list(documents.values())})
@@ -159,7 +159,7 @@ class Entries:
         `generations` must have been read before the recount.
         """
         now = recounted.now
-        shares = await self._coverage.shares(now)
+        shares = Shares(await self._coverage.fetches(now), now)
         found: dict[str, EntryDocuments] = {}
         for number, (tool_id, windows) in enumerate(recounted.windows.items()):
             if windows.made_at is not None and tool_id not in recounted.failed:

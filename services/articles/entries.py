@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,8 +48,6 @@ entries, whose texts are cleaned and whose languages are decided."""
 
 PER_POLL = 5_000
 """New and changed entries of one feed that one poll ingests. The next polls ingest the others."""
-SECONDS_PER_POLL = 60.0
-"""The time after which a poll begins no further portion."""
 PORTION = 500
 """Entries that are matched and written at a time. The memory for matching and writing depends on this number, not on
 the size of the feed document."""
@@ -128,7 +125,6 @@ class EntryIngestion:
         cache: DocumentCache,
         hashes_kept: timedelta,
         announce: Announce,
-        monotonic: Callable[[], float] = time.monotonic,
         *,
         discover: Discover = discover_nothing,
         most_listed: int = LISTED_SOURCES,
@@ -140,7 +136,6 @@ class EntryIngestion:
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
         self._discover = discover
-        self._monotonic = monotonic
         self._writing = asyncio.Semaphore(writing_at_once)
         self._quarantined = QuarantinedBatches(store)
         self._new_ids = NewIds(store)
@@ -193,11 +188,11 @@ class EntryIngestion:
         attempt = _attempt(one, source_of(feed, document.title))
         writer = self._writer(attempt, known, document.items, trust_hashes=feed.last_fetch_time is not None)
         unknown = list({each.form_hash: each for each in unknown}.values())
-        done, begun, room = list[_Portion](), self._monotonic(), room_for_new(feed, attempt.at)
+        done, room = list[_Portion](), room_for_new(feed, attempt.at)
         if is_implausible(feed, len(unknown), attempt.at):
             room = 0
         for portion in portions(unknown[:PER_POLL]):
-            if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
+            if done and deadline.is_near():
                 break
             done.append(await self._written(portion, writer, feed.languages, room))
             room -= done[-1].new

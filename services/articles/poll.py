@@ -37,8 +37,6 @@ ERRORS_OF_MOVED = 3
 
 _DUPLICATE = "duplicate"
 
-PATIENCE_SECONDS = 60.0
-"""For how long a body waits to be parsed. With fetching and writing, less than an invocation lasts."""
 POSTPONED_SECONDS = 60.0
 """After so long, a feed that was postponed is due again."""
 
@@ -81,7 +79,6 @@ class FeedPoller:
         credentials: Callable[[str], Credential],
         watched: Callable[[], Awaitable[Sequence[str]]] = _no_tickers,
         registered: Callable[[str], Awaitable[str | None]] = _not_registered,
-        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
@@ -91,7 +88,6 @@ class FeedPoller:
         self._bodies = BodyBudget()
         self._registered = registered
         self._checking_moves = asyncio.Lock()
-        self._patience_seconds = patience_seconds
 
     @asynccontextmanager
     async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
@@ -166,8 +162,7 @@ class FeedPoller:
                 result = await self._fetcher.fetch(replace(request, reservation=reservation))
             if result.status is not FetchStatus.FETCHED or result.body is None:
                 return PollResult(result)
-            left = deadline.until_near()
-            async with asyncio.timeout(self._patience_seconds if left is None else min(left, self._patience_seconds)):
+            async with asyncio.timeout(deadline.until_near()):
                 await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
         except TimeoutError:
             return PollResult(_postponed(request))

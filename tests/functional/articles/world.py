@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -168,7 +167,6 @@ class Worker:
         clock: Clock,
         settings: Settings,
         ids: Iterator[Any],
-        monotonic: Callable[[], float] = time.monotonic,
         most_listed: int = LISTED_SOURCES,
     ) -> None:
         self.announced: list[str] = []
@@ -199,7 +197,6 @@ class Worker:
             DocumentCache(settings.dedup_cache_size),
             kept,
             announce,
-            monotonic,
             discover=Discovery(store, self.announcer, clock).discover,
             most_listed=most_listed,
         )
@@ -233,7 +230,6 @@ class World:
         store: Store | None = None,
         shelf: Fetches | None = None,
         clock: Clock | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> Worker:
         return Worker(
             store or self.store,
@@ -241,7 +237,6 @@ class World:
             clock or self.clock,
             self.settings,
             self._ids,
-            monotonic,
             self._most_listed,
         )
 

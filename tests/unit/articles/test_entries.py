@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from services.articles.entries import PER_POLL, PORTION, SECONDS_PER_POLL, portions
+from services.articles.entries import PER_POLL, PORTION, portions
 
 
 def test_the_limits() -> None:
-    assert (PORTION, PER_POLL, SECONDS_PER_POLL) == (500, 5_000, 60)
+    assert (PORTION, PER_POLL) == (500, 5_000)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from services import deadline
 from services.articles.poll import (
     CHECKED_EVERY,
     ERRORS_OF_MOVED,
-    PATIENCE_SECONDS,
     POSTPONED_SECONDS,
     FeedPoller,
     is_checked,
@@ -114,34 +113,20 @@ class Bodies:
         return FetchResult(FetchStatus.FETCHED, request.url, body=self._body, body_hash="1" * 64, etag='"2"')
 
 
-def poller(fetcher: Bodies, patience_seconds: float = PATIENCE_SECONDS) -> FeedPoller:
-    return FeedPoller(fetcher, {}, credentials_in({}), patience_seconds=patience_seconds)
-
-
-def test_how_long_a_body_waits_and_when_its_feed_is_due_again() -> None:
-    assert (PATIENCE_SECONDS, POSTPONED_SECONDS) == (60, 60)
-
-
-async def test_a_large_body_that_waits_too_long_for_another_is_postponed() -> None:
-    polling = poller(Bodies(MOST_PARSED_BYTES + 1), patience_seconds=0.01)
-    async with polling.polled(feed(), NOW) as first:
-        async with polling.polled(feed(**VALIDATORS), NOW) as second:
-            assert first.document is not None
-            assert (second.result.status, second.result.retry_after) == (FetchStatus.POSTPONED, 60)
-            assert (second.result.etag, second.result.body_hash) == ('"1"', "0" * 64), "those of the request"
-        failure = failure_of(second)
-        assert failure is not None
-        assert (failure.counts, failure.permanent) == (False, False)
-    async with polling.polled(feed(), NOW) as third:
-        assert third.document is not None
+def poller(fetcher: Bodies) -> FeedPoller:
+    return FeedPoller(fetcher, {}, credentials_in({}))
 
 
 async def test_near_the_deadline_neither_a_fetch_nor_a_body_waits_any_longer() -> None:
     polling = poller(Bodies(MOST_PARSED_BYTES + 1))
     async with polling.polled(feed(), NOW):
         with deadline.within(0.05):
-            async with polling.polled(feed(), NOW) as second:
-                assert second.result.status is FetchStatus.POSTPONED
+            async with polling.polled(feed(**VALIDATORS), NOW) as second:
+                assert (second.result.status, second.result.retry_after) == (FetchStatus.POSTPONED, POSTPONED_SECONDS)
+                assert (second.result.etag, second.result.body_hash) == ('"1"', "0" * 64), "those of the request"
+            failure = failure_of(second)
+            assert failure is not None
+            assert (failure.counts, failure.permanent) == (False, False)
     with deadline.within(0.05):
         async with poller(Bodies(100, seconds=5.0)).polled(feed(), NOW) as slow:
             assert slow.result.status is FetchStatus.POSTPONED

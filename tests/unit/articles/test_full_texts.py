@@ -44,10 +44,6 @@ WANTED = [
 ]
 
 
-def test_a_written_article_is_asked_for_once() -> None:
-    assert asked("always", merged(after=STORED), merged(before=STORED)) == WANTED
-
-
 def test_an_article_that_stays_as_it_is_is_asked_for_too() -> None:
     assert asked("always", merged(before=STORED)) == WANTED
 

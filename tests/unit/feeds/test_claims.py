@@ -89,12 +89,6 @@ def test_a_feed_counts_for_the_host_where_it_is_fetched() -> None:
     assert found[-2:] == ["c", "m8"]
 
 
-def test_no_more_than_wanted_are_chosen_in_the_given_order() -> None:
-    feeds = [due(f"f{number}", f"{number}.example") for number in range(5)]
-    assert [each["feed_id"] for each in chosen(feeds, 3)] == ["f0", "f1", "f2"]
-    assert chosen(feeds, 0) == []
-
-
 def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> None:
     feeds = [due("a", "a.example"), due("b", "b.example"), due("b2", "b.example"), due("c", "c.example")]
     run = ingestion_batch(claimed={"a": "2026-02-21T19:00:00Z"}, hosts=("b.example:443",))
@@ -306,16 +300,6 @@ async def test_every_enabled_feed_that_is_in_no_open_run_is_claimed_and_nothing_
     queues.sent.clear()
     assert named(await claims.claim_every(NOW)) == ["a", "b"]
     assert queues.sent == {}
-
-
-async def test_one_feed_is_claimed_whether_it_is_due_or_not(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
-    await add(store, "a", next_fetch_time=NOW + 60 * MINUTE)
-    claims = claims_on(store, watch)
-    run_id = await claims.claim("a", NOW)
-    run = await RunEngine(store, watch, lambda: "none").get(run_id)
-    assert (run.subject, RunResource.of(run).shown()["parameters"]) == ("a", {"feeds": ["a"]})
-    assert await claims.claim("a", NOW) == run_id, "the run that has the claim"
 
 
 async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(store: SqliteStore, watch: Watch) -> None:

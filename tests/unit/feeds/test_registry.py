@@ -64,7 +64,7 @@ async def test_the_url_that_a_feed_was_redirected_to_is_that_feed(registry: Feed
     assert (again.is_new, again.feed.feed_id) == (False, added.feed_id)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 async def test_many_that_add_one_address_at_once_get_one_feed(store: SqliteStore, watch: Watch, seed: int) -> None:
     several = [FeedRegistry(hesitant(store, seed * 100 + n), watch) for n in range(8)]
     results = await asyncio.gather(
@@ -75,7 +75,7 @@ async def test_many_that_add_one_address_at_once_get_one_feed(store: SqliteStore
     assert len(await feeds_in(store)) == 1
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 async def test_adding_an_address_while_another_feed_moves_there_leaves_one_feed_with_it(
     store: SqliteStore, watch: Watch, seed: int
 ) -> None:
@@ -144,14 +144,12 @@ async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_aga
 
 
 @pytest.mark.parametrize("calls", range(5))
-@pytest.mark.parametrize("had_seen", [False, True])
 async def test_a_feed_that_is_saved_while_it_is_removed_leaves_nothing_behind(
-    store: SqliteStore, watch: Watch, calls: int, had_seen: bool
+    store: SqliteStore, watch: Watch, calls: int
 ) -> None:
     added = (await FeedRegistry(store, watch).add(wanted(feed_id="news"))).feed
     seen = feed_seen(feed_id="news").to_document()
-    if had_seen:
-        await store.upsert(FEEDS.name, seen)
+    await store.upsert(FEEDS.name, seen)
 
     saved: list[bool] = []
 
@@ -164,15 +162,6 @@ async def test_a_feed_that_is_saved_while_it_is_removed_leaves_nothing_behind(
 
     await FeedRegistry(cast("Store", Interrupted(store, calls, save)), watch).remove(added.feed_id)
     assert (await store.query(FEEDS.name, Query())).items == []
-
-
-async def test_a_removed_feed_leaves_no_documents_behind(registry: FeedRegistry, store: SqliteStore) -> None:
-    added = (await registry.add(wanted(feed_id="news"))).feed
-    await store.upsert(FEEDS.name, feed_seen(feed_id="news").to_document())
-    await registry.remove(added.feed_id)
-    assert (await store.query(FEEDS.name, Query())).items == []
-    with pytest.raises(NotFound):
-        await registry.remove(added.feed_id)
 
 
 async def test_a_url_of_another_feed_is_a_conflict(registry: FeedRegistry) -> None:
@@ -213,18 +202,3 @@ async def test_an_api_source_cannot_be_removed(registry: FeedRegistry, store: Sq
     await store.create(FEEDS.name, feed(feed_id="tiingo", kind="tiingo").to_document())
     with pytest.raises(Conflict, match="disable"):
         await registry.remove("tiingo")
-
-
-async def test_lists_page_through_feeds_only_and_miss_none(registry: FeedRegistry, store: SqliteStore) -> None:
-    results = await registry.add_all([wanted(f"https://example.com/{n}") for n in range(25)])
-    await store.upsert(FEEDS.name, feed_seen(feed_id=wanted("https://example.com/1").feed_id).to_document())
-    assert all(isinstance(result, Added) and result.is_new for result in results)
-    found: list[str] = []
-    after: str | None = None
-    while True:
-        page = await registry.page(10, after)
-        found += [feed.feed_id for feed in page.items]
-        after = page.next
-        if after is None:
-            break
-    assert sorted(found) == sorted(wanted(f"https://example.com/{n}").feed_id for n in range(25))

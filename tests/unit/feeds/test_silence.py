@@ -19,7 +19,6 @@ from services.feeds.volume import (
 )
 from tests.documents import NOW
 
-HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 

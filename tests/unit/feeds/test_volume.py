@@ -78,10 +78,6 @@ def test_a_new_feed_may_bring_a_whole_document_and_no_more_in_its_first_days() -
     assert room_for_new(young, NOW + 23 * DAY) == 1_000
 
 
-def test_there_is_never_less_than_no_room() -> None:
-    assert room_for_new(known(daily_volume=30_000.0), NOW) == 0
-
-
 def test_the_first_document_is_not_the_usual_day() -> None:
     assert usual_after(feed(), 20_000, NOW) == 0.0
 

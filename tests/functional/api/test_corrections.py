@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from services.container import Container
 from tests.documents import feed
 from tests.functional.api.conftest import Answer, call
 from tests.functional.api.test_tools import add, carried_out, store
-from tests.hosting import running_host
 
 
 async def correct(tool: str, **body: Any) -> Answer:
@@ -67,14 +64,6 @@ async def test_a_mention_is_corrected_listed_read_and_undone(app: Container, art
     assert again.json == undone.json
 
 
-async def test_a_run_shows_no_author(app: Container, article: str) -> None:
-    await correct("Quorvia", article=article, verdict="not_this_tool")
-    await call("undo_correction", tool="Quorvia", correction_id=article, body={"author": "Ada"})
-    runs = [each for each in (await call("list_runs")).json["items"] if each["workflow_name"] == "correct_mention"]
-    assert [each["status"] for each in runs] == ["SUCCEEDED", "SUCCEEDED"]
-    assert "Ada" not in json.dumps(runs)
-
-
 @pytest.mark.parametrize("body", [{"phrase": "Quorvia suffers"}, {"source": "tiingo", "verdict": "mute"}])
 async def test_a_phrase_or_a_source_is_excluded_by_a_run_and_comes_back_by_another(
     app: Container, article: str, body: dict[str, str]
@@ -125,25 +114,3 @@ async def test_corrections_and_labels_come_in_pages(app: Container) -> None:
     rest = await call("export_corrections", f"limit=2&cursor={page.headers['X-Next-Cursor']}")
     assert [len(each.body.splitlines()) for each in (page, rest)] == [2, 1]
     assert "X-Next-Cursor" not in rest.headers
-
-
-async def test_over_the_host_a_phrase_is_excluded_read_by_its_id_and_comes_back(tmp_path: Path) -> None:
-    async with (
-        running_host(data=tmp_path, settings={"DATA_DIR": str(tmp_path)}) as host,
-        aiohttp.ClientSession(host.url, timeout=aiohttp.ClientTimeout(10)) as session,
-    ):
-        async with session.post("/api/v1/tools", json={"name": "C#"}) as response:
-            assert response.status == 201
-        corrections = "/api/v1/tools/C%23/corrections"
-        async with session.post(corrections, json={"phrase": "C# minor", "author": "Ada"}) as response:
-            assert (response.status, "Location" in response.headers) == (202, True)
-            made = await response.json()
-        one = f"{corrections}/{made['correction_id']}"
-        async with session.get(one) as response:
-            assert (await response.json())["phrase"] == "C# minor"
-        async with session.post(f"{one}/undo", json={"author": "Grace"}) as response:
-            assert (response.status, (await response.json())["undone_by"]) == (202, "Grace")
-        async with session.get("/api/v1/tools/C%23") as response:
-            assert (await response.json())["excluded"] == []
-        async with session.get("/api/v1/export/corrections") as response:
-            assert (response.status, await response.read()) == (200, b"")

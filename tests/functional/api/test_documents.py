@@ -113,17 +113,6 @@ async def test_a_full_text_is_shown_reviewed_asked_for_again_and_removed(reading
     assert (await call("get_document", article_id=good["source_id"])).status == 404
 
 
-async def test_an_article_without_a_document_says_how_to_get_one(app: Container) -> None:
-    answer = await call("get_document", article_id="dedup:" + "0" * 32)
-    assert answer.status == 404
-
-
-async def test_a_body_with_fields_is_refused(reading: Container) -> None:
-    article = (await listed())[HEADLINE]
-    answer = await call("acquire_document", article_id=article["source_id"], body={"force": True})
-    assert (answer.status, answer.json["field"]) == (400, "force")
-
-
 async def test_a_document_that_is_tried_again_as_planned_is_no_lost_message(
     reading: Container, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,17 +11,14 @@ from typing import Any
 
 import pytest
 
-from models.history import EarlierHours
 from models.mention import SentimentScore
-from models.tally import TimelineHours
 from services import container
 from services.container import Container
 from services.mentions.dirty_hours import mark_dirty
-from services.ports import readable
 from services.store.containers import CATALOG, MENTIONS
 from tests.builders import MemoryQueues, Watch
 from tests.functional.api.conftest import call
-from tests.functional.figures.world import POLARITY, a_mention, a_tool, breadth_of, judging, mentions_of
+from tests.functional.figures.world import a_mention, a_tool, breadth_of, judging, mentions_of
 
 START = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
 TOOL, OTHER = (a_tool(number, START - timedelta(days=3), primary_name=f"Tool {number}") for number in range(2))
@@ -121,39 +118,6 @@ async def test_forty_days_go_by_and_every_point_is_what_its_mentions_said(app: C
         _shows(point, _said(mentions, start, start + timedelta(hours=1)))
 
 
-async def test_after_two_months_a_month_is_compared_with_the_month_before(app: Container, clock: Watch) -> None:
-    await app.operations.upkeep.run()
-    every: list[tuple[datetime, str]] = []
-    changes = []
-    for day in range(63):
-        for number in range(1 + day % 3):
-            every.append((clock.now - timedelta(hours=5 * number), ("positive", "negative", "neutral")[day % 3]))
-            await _say(app, TOOL, f"{day}-{number}", *every[-1])
-        await app.figures.recount.recount_tool(TOOL.tool_id, clock.now)
-        await app.figures.daily_closes.work()
-        await app.figures.generations.raise_(TOOL.tool_id)  # so that the figures are those of now
-        (row,) = [
-            each for each in (await call("list_trends", "period=DAY_30")).json["items"] if each["tool"] == "Tool 0"
-        ]
-        changes.append(row["change"])
-        clock.advance(hours=24, minutes=1)
-    assert [each is not None for each in changes] == [False] * 60 + [True] * 3
-    for change in changes[-3:]:
-        since, until = (datetime.fromisoformat(change[f"previous_{name}"]) for name in ("from", "to"))
-        assert until - since == 30 * DAY
-        before = [POLARITY[said] for at, said in every if since <= at < until]  # type: ignore[index]
-        assert change["total_mentions"]["previous"] == len(before)
-        assert change["average_sentiment"]["previous"] == round(sum(before) / len(before), 4)
-    # Whole days of the month before are as the history has them.
-    first, last = since.date() + DAY, until.date()
-    earlier = readable(await app.store.read(CATALOG.name, TOOL.tool_id, EarlierHours.ID), EarlierHours.from_document)
-    assert earlier is not None
-    points = {each["day"].replace("-", ""): each for each in (await _history(f"from={first}&to={last}"))["items"]}
-    for name, text in earlier.days.items():
-        if name in points:
-            _shows(points[name], TimelineHours({name: text}).of_day(name).figures())
-
-
 async def test_a_close_can_be_cited_and_the_present_figures_stand_beside_it(app: Container, clock: Watch) -> None:
     await _say(app, TOOL, "one", START, "positive")
     clock.advance(days=1)
@@ -247,13 +211,3 @@ async def test_the_change_compares_the_same_time_before(app: Container, clock: W
     assert whole["total_mentions"] == {"present": 7, "previous": 0, "absolute": 7, "relative": None}
     unknown = (await _history("days=30"))["change"]
     assert unknown["total_mentions"] == {"present": 16, "previous": None, "absolute": None, "relative": None}
-
-
-async def test_a_mention_that_cannot_be_read_is_left_out_and_named(app: Container) -> None:
-    await _say(app, TOOL, "one", START)
-    assert (await _history("days=1"))["total"]["total_mentions"] == 1
-    broken = a_mention(TOOL.tool_id, "broken", START).to_document()
-    await app.store.upsert(MENTIONS.name, {**broken, "sentiment": "odd"})
-    await mark_dirty(app.store, TOOL.tool_id, [START], START)
-    history = await _history("days=1")
-    assert (history["total"]["total_mentions"], history["unreadable"]) == (1, ["broken"])

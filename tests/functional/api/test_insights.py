@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -10,7 +9,6 @@ import pytest
 
 from models.values import format_time
 from services.container import Container
-from services.ports import Document, Store
 from tests.functional.api.conftest import call
 from tests.functional.api.test_tools import add, store
 
@@ -46,31 +44,6 @@ async def test_trends_are_the_aggregates_of_all_tools_with_what_went_before(
     assert (row["aliases"], sum(row["trend"]["mentions"]), len(row["trend"]["mentions"])) == (["Quorvia DB"], 2, 14)
     refused = await call("list_trends", "period=HOUR_1")
     assert (refused.status, "in steps of an hour" in refused.json["detail"]) == (400, True)
-
-
-class Watched:
-    """The store, and the ids of the documents that many were read with."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.ids: list[str] = []
-
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        self.ids += [each for _, each in keys]
-        return await self._store.read_many(container, keys)
-
-
-async def test_the_timeline_of_a_tool_without_news_is_not_read_again(app: Container, articles: list[str]) -> None:
-    watched = Watched(app.store)
-    app.figures.trends.store = watched  # type: ignore[assignment]
-    first = (await call("list_trends", "period=DAY_7")).json["items"]
-    assert watched.ids == ["TIMELINE"]
-    assert (await call("list_trends", "period=DAY_7")).json["items"] == first
-    assert watched.ids == ["TIMELINE"]
-    await app.mentions.analysis.handle([await store(app, 3, "Quorvia is slow")])
-    await app.figures.generations.raise_(first[0]["tool_id"])
-    (row,) = (await call("list_trends", "period=DAY_7")).json["items"]
-    assert (sum(row["trend"]["mentions"]), row["total_mentions"], watched.ids) == (3, 3, ["TIMELINE"] * 2)
 
 
 async def test_a_movement_has_what_a_figure_is_made_of(app: Container, articles: list[str]) -> None:

@@ -60,27 +60,17 @@ async def listed(query: str = "") -> dict[str, dict[str, Any]]:
     return {each["headline"]: each for each in (await call("list_articles", query)).json["items"]}
 
 
-async def test_a_feed_that_only_says_that_it_is_in_english_is_not_scored_as_english(ingested: Container) -> None:
+async def test_articles_have_the_language_of_their_texts_and_only_english_is_scored(ingested: Container) -> None:
     articles = await listed("language=de")
-    assert set(articles) == set(GERMAN), "the short headline too"
+    assert set(articles) == set(GERMAN), "the short headline too, though its feed says that it is in English"
     assert {each["unscored_reason"] for each in articles.values()} == {"LANGUAGE"}
     figure = (await call("get_tool_sentiment", tool="Quorvia")).json
     assert (figure["total_mentions"], figure["unscored_mentions"]) == (1, len(GERMAN))
     assert (figure["positive_count"], figure["negative_count"], figure["neutral_count"]) == (1, 0, 0)
-
-
-async def test_the_articles_of_a_tool_show_their_languages(ingested: Container) -> None:
     items = (await call("list_tool_articles", tool="Quorvia")).json["items"]
     assert sorted(each["language"] for each in items) == ["de", "de", "de", "en"]
     assert (await call("get_feed", feed_id="german")).json["languages"] == {"de": 2}
-
-
-async def test_a_feed_that_is_named_like_a_tool_does_not_mention_it_with_its_name(ingested: Container) -> None:
-    articles = await listed("language=en")
-    assert set(articles) == set(ENGLISH), "the headline is served whole"
-    assert [bool(articles[each]["detected_tool_ids"]) for each in ENGLISH] == [True, False]
-
-
-async def test_a_language_that_is_none_is_refused(ingested: Container) -> None:
-    answer = await call("list_articles", "language=German")
-    assert (answer.status, "language" in answer.json["detail"]) == (400, True)
+    english = await listed("language=en")
+    assert set(english) == set(ENGLISH), "the headline is served whole"
+    named = [bool(english[each]["detected_tool_ids"]) for each in ENGLISH]
+    assert named == [True, False], "a feed that is named like a tool does not mention it with its name"

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from yarl import URL
 
 from services.ports import utc_now
@@ -13,19 +13,22 @@ from services.store.sqlite import SqliteStore
 from tests.documents import alias, article
 from tests.hosting import running_host
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 FEED = {"url": "http://127.0.0.1:9/rss", "source_name": "Nobody there", "feed_id": "nobody-there"}
 
 
-@pytest.fixture
-async def web(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    store = SqliteStore(tmp_path / "toolpulse.db", utc_now)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def web(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[aiohttp.ClientSession]:
+    data = tmp_path_factory.mktemp("http")
+    store = SqliteStore(data / "toolpulse.db", utc_now)
     now = datetime.now(UTC)
     guid = alias(locator_identity="provider_product_id:https://x.example/a b?c#d", created_at=now, updated_at=now)
     for document in (article(created_at=now, updated_at=now), guid):
         await store.create(document.CONTAINER, document.to_document())
     await store.close()
     async with (
-        running_host(data=tmp_path, settings={"DATA_DIR": str(tmp_path)}) as host,
+        running_host(data=data, settings={"DATA_DIR": str(data)}) as host,
         aiohttp.ClientSession(host.url) as session,
     ):
         yield session

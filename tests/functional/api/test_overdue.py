@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from models.run import IngestionBatch
 from services import container
 from services.container import Container
 from services.ports import utc_now
@@ -59,10 +60,12 @@ async def test_a_worker_that_starts_claims_what_is_due(
     environment: pytest.MonkeyPatch, tmp_path: Path, queue_server: QueueService
 ) -> None:
     await store_a_due_feed(tmp_path)
-    await container.get()
-    messages = await sent_to("ingest-feeds", queue_server)
+    app = await container.get()
+    (message,) = await sent_to("ingest-feeds", queue_server)
+    (run,) = (await app.runs.page(10, None)).items
     await container.close()
-    assert [each["feed_id"] for message in messages for each in json.loads(message)["feeds"]] == [feed().feed_id]
+    assert isinstance(run, IngestionBatch)
+    assert (json.loads(message)["run_id"], list(run.claimed)) == (run.run_id, [feed().feed_id])
 
 
 async def test_a_tick_that_starts_its_worker_claims_each_feed_once(
@@ -70,9 +73,8 @@ async def test_a_tick_that_starts_its_worker_claims_each_feed_once(
 ) -> None:
     await store_a_due_feed(tmp_path)
     await FUNCTIONS["ingest_due_feeds"](timer_request=None)
-    messages = await sent_to("ingest-feeds", queue_server)
-    await asyncio.sleep(0.2)
-    assert len(messages + queue_server.received("ingest-feeds")) == 1
+    await container.resumed()
+    assert len(queue_server.received("ingest-feeds")) == 1
     await container.close()
 
 
@@ -82,13 +84,12 @@ async def test_a_worker_starts_although_nothing_can_be_announced(
     queue_server.refuses = True
     app = await container.get()
     await app.store.create("articles", due(2))
-    await asyncio.sleep(0.2)
+    await container.resumed()
     assert await container.get() is app
     await container.close()
 
 
 async def test_every_tick_announces_what_is_overdue(app: Container, queue_server: QueueService) -> None:
-    await asyncio.sleep(0.2)  # the announcement at the start is over
     document = due(2)
     await app.store.create("articles", document)
     await FUNCTIONS["ingest_due_feeds"](timer_request=None)

@@ -127,14 +127,6 @@ async def test_only_another_priority_has_a_run(ingested: Container) -> None:
     assert {each["workflow_name"] for each in runs} == {"ingest_feeds", "backfill_tools"}
 
 
-async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> None:
-    taken = (await call("get_feed", feed_id="good")).json["url"]
-    answer = await call("change_feed", body={"source_priority": 1, "url": taken}, feed_id="bad")
-    assert (answer.status, answer.sent) == (409, [])
-    runs = (await call("list_runs")).json["items"]
-    assert "apply_source_priority" not in {each["workflow_name"] for each in runs}
-
-
 async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)

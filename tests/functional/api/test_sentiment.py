@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,12 +10,11 @@ import pytest
 from models.cache import SentimentCacheEntry, entry_id, generation_id
 from models.tool import Tool
 from services.container import Container
-from services.figures.breadth import Breadth
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.refresh_due import RefreshMessage
-from services.store.containers import ARTICLES, CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.work.stage import MOST_TRIES
-from tests.documents import article, attribution, feed
+from tests.documents import article
 from tests.functional.api.conftest import call
 from tests.functional.figures.world import a_mention, a_tool, everything
 
@@ -232,45 +231,6 @@ async def test_latest_has_one_row_for_each_tool(watched: Container) -> None:
     assert second["next"] is None
 
 
-async def test_history_has_a_point_for_each_day_and_in_the_raw_layer_one_for_each_source(watched: Container) -> None:
-    day = (NOW - timedelta(days=3)).date().isoformat()
-    both = article(
-        created_at=NOW,
-        updated_at=NOW,
-        timestamp=NOW - timedelta(days=3),
-        sources=("tiingo", "finnhub"),
-        source_attribution={"tiingo": attribution(), "finnhub": attribution()},
-    )
-    await watched.store.create(both.CONTAINER, both.to_document())
-    await _say(watched, both.source_id, NOW - timedelta(days=3), "positive")
-    points = (await call("get_tool_history", "days=7", tool=TOOL.tool_id)).json["items"]
-    today = date.fromisoformat(points[-1]["day"])
-    assert today in (NOW.date(), datetime.now(UTC).date())  # midnight may have passed since these tests were loaded
-    assert [point["day"] for point in points] == [
-        (today - timedelta(days=back)).isoformat() for back in (6, 5, 4, 3, 2, 1, 0)
-    ]
-    (found,) = [point for point in points if point["day"] == day]
-    assert {name: found[name] for name in found if name not in Breadth._fields} == {
-        "day": day,
-        "coverage": None,
-        "state": "live",
-        "verdict": "TOO_FEW",
-        "verdict_text": "too few to say: 2 mentions of 2 stories",
-        "total_mentions": 2,
-        "positive_count": 1,
-        "negative_count": 0,
-        "neutral_count": 1,
-        "unscored_mentions": 0,
-        "average_sentiment": 0.375,
-        "analyzers": ["embedded/1"],
-    }
-    assert (found["stories"], found["publishers"], found["effective_sample_size"]) == (2, 1, 2.0)
-    assert sum(point["total_mentions"] for point in points) == 4
-    raw = (await call("get_tool_history", "days=7&layer=raw", tool=TOOL.tool_id)).json["items"]
-    of_that_day = {point["source"]: point["total_mentions"] for point in raw if point["day"] == day}
-    assert of_that_day == {"tiingo": 1, "finnhub": 1, "reuters-world": 1}
-
-
 async def test_deleting_a_cache_is_204_and_the_next_read_computes(watched: Container) -> None:
     await call("get_tool_sentiment", tool=TOOL.tool_id)
     for _ in range(2):
@@ -308,16 +268,6 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     await watched.figures.refresh.work(_message(stale.sent[0]))
     fresh = await call("get_tool_sentiment", tool=TOOL.tool_id)
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
-
-
-async def test_an_entry_that_cannot_be_read_is_computed_anew(watched: Container) -> None:
-    await call("get_tool_sentiment", tool=TOOL.tool_id)
-    key = (SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
-    document = await watched.store.read(*key)
-    assert document is not None
-    await watched.store.upsert(SENTIMENT_CACHE.name, {**document, "total_mentions": "many"})
-    again = await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)
-    assert (again.status, again.headers["X-Cache"], again.json["total_mentions"]) == (200, "MISS", 3)
 
 
 async def test_a_generation_that_cannot_be_read_is_named_in_cache_health(watched: Container) -> None:
@@ -378,16 +328,6 @@ async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container
         "database_connection_pool_size",
         "memory_usage_bytes",
     }
-
-
-async def test_a_news_api_without_a_token_is_not_pending(watched: Container) -> None:
-    names = ("tiingo", "reuters-world")
-    for name in names:
-        document = feed(feed_id=name, kind="tiingo" if name == "tiingo" else "feed", next_fetch_time=NOW)
-        await watched.store.create(FEEDS.name, document.to_document())
-    lines = (await call("get_metrics")).body.decode().splitlines()
-    assert "toolpulse_queue_size 1" in lines
-    assert not any("tiingo" in line for line in lines)
 
 
 async def _age(app: Container, minutes: int) -> None:

@@ -82,14 +82,5 @@ async def test_signals_are_listed_by_kind_time_and_state(world: World) -> None:
     assert withdrawn["withdrawn_at"] is not None
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [("kind=BIG", "kind"), ("state=gone", "state"), ("since=x", "since"), ("limit=501", "limit"), ("tool=x", "tool")],
-)
-async def test_a_wrong_filter_is_named(app: Container, query: str, field: str) -> None:
-    answer = await call("list_signals", query)
-    assert (answer.status, answer.json["field"]) == (400, field)
-
-
 async def test_the_signals_of_no_tool_are_not_found(app: Container) -> None:
     assert (await call("list_tool_signals", tool="nobody")).status == 404

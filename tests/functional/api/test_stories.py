@@ -149,17 +149,6 @@ async def test_a_deleted_article_is_in_no_story_and_a_story_of_one_article_is_in
     assert (await call("get_story", event_id=event)).status == 404
 
 
-async def test_a_split_story_is_two(world: World) -> None:
-    articles = await grouped(world)
-    event = await event_of(world, articles[0])
-    assert (await call("split_story", body={"articles": [articles[1]], **ADA}, event_id=event)).status == 201
-    await world.group()
-    other = await event_of(world, articles[1])
-    assert other != event
-    assert (await call("get_story", event_id=event)).json["article_count"] == 2
-    assert (await call("get_story", event_id=other)).json["article_count"] == 1
-
-
 async def test_a_document_that_cannot_be_read_hides_no_other(world: World) -> None:
     await grouped(world)
     await world.analysed(45, OUTAGE_LATER)

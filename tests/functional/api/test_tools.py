@@ -84,13 +84,6 @@ async def test_sending_back_what_get_returned_changes_nothing(app: Container, vi
     assert (tried.status, tried.json["would_add"]) == (200, 0)
 
 
-async def test_a_change_of_nothing_that_can_be_changed_is_400_and_says_what_can_be(app: Container) -> None:
-    await add("Quorvia")
-    refused = await call("change_tool", body={"precision": {}, "links": {}}, tool="Quorvia")
-    assert (refused.status, refused.json["field"]) == (400, "precision, links")
-    assert refused.json["allowed"].startswith("cannot be changed; what can be changed: name, aliases")
-
-
 async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -> None:
     for name in ("b", "A", "c"):
         await add(name)

@@ -78,13 +78,10 @@ async def test_an_unreadable_article_is_a_problem_document_that_names_it_without
     assert BAD_ID in caplog.text
 
 
-async def test_an_export_says_how_many_are_left_out(articles: Container) -> None:
+async def test_an_export_and_the_raw_layer_leave_out_what_is_unreadable(articles: Container) -> None:
     for layer in ("canonical", "raw"):
         answer = await call("export_articles", f"layer={layer}")
         assert (answer.status, answer.body.count(b"\n"), answer.headers["X-Unreadable"]) == (200, 1, "1")
-
-
-async def test_the_readable_observations_of_an_article_are_shown(articles: Container) -> None:
     answer = await call("get_article", "layer=raw", article_id=GOOD_ID)
     assert [each["source"] for each in answer.json["observations"]] == ["tiingo"]
     assert answer.json["unreadable"] == ["obs:finnhub:20260221"]

@@ -68,16 +68,6 @@ async def listed() -> list[dict[str, Any]]:
     return items
 
 
-async def test_every_attribution_is_an_old_id_that_leads_to_its_article(ingesting: Container) -> None:
-    await fetch_all(ingesting)
-    (article,) = await listed()
-    assert sorted(article["sources"]) == ["with-guids", "without"]
-    for source, attribution in article["source_attribution"].items():
-        answer = await call("get_article", "layer=raw", article_id=f"{source}:{attribution['article_id']}")
-        assert (answer.status, answer.json["source_id"]) == (200, article["source_id"])
-        assert len(answer.json["observations"]) == 2
-
-
 async def test_what_was_deleted_comes_back_neither_with_the_next_poll_nor_with_an_edit(
     ingesting: Container, press: Press
 ) -> None:

@@ -47,20 +47,6 @@ async def test_a_function_without_http_raises_the_error(environment: pytest.Monk
         await FUNCTIONS["ingest_feeds"]("{}")
 
 
-async def test_a_wrong_key_in_the_configuration_file_is_named_too(
-    environment: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    file = tmp_path / "ingestion.yaml"
-    file.write_text("ingestion:\n  fetcher:\n    retry_attemps: 3\n")
-    environment.setenv("CONFIGURATION_FILE", str(file))
-    answer = await call("list_feeds")
-    assert answer.status == 503
-    assert (
-        "ingestion.fetcher.retry_attemps is unknown: did you mean ingestion.fetcher.retry_attempts?"
-        in answer.json["detail"]
-    )
-
-
 async def test_the_app_works_with_the_values_of_the_configuration_file(
     environment: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from models.errors import Unavailable
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.dying import Died, DiesSavingFeeds
-from tests.functional.articles.world import Shelf, Worker, World, item
+from tests.functional.articles.world import Shelf, World, item
 
 
 class Hanging:
@@ -69,11 +69,3 @@ async def test_an_article_that_could_not_be_announced_is_found_by_its_document(w
         await worker.ingestion.ingest(await all_in_one_message(world))
     assert (worker.announced, len(await ids(world))) == ([], 1)
     assert (await world.article())["analysis_due_since"] is not None
-
-
-async def test_an_attempt_after_a_saved_one_announces_nothing_again(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    worker: Worker = world.new_worker()
-    await world.poll("a", worker)
-    assert worker.announced == []

@@ -84,44 +84,6 @@ async def test_dates_that_drift_change_nothing(world: World) -> None:
     assert before == (await world.articles(), await world.observations(), await world.store.count("locators"))
 
 
-async def test_an_entry_without_a_date_keeps_the_time_at_which_it_was_first_seen(world: World) -> None:
-    await world.add_feed("a", [item(1, published=None)])
-    await world.poll("a")
-    article = await world.article()
-    assert (article["timestamp"], article["published_flag"]) == ("2026-02-21T20:01:00Z", "missing")
-    world.clock.forward(days=2)
-    world.publish("a", [item(1, published=None), item(2)])
-    await world.poll("a", world.new_worker())
-    assert [each["timestamp"] for each in await world.articles()] == ["2026-02-21T20:01:00Z", "2026-02-21T19:00:00Z"]
-
-
-async def test_a_second_entry_under_the_same_headline_is_an_article_of_its_own(world: World) -> None:
-    one = item(1, title="Markets close higher today")
-    other = item(2, title="Markets close higher today")
-    await world.add_feed("a", [one, other])
-    await world.poll("a")
-    plain, with_url = sorted(await world.articles(), key=lambda each: bool(each["url_in_key"]))
-    assert (plain["url_in_key"], with_url["url_in_key"]) == (False, True)
-    assert (await world.feed("a")).total_articles_fetched == 2
-    world.publish("a", [other])
-    assert (await world.poll("a", world.new_worker())).article_ids == ()
-
-
-async def test_the_source_with_the_best_priority_is_canonical_in_whichever_order_they_come(world: World) -> None:
-    await world.add_feed("late", [item(1, text="By the better source.")], source_priority=1)
-    await world.add_feed("early", [item(1, text="By the other one.")])
-    await world.poll("early")
-    await world.poll("late")
-    article = await world.article()
-    assert article["sources"] == ["early", "late"]
-    assert article["canonical"]["source"] == "late"
-    assert article["text_for_analysis"] == "By the better source."
-    # An edit of the other source is judged by itself. It does not change the canonical reading.
-    world.publish("early", [item(1, text="By the other one, again.")])
-    assert (await world.poll("early")).article_ids == (article["source_id"],)
-    assert (await world.article())["text_for_analysis"] == "By the better source."
-
-
 @pytest.mark.parametrize("days", [8, 31])
 async def test_an_entry_that_its_feed_still_lists_does_not_come_back_after_its_hashes_and_article_expired(
     world: World, days: int

@@ -1,15 +1,12 @@
 """A feed after a fetch: schedule, validators, errors, claims. No feed affects another."""
 
 import asyncio
-import json
 from collections.abc import Sequence
-from datetime import timedelta
 
 import pytest
 
-from models.errors import Conflict, Unavailable
-from models.feed import MOST_ERRORS, Feed
-from models.run import Attempt, IngestionBatch
+from models.errors import Unavailable
+from models.run import IngestionBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.form import changed_feed, feed_change
@@ -19,8 +16,6 @@ from services.ports import BatchOutcome, Operation, Store
 from tests.builders import overdue_keys
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
-
-WEB_PAGE = b"<!doctype html><html><head><title>Hello</title></head><body>Not a feed</body></html>"
 
 
 async def test_unchanged_feeds_cost_their_message_seven_operations_however_many_they_are(world: World) -> None:
@@ -72,35 +67,6 @@ async def test_feeds_whose_save_lost_its_response_are_saved_and_counted_once(
         assert (feed.fetch_count, feed.total_articles_fetched) == (1, 5)
 
 
-async def test_a_failed_fetch_is_logged_as_an_error_with_its_number_of_tries(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    await world.add_feed("a")
-    world.publish("a", [], status=FetchStatus.TIMEOUT, fields={"attempts": 3})
-    await world.poll("a")
-    (line,) = [each for each in caplog.records if '"event": "feed_fetch_failed"' in each.message]
-    assert line.levelname == "ERROR"
-    assert {"feed_id": "a", "error_type": "timeout", "attempt": 3}.items() <= json.loads(line.message).items()
-
-
-async def test_a_304_keeps_the_headers_of_the_last_200(world: World) -> None:
-    await world.add_feed("a")
-    world.publish("a", [item(1)], etag='"1"', fields={"max_age": 1800.0})
-    await world.poll("a")
-    before = await world.feed("a")
-    world.shelf.pages[before.feed_url].fields = {}
-    await world.poll("a")
-    after = await world.feed("a")
-    assert world.shelf.asked[-1].etag == '"1"'
-    assert (after.last_status_code, after.etag, after.max_age_seconds, after.body_hash) == (
-        304,
-        '"1"',
-        1800,
-        before.body_hash,
-    )
-    assert after.next_fetch_time - world.clock.now >= timedelta(minutes=25)
-
-
 async def test_validators_that_lie_are_detected_and_not_trusted_again(world: World) -> None:
     await world.add_feed("a")
     for number in range(CHECKED_EVERY + 1):
@@ -112,39 +78,6 @@ async def test_validators_that_lie_are_detected_and_not_trusted_again(world: Wor
     await world.poll("a")
     assert world.shelf.asked[-1].etag is None
     assert (await world.feed("a")).total_articles_fetched == 3
-
-
-async def test_a_body_that_is_no_feed_is_an_error_and_is_fetched_again_later(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    before = await world.feed("a")
-    world.shelf.pages[before.feed_url] = Page(WEB_PAGE, etag='"bad"')
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert feed.consecutive_errors == 1
-    assert feed.last_error
-    assert (feed.body_hash, feed.etag) == (before.body_hash, before.etag)
-    assert feed.next_fetch_time >= world.clock.now + timedelta(minutes=2)
-    (failed,) = [Attempt.from_document(each) for each in await world.attempts() if each["status"] == "FAILED"]
-    assert failed.error_type == feed.last_error_fingerprint
-    world.publish("a", [item(1), item(2)])
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.consecutive_errors, feed.last_error, feed.total_articles_fetched) == (0, None, 2)
-
-
-async def test_ten_errors_in_a_row_disable_a_feed(world: World) -> None:
-    await world.add_feed("a")
-    world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.TIMEOUT)
-    for _ in range(MOST_ERRORS):
-        assert (await world.feed("a")).enabled
-        await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.consecutive_errors) == (False, MOST_ERRORS)
-    assert feed.disabled_reason == "10 errors in a row, the last: timeout"
-    with pytest.raises(Conflict):
-        await world.poll("a")
-    assert await world.worker.claims.claim_every(world.clock.now) == []
 
 
 async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_saved(world: World) -> None:
@@ -191,21 +124,6 @@ async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: Wor
     assert run.metrics.articles_fetched == {"a": 1, "b": 0, "c": 1}
 
 
-async def test_a_persons_change_during_a_fetch_stays(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-
-    class Slow:
-        async def fetch(self, request: FetchRequest) -> FetchResult:
-            before = await world.feed("a")
-            changed = changed_feed(before, feed_change({"priority": 7.0, "enabled": False}), world.clock.now)
-            await world.store.replace("feeds", changed.to_document(), before.stored_etag or "")
-            return await world.shelf.fetch(request)
-
-    await world.poll("a", world.new_worker(shelf=Slow()))
-    feed = await world.feed("a")
-    assert (feed.priority_score, feed.enabled, feed.fetch_count) == (7.0, False, 1)
-
-
 async def test_a_fetch_from_a_url_that_a_person_has_changed_is_not_saved(world: World) -> None:
     await world.add_feed("a", [item(1)])
     world.shelf.pages["https://elsewhere.example/feed"] = Page(rss([item(1), item(2)]))
@@ -222,18 +140,6 @@ async def test_a_fetch_from_a_url_that_a_person_has_changed_is_not_saved(world: 
     assert (await world.feed("a")).body_hash is None
     await world.poll("a")
     assert ((await world.feed("a")).fetch_count, len(await world.articles())) == (1, 2)
-
-
-async def test_a_feed_that_is_deleted_during_its_fetch_stays_deleted(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-
-    class Slow:
-        async def fetch(self, request: FetchRequest) -> FetchResult:
-            await world.store.delete("feeds", "a", Feed.ID)
-            return await world.shelf.fetch(request)
-
-    await world.poll("a", world.new_worker(shelf=Slow()))
-    assert await world.all("feeds") == []
 
 
 async def test_a_disabled_feed_is_not_fetched_though_its_message_waits(world: World) -> None:

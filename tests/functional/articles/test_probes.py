@@ -62,16 +62,6 @@ async def test_an_address_that_is_not_found_for_half_a_year_is_given_up(world: W
     assert (feed.verdict_reason or "").endswith("It is not tried again.")
 
 
-async def test_a_persons_decision_stays(world: World) -> None:
-    await disabled(world)
-    await FeedRegistry(world.store, world.clock).change("a", feed_change({"enabled": False}))
-    world.shelf.pages[URL] = Page(rss([item(1)]))
-    asked = len(world.shelf.asked)
-    await ticks(world, 70, every_minutes=720)
-    feed = await world.feed("a")
-    assert (feed.enabled, feed.disabled_by, len(world.shelf.asked)) == (False, "person", asked)
-
-
 async def test_a_person_who_disables_a_feed_during_its_probe_wins(world: World) -> None:
     await disabled(world)
     world.shelf.pages[URL] = Page(rss([item(1), item(2)]))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from models.errors import Conflict, InvalidInput, NotFound
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter
@@ -17,7 +16,6 @@ from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
 from services.workflows.quarantine_preview import QuarantinePreviews
-from tests import documents
 from tests.builders import MemoryQueues
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
 from tests.functional.articles.world import START, Item, World, item
@@ -132,17 +130,3 @@ async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(w
         "article_ids": sorted(both),
     }
     assert shown["effects"]["same_articles_new_ids"]["left_out"] == 1
-
-
-async def test_only_a_batch_that_waits_has_a_preview(world: World) -> None:
-    analysis = await flooded(world)
-    name = (await quarantined_batch(world)).quarantine_id
-    with pytest.raises(NotFound):
-        await analysis.preview(world, "nobody")
-    await quarantine(world).review(name, "drop", "Ann", "because")
-    with pytest.raises(Conflict, match="was reviewed already: drop"):
-        await analysis.preview(world, name)
-    document: Any = documents.quarantined(quarantine_id="DOCUMENT:x", kind="DOCUMENT", reason_code="OTHER")
-    await world.store.create("quarantine", document.to_document())
-    with pytest.raises(InvalidInput):
-        await analysis.preview(world, "DOCUMENT:x")

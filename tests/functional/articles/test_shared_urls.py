@@ -1,11 +1,9 @@
 """Entries without ids that all link to one page, as of a change log: each is news of its own."""
 
 from dataclasses import replace
-from urllib.parse import quote
 
 import pytest
 
-from services.articles.reading import Articles
 from tests.functional.articles.world import World, item
 
 PAGE = "https://product.example/changes"
@@ -56,13 +54,3 @@ async def test_an_entry_that_is_alone_later_is_not_merged_with_the_one_that_was_
         False
     ]
     assert len(articles) == 2 + (title != ENTRIES[1].title)
-
-
-async def test_the_ids_in_their_attributions_lead_to_them(world: World) -> None:
-    await world.add_feed("a", ENTRIES)
-    await world.poll("a")
-    articles = Articles(world.store, world.clock)
-    for each in await world.articles():
-        old_id = f"a:{each['source_attribution']['a']['article_id']}"
-        for spelling in (old_id, quote(old_id, safe=":")):
-            assert (await articles.get(spelling)).source_id == each["source_id"]

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import cast
 
 import pytest
@@ -17,37 +16,9 @@ from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import BatchOutcome, Operation, Store
 from services.store.containers import ARTICLES, FEEDS
 from tests.failing_stores import Interrupted
-from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
+from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.turns import NEVER
-from tests.functional.articles.world import SettableClock, World, item
-
-
-async def test_articles_of_a_dead_worker_with_a_fast_clock_are_stored_once(world: World) -> None:
-    fast = SettableClock(world.clock.now + timedelta(seconds=20))
-    await world.add_feed("a", [item(1), item(2)])
-    (batch,) = await world.claimed("a")
-    with pytest.raises(Died):
-        await world.new_worker(DiesSavingFeeds(world.store), clock=fast).ingestion.ingest(batch)
-    world.clock.forward(seconds=5)
-    await world.new_worker().ingestion.ingest(batch, 2)
-    world.publish("a", [item(1, text="Edited."), item(2)])
-    await world.poll("a", world.new_worker())
-    assert (len(await world.articles()), (await world.feed("a")).fetch_count) == (2, 2)
-
-
-async def test_a_feed_whose_worker_died_is_fetched_when_it_is_enabled_again(world: World) -> None:
-    await world.add_feed("a", [item(1), item(2)])
-    (batch,) = await world.claimed("a")
-    with pytest.raises(Died):
-        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
-    registry = FeedRegistry(world.store, world.clock)
-    await registry.change("a", {"enabled": False})
-    world.clock.forward(minutes=1)
-    await world.new_worker().ingestion.ingest(batch, 2)
-    await registry.change("a", {"enabled": True})
-    world.publish("a", [item(2), item(3)])
-    await world.poll("a", world.new_worker())
-    assert ((await world.feed("a")).total_articles_fetched, len(await world.articles())) == (1, 3)
+from tests.functional.articles.world import World, item
 
 
 async def test_an_edit_and_its_observation_are_written_together_or_not_at_all(world: World) -> None:

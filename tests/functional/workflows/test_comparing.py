@@ -66,17 +66,6 @@ async def test_the_report_says_what_another_analyzer_would_change(world: World, 
     assert report["scored_by"] == {"words/1": 3}
 
 
-async def test_what_a_person_gave_or_confirmed_would_not_change(world: World, grumpy: Grumpy) -> None:
-    tool = await world.tool("Quorvia")
-    articles = [await world.article(number, "Quorvia is good") for number in (1, 2, 3)]
-    await world.delivered(articles)
-    await world.worker.correct(tool, articles[0], "neutral")
-    await world.worker.correct(tool, articles[1], "right")
-    report = await reported(world, "grumpy")
-    assert (report["compared"], report["changed"]) == (3, 1)
-    assert [each["source_id"] for each in report["samples"]] == [articles[2]]
-
-
 async def test_what_cannot_be_compared_is_counted_by_reason(world: World, grumpy: Grumpy) -> None:
     tool = await world.tool("Quorvia")
     titles = ["is good", "expires", "is deleted", "is broken", "has no mention", "is not named", "is odd"]

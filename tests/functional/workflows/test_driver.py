@@ -87,30 +87,6 @@ async def test_a_run_whose_worker_dies_at_any_operation_counts_each_page_once(
             return
 
 
-async def test_workers_that_die_one_after_the_other_leave_an_attempt_each(store: SqliteStore, watch: Watch) -> None:
-    async def die_at_the_second(number: int) -> None:
-        if number == 2:
-            raise asyncio.CancelledError
-
-    office = Office(store, watch, CountingPages(3, die_at_the_second))
-    run = await office.engine.accept(WORKFLOW)
-    for _ in range(2):
-        with pytest.raises(asyncio.CancelledError):
-            await office.worker().advance(run.run_id)
-        watch.advance(minutes=10)
-    assert (await office.run(run.run_id)).status == "RUNNING"
-    office.work.before = None
-    await office.worker().advance(run.run_id)
-    assert await office.tried(run.run_id) == [
-        ("page:0001", 1, "SUCCEEDED", None),
-        ("page:0002", 1, "FAILED", "worker_died"),
-        ("page:0002", 2, "FAILED", "worker_died"),
-        ("page:0002", 3, "SUCCEEDED", None),
-        ("page:0003", 1, "SUCCEEDED", None),
-    ]
-    assert is_done(await office.run(run.run_id))
-
-
 async def test_a_page_that_fails_is_tried_to_the_fifth_delivery_and_then_the_run_failed(
     store: SqliteStore, watch: Watch
 ) -> None:

@@ -87,9 +87,3 @@ async def test_a_parser_that_is_not_installed_says_nothing_of_the_page(monkeypat
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(ReaderStopped, match="No module named 'resiliparse'"):
         await read(PAGE)
-
-
-async def test_a_process_that_cannot_be_started_says_nothing_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(ReaderStopped, match="no process could be started"):
-        await read(PAGE)

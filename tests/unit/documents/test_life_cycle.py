@@ -62,16 +62,6 @@ def test_a_failed_try_waits_as_long_as_the_server_asks_but_a_day_at_most() -> No
     assert life_cycle.failed(claimed(), "X", None, NOW).next_eligible_attempt_at == NOW + timedelta(minutes=15)
 
 
-def test_after_the_sixth_failure_the_document_is_given_up() -> None:
-    document = STUB
-    for number in range(1, 7):
-        assert not life_cycle.is_exhausted(document)
-        document = life_cycle.failed(claimed(document), "TIMEOUT", None, NOW)
-        assert document.validation_status == ("TERMINAL_INVALID" if number == 6 else "UNVALIDATED")
-    assert document.eligibility == "NONE"
-    assert document.attempt_count == 6
-
-
 def test_no_request_is_no_attempt_and_the_waits_grow_with_the_age() -> None:
     after = life_cycle.backed_off(claimed(), NOW + timedelta(minutes=1), "BREAKER_OPEN", NOW)
     assert (after.acquisition_status, after.attempt_count) == ("SKIPPED_BACKOFF", 0)
@@ -136,15 +126,6 @@ ENDS: dict[str, DocumentProduct] = {
     "failed": life_cycle.failed(claimed(), "X", None, NOW),
     "waiting": life_cycle.backed_off(STUB, LATER, "X", NOW),
 }
-
-
-@pytest.mark.parametrize("document", ENDS.values(), ids=ENDS)
-def test_a_person_may_ask_for_another_try_of_what_no_review_holds(document: DocumentProduct) -> None:
-    after = life_cycle.tried_again(document, LATER)
-    assert life_cycle.is_due(after, LATER)
-    assert after.skip_reason is None
-    assert after.duplicate_of is None
-    assert after.attempt_limit == after.attempt_count + 6
 
 
 @pytest.mark.parametrize("document", ENDS.values(), ids=ENDS)

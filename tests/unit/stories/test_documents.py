@@ -7,7 +7,7 @@ from typing import Any
 
 from models.article import Article
 from models.story import Reason, StoryMember, event_id
-from services.stories.documents import MOST_LISTED, known, member_of, signed, story_of
+from services.stories.documents import known, member_of, signed, story_of
 from services.stories.grouping import Decision, Known
 from tests.documents import NOW, article, reading
 
@@ -52,10 +52,3 @@ def test_the_first_source_stands_for_an_unknown_publisher() -> None:
     members = [{**member(n), "publisher_id": None, "article_sources": [source, "z"]} for n, source in enumerate("aab")]
     story = story_of(EVENT, members, "A headline", None, NOW)
     assert (story.publisher_ids, story.publisher_count) == (("source:a", "source:b"), 2)
-
-
-def test_a_story_lists_a_hundred_publishers_and_counts_all() -> None:
-    first = member(1)
-    members = [{**first, "source_id": f"dedup:{number}", "publisher_id": f"p{number}"} for number in range(150)]
-    story = story_of(EVENT, members, "A headline", None, NOW)
-    assert (len(story.publisher_ids), story.publisher_count, MOST_LISTED) == (100, 150, 100)

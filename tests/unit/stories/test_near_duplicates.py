@@ -111,19 +111,6 @@ def test_one_publishers_article_at_another_address_is_found_but_not_its_repetiti
     assert rule(article(HEADLINE, LEAD), article(HEADLINE, LEAD, hours=13)) == "same_lead"
 
 
-def test_equal_short_phrases_are_no_equal_lead() -> None:
-    text = "Just in time for Valentine's Day."
-    assert (
-        rule(article("Discount on readers begins", text), article("Surgeon warns couples", text, "two.example")) is None
-    )
-
-
-def test_independent_articles_about_one_event_are_no_repetitions() -> None:
-    other = article("Oslo quay closed over cracked pillars", OTHER_LEAD, "two.example", 1)
-
-    assert rule(article(HEADLINE, LEAD), other) is None
-
-
 @pytest.mark.parametrize(
     ("language", "headline", "other", "lead"),
     [

@@ -253,11 +253,13 @@ def _are_equal(before: ArticleDocument, after: ArticleDocument) -> bool:
 
 
 def with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:
-    """Makes the analysis of `after` due if its input differs from that of `before`."""
+    """Makes the analysis of `after` due if its input differs from that of `before`; at once, though that one failed."""
     if not analysed_alike(before, after):
         after.setdefault("analysis_due_since", time)
+        if before.get("analysis_attempts"):
+            after["analysis_due_since"], after["analysis_attempts"] = time, 0
         if before["status"] == "error":
-            after["status"], after["analysis_attempts"] = "pending", 0
+            after["status"] = "pending"
     return after
 
 

@@ -188,8 +188,10 @@ class Acquisition:
                 return None
             now = self.clock()
             changes: dict[str, Any] = {"full_text": wanted, "analysis_due_since": article.analysis_due_since or now}
+            if article.analysis_attempts:
+                changes |= {"analysis_due_since": now, "analysis_attempts": 0}
             if article.status == "error":
-                changes |= {"status": "pending", "analysis_attempts": 0}
+                changes["status"] = "pending"
             return article.changed(now, **changes).to_document()
 
         await change(self.store, ARTICLES.name, document.source_id, Article.ID, named)

@@ -27,8 +27,8 @@ from services.work.handling import Handled, Handler, Worked
 PORTION = 100
 MOST_LISTED = 1000
 """The most due articles that are listed at once."""
-BUSY_SECONDS = 5.0
-"""How long a message waits while another worker groups."""
+BUSY_SECONDS = LEASE.total_seconds()
+"""How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,15 @@ Where a test does not move the clock, nothing becomes overdue: the messages alon
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import random
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Literal, cast
+from typing import cast
 
 import pytest
 
 from models.cache import PERIODS
-from models.errors import Unavailable
 from models.tool import Tool
 from services.figures.entries import Generations
 from services.mentions.dirty_hours import dirty_hours_of
@@ -29,7 +27,6 @@ from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, forgetful
 from tests.contract.conftest import SettableClock
 from tests.failing_stores import Interrupted
-from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.slow import far
 from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, stored_entry
 
@@ -123,80 +120,6 @@ async def test_a_mention_that_is_written_at_any_operation_of_a_refresh_or_a_miss
         if not interrupted.has_acted:
             break
     assert k > 6
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_sender_that_dies_at_any_operation_leaves_a_message_or_an_overdue_tool(
-    world: World, when: Literal["before", "after"]
-) -> None:
-    for k in itertools.count(1):
-        tool = await world.tool()
-        dying = DyingStore(world.store, k, when)
-        with contextlib.suppress(Died):
-            await world.say(world.new_process(dying), tool)
-        is_dirty = bool(await dirty_hours_of(world.store, tool.tool_id))
-        await world.deliver()
-        if await dirty_hours_of(world.store, tool.tool_id):
-            world.clock.forward(int(OVERDUE.total_seconds()))
-            assert await world.sweep() == 1
-            await world.deliver()
-        if is_dirty:
-            await world.is_complete(tool)
-        if not dying.is_dead:
-            break
-    assert k > 3
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_refresh_that_dies_at_any_operation_is_completed_by_its_message(
-    world: World, when: Literal["before", "after"]
-) -> None:
-    for k in itertools.count(1):
-        tool = await world.tool()
-        await world.say(world.process, tool)
-        (message,) = world.waiting
-        dying = DyingStore(world.store, k, when)
-        try:
-            await world.new_process(dying).cache.refresh.work(RefreshMessage.from_message(message))
-        except Died:
-            await world.say(world.process, tool)
-        await world.deliver()
-        await world.is_complete(tool)
-        if not dying.is_dead:
-            break
-    assert k > 10
-
-
-async def test_a_lost_message_is_sent_again_after_half_a_minute_or_by_a_worker_that_starts(world: World) -> None:
-    tool, other = await world.tool(), await world.tool()
-    for each in (tool, other):
-        await world.say(world.process, each)
-    world.waiting.clear()
-    assert await world.sweep() == 0
-    assert await world.sweep(at_start=True) == 2
-    world.waiting.clear()
-    world.clock.forward(int(OVERDUE.total_seconds()))
-    assert await world.sweep() == 2
-    await world.deliver()
-    for each in (tool, other):
-        await world.is_complete(each)
-
-
-async def test_a_message_that_became_poison_is_replaced(world: World) -> None:
-    class Down(DyingStore):
-        async def _do(self, name: str, *arguments: object, half: object = None) -> object:
-            raise Unavailable("the store did not answer")
-
-    tool = await world.tool()
-    await world.say(world.process, tool)
-    message = RefreshMessage.from_message(world.waiting.pop())
-    for _ in range(5):
-        with pytest.raises(Unavailable):
-            await world.new_process(Down(world.store, 1, "before")).cache.refresh.work(message)
-    world.clock.forward(int(OVERDUE.total_seconds()))
-    await world.say(world.process, tool)
-    assert await world.deliver() == 1
-    await world.is_complete(tool)
 
 
 async def test_a_tool_that_cannot_be_refreshed_holds_up_no_other_and_is_tried_again(world: World) -> None:

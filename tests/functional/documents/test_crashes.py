@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-import pytest
-
 from models.errors import Unavailable
 from services.documents.discovery import DOCUMENTS_STAGE
 from services.documents.life_cycle import TRY_TAKES
 from services.ports import Archive, Query, Where
-from services.store.containers import RUNS
 from tests.failing_stores import hesitant
 from tests.functional.documents.world import TEXT, World, html, page
 
@@ -41,35 +38,6 @@ async def _settled(world: World) -> None:
         await world.deliver()
         due = await world.mentions.store.query("articles", _DUE)
         await world.mentions.delivered([each["source_id"] for each in due.items])
-
-
-async def test_a_worker_may_die_at_any_write(world: World) -> None:
-    tool = await world.mentions.tool("Ferry")
-    world.server.answers |= {f"/{number}": page() for number in range(1, 40)}
-    for writes in range(30):
-        asked = await world.article(writes + 1, f"/{writes + 1}", text="Ferry is a bad tool.")
-        await world.discover(asked)
-        survived = await world.dying(writes)
-        await world.deliver()  # the message comes again, too early: nothing happens
-        await _settled(world)
-        document = await world.document(asked.source_id)
-        assert document.validation_status == "VALID", writes
-        attempts = await world.attempts(asked.source_id)
-        assert [each.attempt_no for each in attempts] == list(range(1, document.attempt_count + 1)), writes
-        assert [each.status for each in attempts][:-1] == ["FAILED"] * (len(attempts) - 1)
-        article = await world.mentions.read(asked.source_id)
-        assert article.analysis_due_since is None, writes
-        assert article.shown()["scored_text"] == "document", writes
-        mention = (await world.mentions.mentions(tool))[asked.source_id]
-        assert mention.polarity is not None
-        assert mention.polarity > 0, writes
-        if survived:
-            break
-    else:
-        pytest.fail("no worker survived")
-    assert writes > 5
-    await world.mentions.is_counted(tool)
-    assert [each["status"] for each in (await world.store.query(RUNS.name, _RUNNING)).items] == []
 
 
 async def test_two_workers_with_one_message_read_the_page_once(world: World) -> None:

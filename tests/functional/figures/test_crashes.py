@@ -50,19 +50,12 @@ async def _one_more_world(store: SqliteStore, process: Process, number: int) -> 
 WORK: dict[str, Callable[[Process, Tool], Awaitable[Any]]] = {
     "refresh": lambda process, tool: process.cache.refresh.refresh_tools([tool.tool_id]),
     "miss": lambda process, tool: process.cache.reader.read(tool.tool_id, "DAY_7"),
-    "reanalyse": lambda process, tool: process.reanalyse(tool.tool_id),
     "drop": lambda process, tool: process.cache.generations.raise_(tool.tool_id),
 }
-FEWEST_OPERATIONS = {"refresh": 8, "miss": 8, "reanalyse": 8, "drop": 2}
+FEWEST_OPERATIONS = {"refresh": 8, "miss": 8, "drop": 2}
 
 
-@pytest.mark.parametrize(
-    ("what", "when"),
-    [
-        *(("refresh", "before"), ("refresh", "halfway"), ("refresh", "after"), ("miss", "after")),
-        *(("reanalyse", "before"), ("reanalyse", "after"), ("drop", "after")),
-    ],
-)
+@pytest.mark.parametrize(("what", "when"), [("refresh", "halfway"), ("miss", "after"), ("drop", "after")])
 async def test_after_a_crash_at_any_operation_the_next_refresh_makes_figures_right(
     store: SqliteStore, watch: Watch, what: str, when: Any, process: Process
 ) -> None:
@@ -118,29 +111,3 @@ async def test_a_crash_between_the_batches_of_many_dirty_hours_leaves_right_coun
             break
     assert DIRTY_HOURS in dirty_left
     assert any(0 < left < DIRTY_HOURS for left in dirty_left)
-
-
-async def test_a_run_whose_worker_dies_at_any_operation_is_finished_by_its_message_or_closed_by_the_next_tick(
-    store: SqliteStore, watch: Watch, process: Process
-) -> None:
-    tool = await _one_more_world(store, process, 0)
-    for k in itertools.count(1):
-        dying = Process(DyingStore(store, k, "before"), watch)
-        try:
-            await dying.refresh()
-        except Died:
-            died = True
-        else:
-            died = False
-        await dying.close()
-        watch.advance(minutes=15)
-        await process.refresh()
-        runs = (await store.query("runs", _RUNS)).items
-        assert all(run["status"] != "RUNNING" for run in runs)
-        metadata = await store.read("sentiment_cache", "metadata", "metadata")
-        assert metadata is not None
-        assert metadata["last_refresh_ts"] == int(watch.now.timestamp())
-        assert metadata["tools_refreshed"] == [tool.tool_id]
-        if not died:
-            break
-    assert k >= 20

@@ -361,15 +361,18 @@ def test_an_analysis_reads_of_the_link_only_its_site(url: str, alike: bool) -> N
     assert analysed_alike(before, after) is alike
 
 
-def test_an_edit_gives_an_article_in_error_another_chance_and_keeps_since_when_its_analysis_is_due() -> None:
+@pytest.mark.parametrize(("status", "then"), [("error", "pending"), ("pending", "pending"), ("analyzed", "analyzed")])
+def test_an_edit_of_an_article_whose_analysis_failed_is_analysed_at_once(status: str, then: str) -> None:
+    """Also while the analysis of the text before waits for its next try."""
+    first: Any = article_after(by_a(), in_a())
+    first |= {"status": status, "analysis_attempts": 4, "analysis_due_since": "2026-02-22T20:00:00Z"}
+    after = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
+    assert (after["status"], after["analysis_attempts"], after["analysis_due_since"]) == (then, 0, LATER_TIME)
+
+
+def test_an_edit_of_a_pending_article_keeps_since_when_its_analysis_is_due() -> None:
     first = article_after(by_a(), in_a())
-    first["status"], first["analysis_attempts"] = "error", 5
-    after = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
-    assert (after["status"], after["analysis_attempts"], after["analysis_due_since"]) == ("pending", 0, TIME)
-    first["status"] = "analyzed"
-    del first["analysis_due_since"]
-    after = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
-    assert (after["status"], after["analysis_attempts"], after["analysis_due_since"]) == ("analyzed", 5, LATER_TIME)
+    assert article_after(by_a(1), in_a(summary_html="Edited"), article=first)["analysis_due_since"] == TIME
 
 
 def test_an_article_keeps_a_hundred_tags() -> None:

@@ -53,8 +53,8 @@ async def test_a_body_that_cannot_be_decoded_says_so(server: Server, make: Make,
 
 async def test_a_gzip_bomb_is_not_unpacked_to_its_end_and_costs_no_memory(server: Server, make: Make) -> None:
     """Its last bytes are wrong: who unpacks all of it calls the response damaged, not too large."""
-    packer = zlib.compressobj(9, wbits=31)
-    bomb = b"".join([packer.compress(b"\0" * 10_000_000) for _ in range(20)]) + packer.flush()
+    packer = zlib.compressobj(1, wbits=31)
+    bomb = b"".join([packer.compress(b"\0" * 10_000_000) for _ in range(4)]) + packer.flush()
     bomb = bomb[:-8] + bytes(8)
     with pytest.raises(zlib.error):
         zlib.decompress(bomb, wbits=31)

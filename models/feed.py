@@ -86,10 +86,10 @@ class FetchDaysProgress(StoredDocument):
     after: Text | None = None
 
 
-Verdict = Literal[
+FeedVerdict = Literal[
     "disabled", "gone", "moved", "blocked", "failing", "new", "empty", "stale", "silent", "lying", "slow", "ok"
 ]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[FeedVerdict, ...] = get_args(FeedVerdict)
 
 DisabledBy = Literal["person", "app"]
 DisabledCause = Literal["gone", "not_found", "duplicate", "errors", "worker_died"]
@@ -99,7 +99,7 @@ workers died."""
 PROBED_CAUSES: frozenset[DisabledCause] = frozenset({"not_found", "duplicate", "errors"})
 """The app fetches such a feed now and then, and enables it when there is a feed again."""
 
-ADVICE: Mapping[Verdict, str] = {
+ADVICE: Mapping[FeedVerdict, str] = {
     "disabled": "Enable it with PATCH and enabled true once the cause is repaired, or delete it.",
     "gone": "Look for the new address and PATCH url, or delete the feed.",
     "moved": "PATCH url with the new address; delete the feed if another one is registered there.",
@@ -221,7 +221,7 @@ class Feed(StoredDocument):
     full_text: FullTextChoice = "never"
     tags: tuple[Text, ...] = ()
 
-    verdict: Verdict | None = None
+    verdict: FeedVerdict | None = None
     verdict_since: Time | None = None
     verdict_reason: Text | None = None
 

@@ -14,10 +14,10 @@ from models.feed import (
     DisabledBy,
     DisabledCause,
     Feed,
+    FeedVerdict,
     FetchHours,
     FullTextChoice,
     HourlyDistribution,
-    Verdict,
     Weekday,
 )
 from models.resources.base import Resource, Shape, Stored, View, added, internal, links, path
@@ -57,7 +57,7 @@ class FeedResource(Stored):
     )
     priority: float = Field(description="Of the feeds that are due, those with the highest priority are claimed first.")
     enabled: Flag = Field(description="Whether the feed is fetched.")
-    verdict: Verdict | None = Field(
+    verdict: FeedVerdict | None = Field(
         description="The feed's condition in one word; docs/operations.md lists the verdicts."
     )
     verdict_reason: Text | None = Field(description="Why the feed has this verdict.")

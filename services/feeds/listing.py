@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from models.feed import Feed, Verdict, host_of_address, words_of_name
+from models.feed import Feed, FeedVerdict, host_of_address, words_of_name
 from models.request import FeedId, Request, each_once
 from models.values import Flag
 from services.feeds.form import Tag
@@ -49,7 +49,7 @@ def _words(text: str) -> str:
 class FeedQuery(Request):
     """Which feeds: all of these conditions hold."""
 
-    verdict: Verdict = Field(default="ok", description="Feeds in this condition.", examples=["ok"])
+    verdict: FeedVerdict = Field(default="ok", description="Feeds in this condition.", examples=["ok"])
     tag: Tag = Field(default="", description="Feeds with this tag.", examples=["Python"])
     host: Annotated[str, AfterValidator(_host), Field(json_schema_extra={"format": "host"})] = Field(
         default="",

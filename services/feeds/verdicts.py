@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.feed import Feed, Verdict
+from models.feed import Feed, FeedVerdict
 from models.values import format_time
 from services.feeds.volume import longest_explained
 
@@ -35,7 +35,7 @@ class Judgement:
     `since` is when the condition began, if the feed's document says so; else it is when the verdict changed.
     """
 
-    verdict: Verdict
+    verdict: FeedVerdict
     reason: str
     since: datetime | None = None
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.feed import VERDICTS, Feed, Outage, Verdict
+from models.feed import VERDICTS, Feed, FeedVerdict, Outage
 from models.values import format_time, parse_time
 from services.operations.checks import Check, Status
 from services.ports import Document, Query, Store, Where, readable
@@ -24,9 +24,9 @@ NO_SUCCESS_FOR = timedelta(days=1)
 """If no feed can be fetched for so long, the app is unhealthy. An enabled feed without a success for so long is
 overdue: after so many failures it would be disabled."""
 
-UNREACHED: tuple[Verdict, ...] = ("gone", "blocked", "failing")
+UNREACHED: tuple[FeedVerdict, ...] = ("gone", "blocked", "failing")
 """The verdicts on feeds that bring nothing because they cannot be fetched. So do those that the app disabled."""
-ILL: tuple[Verdict, ...] = (*UNREACHED, "empty", "stale", "silent")
+ILL: tuple[FeedVerdict, ...] = (*UNREACHED, "empty", "stale", "silent")
 
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED = Where("enabled", "eq", False)
@@ -42,7 +42,7 @@ class FeedCounts:
     enabled: int = 0
     by_people: int = 0
     overdue: int = 0
-    by_verdict: Mapping[Verdict, int] = field(default_factory=dict)
+    by_verdict: Mapping[FeedVerdict, int] = field(default_factory=dict)
 
     @property
     def counting(self) -> int:
@@ -79,7 +79,7 @@ async def count_feeds(store: Store, sources_off: Collection[str], overdue_since:
             return 0
         return await count(_ENABLED, Where("last_successful_fetch", "lt", format_time(overdue_since)))
 
-    others: list[Verdict] = [each for each in VERDICTS if each != "ok"]
+    others: list[FeedVerdict] = [each for each in VERDICTS if each != "ok"]
     documents, numbers = await asyncio.gather(
         store.read_many(FEEDS.name, [(name, Feed.ID) for name in sorted(sources_off)]),
         asyncio.gather(
@@ -90,7 +90,7 @@ async def count_feeds(store: Store, sources_off: Collection[str], overdue_since:
     enabled, disabled, by_people, late, *verdicts = numbers
     off = [each for each in documents if each is not None and each.get("kind") in sources_off]
     left_out = Counter(each.get("verdict") for each in off)
-    by_verdict: dict[Verdict, int] = {
+    by_verdict: dict[FeedVerdict, int] = {
         name: number - left_out[name] for name, number in zip(others, verdicts, strict=True)
     }
     stored = enabled + disabled - len(off)

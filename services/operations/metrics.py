@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from models.cache import CacheMetadata
-from models.feed import Feed, HostState, Verdict
+from models.feed import Feed, FeedVerdict, HostState
 from models.operations import AnalysisTotals, Audit, CacheTotals, IngestionTotals, StoreTotals
 from models.quarantine import QuarantineKind
 from models.values import format_time
@@ -91,7 +91,7 @@ class Metrics:
             [each for each in not_fetched if each["enabled"] and each["next_fetch_time"] <= format_time(now)]
         )
 
-    async def _by_verdict(self) -> Mapping[Verdict, int]:
+    async def _by_verdict(self) -> Mapping[FeedVerdict, int]:
         return (await count_feeds(self._store, self._sources_off, None)).by_verdict
 
     async def _fastest(self) -> list[Feed]:
@@ -116,7 +116,7 @@ def of_ingestion(totals: IngestionTotals) -> Iterator[str]:
     yield from counter("feed_fetch_errors_total", "Fetches that failed", totals.fetch_errors)
 
 
-def of_feeds(due: int, fastest: Iterable[Feed], hosts: int, by_verdict: Mapping[Verdict, int]) -> Iterator[str]:
+def of_feeds(due: int, fastest: Iterable[Feed], hosts: int, by_verdict: Mapping[FeedVerdict, int]) -> Iterator[str]:
     yield from gauge("queue_size", "Feeds pending fetch", [({}, due)])
     velocity = [({"feed_id": feed.feed_id}, feed.articles_per_hour) for feed in fastest]
     yield from gauge("feed_velocity_articles_per_hour", "Current velocity", velocity)

@@ -15,12 +15,12 @@ from models.stored import StoredDocument
 from models.tool import ToolId, normalize_name
 from models.values import Count, IdPart, Sentiment, SourceKey, Text, Time, Value
 
-Verdict = Literal["right", "not_this_tool", "positive", "negative", "neutral", "mute", "exclude"]
+CorrectionVerdict = Literal["right", "not_this_tool", "positive", "negative", "neutral", "mute", "exclude"]
 Subject = Literal["MENTION", "SOURCE", "PHRASE"]
 
-MENTION_VERDICTS: tuple[Verdict, ...] = ("right", "not_this_tool", "positive", "negative", "neutral")
+MENTION_VERDICTS: tuple[CorrectionVerdict, ...] = ("right", "not_this_tool", "positive", "negative", "neutral")
 SENTIMENTS: tuple[Sentiment, ...] = ("positive", "negative", "neutral")
-VERDICTS: dict[Subject, tuple[Verdict, ...]] = {
+VERDICTS: dict[Subject, tuple[CorrectionVerdict, ...]] = {
     "MENTION": MENTION_VERDICTS,
     "SOURCE": ("mute",),
     "PHRASE": ("exclude",),
@@ -68,7 +68,7 @@ class JudgedPassage(Value):
 class PastVerdict(Value):
     """An earlier verdict on the same subject. `tool_id` is set if it was made on a tool that was merged since."""
 
-    verdict: Verdict = Field(description="What the person said.")
+    verdict: CorrectionVerdict = Field(description="What the person said.")
     label: Sentiment | None = Field(
         default=None, description="The sentiment that the person gave, or confirmed by `right`; otherwise null."
     )
@@ -101,7 +101,7 @@ class Correction(StoredDocument):
     source_id: IdPart | None = None
     feed_id: SourceKey | None = None
     phrase: Text | None = None
-    verdict: Verdict
+    verdict: CorrectionVerdict
     label: Sentiment | None = None
     reason: Text | None = None
     author: Text

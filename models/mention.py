@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from models.correction import AnalyzerJudgement, Verdict
+from models.correction import AnalyzerJudgement, CorrectionVerdict
 from models.scored import ScoredDocument, WordsJudgement
 from models.tool import ReferenceRole
 from models.values import Count, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
@@ -70,7 +70,7 @@ class SentimentScore(ScoredDocument):
     headline: Text | None = None
     url: WebUrl | None = None
     event_id: IdPart | None = None
-    verdict: Verdict | None = None
+    verdict: CorrectionVerdict | None = None
     corrected: Flag | None = None
     analyzer_judgement: AnalyzerJudgement | None = None
     removed_at: Time | None = None

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from models.correction import Correction, JudgedPassage, PastVerdict, Subject, Verdict, VersionedJudgement
+from models.correction import Correction, CorrectionVerdict, JudgedPassage, PastVerdict, Subject, VersionedJudgement
 from models.grouping_correction import GroupingCorrection, Kind
 from models.resources.base import Stored, View, added, internal, links, path
 from models.tool import ToolId
@@ -30,7 +30,7 @@ class CorrectionResource(Stored):
     source_id: IdPart | None = Field(description="The article whose mention is corrected; else null.")
     feed_id: SourceKey | None = Field(description="The feed whose articles are never about the tool; else null.")
     phrase: Text | None = Field(description="The phrase in which the name means something else; else null.")
-    verdict: Verdict = Field(
+    verdict: CorrectionVerdict = Field(
         description="`not_this_tool`, `positive`, `negative`, `neutral` or `right` of a mention; `mute` of a "
         "source; `exclude` of a phrase."
     )

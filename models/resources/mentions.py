@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field
 
-from models.correction import AnalyzerJudgement, Verdict
+from models.correction import AnalyzerJudgement, CorrectionVerdict
 from models.mention import Match, SentimentScore
 from models.resources.base import Shape, Stored, View, added, internal, links, path
 from models.scored import WordsJudgement
@@ -71,7 +71,9 @@ class MentionResource(Judged, Stored):
     event_id: IdPart | None = Field(description="The story of the article; null until the article is grouped.")
     analyzer: Text = Field(description="The analyzer that judged the mention, or could not.")
     analyzer_version: Text = Field(description="The version of that analyzer.")
-    verdict: Verdict | None = Field(description="What a person said of the mention, while it applies: a correction.")
+    verdict: CorrectionVerdict | None = Field(
+        description="What a person said of the mention, while it applies: a correction."
+    )
     corrected: Flag | None = Field(
         description="True: `sentiment` is that of a person, with the `score` 1 and the `polarity` 1, -1 or 0; "
         "otherwise null."

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from models.correction import VERDICTS, Subject, Verdict
+from models.correction import VERDICTS, CorrectionVerdict, Subject
 from models.request import ArticleId, FeedId, SignedBody
 from services.tools.form import Name
 
@@ -35,7 +35,7 @@ class NewCorrectionBody(
     article: ArticleId | None = Field(default=None, description="The id of the article whose mention is corrected.")
     source: FeedId | None = Field(default=None, description="The id of a feed whose articles are never about the tool.")
     phrase: Name | None = Field(default=None, description="A phrase in which the name means something else.")
-    verdict: Verdict | None = Field(
+    verdict: CorrectionVerdict | None = Field(
         default=None,
         description="With `article`, required: `not_this_tool` removes the mention; `positive`, `negative` and "
         "`neutral` are its sentiment; `right` confirms it. With `source`: `mute`. With `phrase`: `exclude`.",
@@ -61,6 +61,6 @@ class NewCorrectionBody(
         return self.article or self.source or self.phrase or ""
 
     @property
-    def chosen_verdict(self) -> Verdict:
+    def chosen_verdict(self) -> CorrectionVerdict:
         """The verdict. The one on a source or a phrase need not be given."""
         return self.verdict or VERDICTS[self.subject][0]

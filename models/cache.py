@@ -42,7 +42,7 @@ PERIODS: Mapping[Period, timedelta] = {
     "DAY_30": timedelta(days=30),
 }
 DEFAULT_PERIOD: Period = "HOUR_24"
-Verdict = Literal["TOO_FEW", "MOSTLY_UNSCORED", "ONE_PUBLISHER", "ONE_STORY", "OK"]
+AggregateVerdict = Literal["TOO_FEW", "MOSTLY_UNSCORED", "ONE_PUBLISHER", "ONE_STORY", "OK"]
 PERIOD_BY_HOURS: Mapping[str, Period] = {
     str(int(span.total_seconds()) // 3600): period for period, span in PERIODS.items()
 }
@@ -211,7 +211,7 @@ class SentimentCacheEntry(_Cached):
     average_sentiment_by_story: Polarity | None = None
     effective_sample_size: Amount | None = None
     confidence_interval: tuple[Polarity, Polarity] | None = None
-    verdict: Verdict | None = None
+    verdict: AggregateVerdict | None = None
     verdict_text: Text | None = None
     period_start_ts: UnixSeconds
     period_end_ts: UnixSeconds

@@ -12,9 +12,9 @@ from models.cache import (
     MOSTLY_UNSCORED,
     ONE_PUBLISHER,
     ONE_STORY,
+    AggregateVerdict,
     Period,
     SentimentCacheEntry,
-    Verdict,
 )
 from models.resources.base import Stored, View, internal, links, path
 from models.values import Amount, Count, Flag, IdPart, Percentage, Polarity, Share, Text, UnixSeconds
@@ -61,7 +61,7 @@ class AggregateResource(Stored):
         "positive. 0: the mentions are neutral or balance out, or there are none (`total_mentions` is "
         "0)."
     )
-    verdict: Verdict | None = Field(
+    verdict: AggregateVerdict | None = Field(
         description="Whether `average_sentiment` can be relied on; if not, the first of these that applies: "
         f"`MOSTLY_UNSCORED`: more mentions are unscored than scored, and at least {MOSTLY_UNSCORED}. `TOO_FEW`: fewer "
         f"than {FEWEST} scored mentions. `ONE_PUBLISHER`: one publisher has at least {ONE_PUBLISHER:.0%} of them. "

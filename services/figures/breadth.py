@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from models.cache import FEWEST, ONE_PUBLISHER, ONE_STORY, Verdict, is_mostly_unscored
+from models.cache import FEWEST, ONE_PUBLISHER, ONE_STORY, AggregateVerdict, is_mostly_unscored
 from models.tally import Tally
 from services.parse.publisher_id import counted_publisher
 
@@ -197,7 +197,7 @@ def _shown(scored: int, unscored: int, breadth: Breadth) -> dict[str, Any]:
     return dict(zip(FIELDS, (*breadth, said, words), strict=True))  # half the time of `_asdict`
 
 
-def verdict(mentions: int, unscored: int, breadth: Breadth) -> Verdict:
+def verdict(mentions: int, unscored: int, breadth: Breadth) -> AggregateVerdict:
     """Whether the average can be relied on, and if not, the first reason that applies. `mentions` are the scored."""
     if is_mostly_unscored(mentions, unscored):
         return "MOSTLY_UNSCORED"
@@ -215,7 +215,7 @@ def verdict_text(mentions: int, unscored: int, breadth: Breadth) -> str:
     return _in_words(verdict(mentions, unscored, breadth), mentions, unscored, breadth)
 
 
-def _in_words(said: Verdict, mentions: int, unscored: int, breadth: Breadth) -> str:
+def _in_words(said: AggregateVerdict, mentions: int, unscored: int, breadth: Breadth) -> str:
     if said == "MOSTLY_UNSCORED":
         return f"mostly unscored: {unscored} of {mentions + unscored} mentions could not be scored"
     if said == "ONE_PUBLISHER":

@@ -15,7 +15,7 @@ from models.article import ARTICLE_KEPT
 from models.stored import StoredDocument
 from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, lives
 
-Kind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
+GroupingCorrectionKind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
 MOST_ARTICLES = 200
 """On each side of a correction: each of them is written."""
 
@@ -52,7 +52,7 @@ class GroupingCorrection(StoredDocument):
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
     day: Day
     correction_id: IdPart
-    kind: Kind
+    kind: GroupingCorrectionKind
     articles: tuple[IdPart, ...] = Field(min_length=1, max_length=MOST_ARTICLES)
     others: tuple[IdPart, ...] = Field(min_length=1, max_length=MOST_ARTICLES)
     source: SourceKey | None = None

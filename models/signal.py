@@ -15,7 +15,7 @@ from models.stored import StoredDocument
 from models.story import Topic
 from models.values import Count, Day, IdPart, Polarity, Text, Time, UnixSeconds, Value, lives
 
-Kind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]
+SignalKind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]
 MOST_NAMED = 20
 """The articles, and the publishers, that a signal names as evidence."""
 SIGNAL_KEPT = timedelta(days=90)
@@ -54,7 +54,7 @@ class Signal(StoredDocument):
     ttl_timestamp: UnixSeconds | None = lives(days=SIGNAL_KEPT.days)
     tool_id: IdPart
     event_id: IdPart
-    kind: Kind
+    kind: SignalKind
     timestamp: Time
     story_published_at: Time
     reason: Text
@@ -76,7 +76,7 @@ class Signal(StoredDocument):
         return signal_id(self.kind, self.topic, self.event_id)
 
 
-def signal_id(kind: Kind, topic: Topic | None, event_id: str) -> str:
+def signal_id(kind: SignalKind, topic: Topic | None, event_id: str) -> str:
     return f"{kind}:{event_id}" if topic is None else f"{kind}:{topic}:{event_id}"
 
 

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from models.correction import Correction, CorrectionVerdict, JudgedPassage, PastVerdict, Subject, VersionedJudgement
-from models.grouping_correction import GroupingCorrection, Kind
+from models.grouping_correction import GroupingCorrection, GroupingCorrectionKind
 from models.resources.base import Stored, View, added, internal, links, path
 from models.tool import ToolId
 from models.values import Day, Flag, IdPart, Sentiment, SourceKey, Text, Time
@@ -86,7 +86,7 @@ class GroupingCorrectionResource(Stored):
     correction_id: IdPart = Field(description="The id. A correction expires with its articles, after 30 days.")
     state: Literal["active", "undone"] = Field(description="`active` or `undone`.")
     day: Day = Field(description="The day on which it was made.")
-    kind: Kind = Field(description="`SPLIT_ARTICLE`, `SPLIT_STORY`, `ONE_STORY` or `NOT_ONE_STORY`.")
+    kind: GroupingCorrectionKind = Field(description="`SPLIT_ARTICLE`, `SPLIT_STORY`, `ONE_STORY` or `NOT_ONE_STORY`.")
     articles: tuple[IdPart, ...] = Field(
         description="What it is about: each pair of an article in the one and an article in the other. After "
         "`SPLIT_STORY`, `articles` left the story of `others`; after `SPLIT_ARTICLE`, the article in "

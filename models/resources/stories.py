@@ -8,9 +8,9 @@ from typing import Literal, Self
 from pydantic import Field
 
 from models.article import Article, JoinRule
-from models.grouping_correction import Kind as CorrectionKind
+from models.grouping_correction import GroupingCorrectionKind
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
-from models.signal import Kind, Side, Signal
+from models.signal import Side, Signal, SignalKind
 from models.story import Reason, Story, StoryMember, Topic, first_article
 from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time
 
@@ -140,7 +140,7 @@ class SignalResource(Stored):
     """What one story suggests for one tool."""
 
     signal_id: str = Field(description="The id, which follows from kind, topic and story.")
-    kind: Kind = Field(
+    kind: SignalKind = Field(
         description="`NEW`, `GROWING`, `REVERSED` or `FIRST_OF_ITS_KIND`; docs/api.md says when each is made."
     )
     reason: Text = Field(description="A sentence that says why.")
@@ -221,7 +221,7 @@ class CorrectionNamed(Shape):
     """A correction that names the article."""
 
     correction_id: str = Field(description="The correction.")
-    kind: CorrectionKind = Field(description="What was said.")
+    kind: GroupingCorrectionKind = Field(description="What was said.")
     state: Literal["active", "undone"] = Field(description="Whether it applies.")
     made_at: Time = Field(description="When it was made.")
     undone_at: Time | None = Field(description="When it was undone; null while it applies.")

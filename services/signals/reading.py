@@ -8,19 +8,19 @@ from typing import Any, Literal, get_args
 
 from models.resources.base import View
 from models.resources.stories import SignalResource
-from models.signal import Kind, Signal
+from models.signal import Signal, SignalKind
 from models.story import Story, day_of
 from services.articles.listing import article_filter
 from services.ports import Listed, Query, Store, Where, listed, readable
 from services.store.containers import SIGNALS, STORIES
 from services.tools.catalog import Catalog
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[SignalKind, ...] = get_args(SignalKind)
 SignalState = Literal["active", "withdrawn", "all"]
 STATES: tuple[SignalState, ...] = get_args(SignalState)
 
 
-def signal_filter(given: Mapping[str, str], kind: Kind | None, state: SignalState) -> tuple[Where, ...]:
+def signal_filter(given: Mapping[str, str], kind: SignalKind | None, state: SignalState) -> tuple[Where, ...]:
     """The conditions of `since` and `until`, of the kind and of the state. Raises InvalidInput with the field and the
     allowed values."""
     where = list(article_filter(given).where)

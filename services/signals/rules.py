@@ -15,7 +15,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Literal
 
-from models.signal import MOST_NAMED, NOBODY, Kind, Side, Signal, signal_id
+from models.signal import MOST_NAMED, NOBODY, Side, Signal, SignalKind, signal_id
 from models.story import Topic
 from models.tally import Tally
 from models.values import format_time
@@ -90,7 +90,7 @@ class ToolStory:
 class Finding:
     """What a rule found: the fields of a Signal."""
 
-    kind: Kind
+    kind: SignalKind
     timestamp: datetime
     reason: str
     before: Side

@@ -17,7 +17,12 @@ from pydantic import AfterValidator, Field
 
 from models.article import Article
 from models.errors import Conflict, InvalidInput, NotFound
-from models.grouping_correction import MOST_ARTICLES, GroupingCorrection, Kind, partition_of_correction
+from models.grouping_correction import (
+    MOST_ARTICLES,
+    GroupingCorrection,
+    GroupingCorrectionKind,
+    partition_of_correction,
+)
 from models.request import ArticleId, FeedId, SignedBody, each_once
 from models.story import STORY_ID, StoryMember, day_of
 from models.values import format_time
@@ -29,7 +34,7 @@ STATES = ("active", "undone")
 _PAGE = 500
 
 _ALL = (Where("entity_type", "eq", "GroupingCorrection"),)
-_STORY: Mapping[Kind, str] = {
+_STORY: Mapping[GroupingCorrectionKind, str] = {
     "ONE_STORY": "together_with",
     "NOT_ONE_STORY": "apart_from",
     "SPLIT_STORY": "apart_from",

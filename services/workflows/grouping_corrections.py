@@ -13,7 +13,7 @@ from typing import Any
 
 from models.article import Article
 from models.errors import Conflict, InvalidInput, NotFound
-from models.grouping_correction import GroupingCorrection, Kind, grouping_correction_id
+from models.grouping_correction import GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.request import SignedBody
 from models.run import JobRun
 from models.values import format_time
@@ -128,7 +128,9 @@ class GroupingChanges:
             raise Conflict("articles: these are all articles of the story")
         return await self._made("SPLIT_STORY", leaving, rest, [event_id], signed)
 
-    async def relate_stories(self, kind: Kind, event_id: str, other_id: str, signed: SignedBody) -> GroupingCorrection:
+    async def relate_stories(
+        self, kind: GroupingCorrectionKind, event_id: str, other_id: str, signed: SignedBody
+    ) -> GroupingCorrection:
         """Joins two stories, or keeps them apart."""
         one = await self.corrections.members(event_id, "event_id")
         if event_id == other_id:
@@ -156,7 +158,7 @@ class GroupingChanges:
 
     async def _made(
         self,
-        kind: Kind,
+        kind: GroupingCorrectionKind,
         articles: Sequence[str],
         others: Sequence[str],
         event_ids: Sequence[str],

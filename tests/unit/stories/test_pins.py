@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from models.grouping_correction import MOST_ARTICLES, GroupingCorrection, Kind, grouping_correction_id
+from models.grouping_correction import MOST_ARTICLES, GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.request import Request
 from services.stories.pins import WITHOUT, ArticleSplit, StoryPair, StorySplit, constraints_of
 from tests.documents import NOW
 
 
-def correction(kind: Kind, articles: str, others: str, minute: int = 0, **fields: Any) -> GroupingCorrection:
+def correction(
+    kind: GroupingCorrectionKind, articles: str, others: str, minute: int = 0, **fields: Any
+) -> GroupingCorrection:
     made_at: datetime = NOW + timedelta(minutes=minute)
     return GroupingCorrection(
         created_at=made_at,

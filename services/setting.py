@@ -13,8 +13,14 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-Kind = Literal["text", "whole number", "number", "true or false", "list"]
-_KINDS: Mapping[type, Kind] = {bool: "true or false", int: "whole number", float: "number", str: "text", tuple: "list"}
+SettingKind = Literal["text", "whole number", "number", "true or false", "list"]
+_KINDS: Mapping[type, SettingKind] = {
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    tuple: "list",
+}
 _WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "1", "yes", "on"), True),
     **dict.fromkeys(("false", "0", "no", "off"), False),
@@ -36,7 +42,7 @@ class Setting:
 
     attribute: str
     name: str
-    kind: Kind
+    kind: SettingKind
     default: Any
     description: str
     low: float

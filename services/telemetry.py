@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotAllowed, NotFound
 
 Attribute = str | int | float | bool
-Kind = Literal["internal", "server", "client", "producer", "consumer"]
+KindOfSpan = Literal["internal", "server", "client", "producer", "consumer"]
 Sample = tuple[float, Mapping[str, Attribute]]
 
 
@@ -110,7 +110,7 @@ class Backend(Protocol):
     """
 
     def span(
-        self, name: str, kind: Kind, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
+        self, name: str, kind: KindOfSpan, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
     ) -> AbstractContextManager[Span]: ...
 
     def traceparent(self) -> str | None: ...
@@ -151,7 +151,7 @@ def is_on() -> bool:
 def span(
     name: str,
     *,
-    kind: Kind = "internal",
+    kind: KindOfSpan = "internal",
     parent: str | None = None,
     link: str | None = None,
     attributes: Mapping[str, Attribute] | None = None,

@@ -24,7 +24,7 @@ from services.figures.breadth import Breadth, shown
 from services.figures.counting import Count
 from services.ports import Document
 
-Kind = Literal[
+DifferenceKind = Literal[
     "unreadable",
     "article_missing",
     "observation_missing",
@@ -46,7 +46,7 @@ class Difference:
     """Two documents that do not agree. `subject` is the id of an article or tool, `about` the hour of an hour.
     `versions` are the ETags of the compared documents: a difference with other versions is another difference."""
 
-    kind: Kind
+    kind: DifferenceKind
     subject: str
     detail: str
     about: str = ""
@@ -75,7 +75,7 @@ def judge_article(
         return []
     found: list[Difference] = []
 
-    def differs(kind: Kind, detail: str, *more: Document) -> None:
+    def differs(kind: DifferenceKind, detail: str, *more: Document) -> None:
         found.append(Difference(kind, source_id, detail, "", _versions([article, *more])))
 
     for key, own in article["source_attribution"].items():

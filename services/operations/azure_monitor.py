@@ -27,10 +27,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from services.telemetry import ANSWERS, Attribute, Kind, Metric, Sample
+from services.telemetry import ANSWERS, Attribute, KindOfSpan, Metric, Sample
 
 _PROPAGATOR = TraceContextTextMapPropagator()
-_KINDS: Mapping[Kind, SpanKind] = {
+_KINDS: Mapping[KindOfSpan, SpanKind] = {
     "internal": SpanKind.INTERNAL,
     "server": SpanKind.SERVER,
     "client": SpanKind.CLIENT,
@@ -84,7 +84,7 @@ class OpenTelemetry:
 
     @contextmanager
     def span(
-        self, name: str, kind: Kind, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
+        self, name: str, kind: KindOfSpan, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
     ) -> Iterator[_Span]:
         context = None if parent is None else _context(parent)
         linked = _span_context(link)

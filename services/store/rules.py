@@ -227,14 +227,19 @@ def is_field(name: object) -> bool:
     return isinstance(name, str) and bool(_FIELD.match(name))
 
 
-Kind = Literal["create", "upsert", "replace", "delete"]
-_KINDS: dict[type[Operation], Kind] = {Create: "create", Upsert: "upsert", Replace: "replace", Delete: "delete"}
+OperationKind = Literal["create", "upsert", "replace", "delete"]
+_KINDS: dict[type[Operation], OperationKind] = {
+    Create: "create",
+    Upsert: "upsert",
+    Replace: "replace",
+    Delete: "delete",
+}
 
 
 class Step(NamedTuple):
     """A checked operation of a batch. `etag` is the version that it needs; a delete has no `prepared`."""
 
-    kind: Kind
+    kind: OperationKind
     id: str
     etag: str | None
     prepared: Prepared | None

@@ -86,12 +86,12 @@ class Unknown:
     extracted: dict[str, Any]
 
 
-Verdict = Text | Unavailable | Unknown
+PageFinding = Text | Unavailable | Unknown
 
 
 def judge(
     page: PageContent | NotRead, wanted: Wanted, profile: Profile, robots_tag: str, agents: Iterable[str]
-) -> Verdict:
+) -> PageFinding:
     """`robots_tag` is the header X-Robots-Tag, `agents` are the names by which robots rules may mean this app."""
     if isinstance(page, NotRead):
         return Unknown("UNKNOWN_PROFILE", page.reason, "the page could not be read", _made(profile, wanted, ""))

@@ -18,7 +18,7 @@ from services.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Store, readable
 from services.store.containers import SENTIMENT_CACHE
 
-State = Literal["HIT", "STALE", "MISS"]
+ReadResult = Literal["HIT", "STALE", "MISS"]
 """How an aggregate was read: HIT and STALE were stored or in memory, MISS was computed."""
 
 _BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
@@ -53,7 +53,7 @@ class Counters:
         self.writer = CountWriter(store, flushed_every)
         self.writer.register(self._take)
 
-    def read(self, state: State, seconds: float) -> None:
+    def read(self, state: ReadResult, seconds: float) -> None:
         """Counts one read, which took `seconds`."""
         self._count("misses" if state == "MISS" else "hits")
         self._totals["cache_misses" if state == "MISS" else "cache_hits"] += 1

@@ -12,7 +12,7 @@ from services.figures.counting import Count
 from services.figures.counting import Day as DayOfCounts
 from services.figures.span import STEPS, Span, Step, day_start, first_live_day
 
-State = Literal["live", "frozen", "closed", "unknown"]
+PointState = Literal["live", "frozen", "closed", "unknown"]
 """`live`: follows late articles and corrections. `frozen`: the last figures of a day. `closed`: its daily close, as its
 counts cannot be read. `unknown`: the app kept nothing of the day."""
 
@@ -39,7 +39,7 @@ class Point:
     step: Step
     name: str
     figures: Mapping[str, Any]
-    state: State | None = None
+    state: PointState | None = None
     source: str | None = None
 
     def shown(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Counted:
         self.windows = [self.total, *([self.change.previous] if self.change else [])]
         self._live = first_live_day(span.now).isoformat()
         self._points = {span.named(start): Count() for start in span.starts}
-        self._states: dict[str, State] = {}
+        self._states: dict[str, PointState] = {}
 
     @property
     def start(self) -> datetime:

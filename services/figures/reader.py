@@ -22,7 +22,7 @@ from models.resources.aggregates import AggregateResource
 from models.resources.base import View
 from models.tool import Tool
 from services.figures.completeness import NOT_KNOWN, Completeness, CompletenessReader
-from services.figures.counters import Counters, State
+from services.figures.counters import Counters, ReadResult
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.logs import log_event
 from services.mentions.refresh_due import REFRESH_STAGE
@@ -48,7 +48,7 @@ class Aggregate:
     analyzer: str
     completeness: Completeness
     made_at: datetime
-    state: State = "HIT"
+    state: ReadResult = "HIT"
     view: View = "default"
 
     @cached_property
@@ -228,7 +228,7 @@ class Reader:
     ) -> Aggregate:
         """The stored entry if it can be read, is of the tool's generation and of a window that has ended, and counts no
         mention that has left its window; else a computed one. Its completeness is not known yet."""
-        state: State
+        state: ReadResult
         self._generations.learn(tool.tool_id, generation)
         entry = readable(document, SentimentCacheEntry.from_document)
         known = self._generations.known(tool.tool_id)

@@ -29,7 +29,7 @@ from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, count_entries, last_refreshes
 from services.mentions.dirty_hours import dirty_tools
 from services.operations.checks import Check
-from services.operations.health import CacheState, judge_cache
+from services.operations.health import CacheFacts, judge_cache
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
@@ -52,7 +52,7 @@ class Lack(TypedDict):
     state: Literal["stale", "missing"]
 
 
-def judge_entries(state: CacheState, stale: int, started: datetime, now: datetime) -> Check:
+def judge_entries(state: CacheFacts, stale: int, started: datetime, now: datetime) -> Check:
     """As `judge_cache`, with the number of stale entries. Missing entries are computed when they are read."""
     check = judge_cache(state, started, now)
     if check.status == "healthy" and stale:
@@ -106,7 +106,7 @@ class CacheHealth:
         hours = await self._counters.hours()
         counted = summed(hours)
         metadata, last = await last_refreshes(self._store)
-        state = CacheState(metadata, last, await dirty_tools(self._store))
+        state = CacheFacts(metadata, last, await dirty_tools(self._store))
         total = await count_entries(self._store)
         stale, lacking = await self._stale(now)
         missing = max(0, len(PERIODS) * await self._store.count(CATALOG.name, _ACTIVE_TOOLS, may_be_stale=True) - total)

@@ -56,7 +56,7 @@ _ENABLED = Where("enabled", "eq", True)
 
 
 @dataclass(frozen=True, slots=True)
-class CacheState:
+class CacheFacts:
     """What the check of the cache reads."""
 
     metadata: CacheMetadata | None
@@ -165,7 +165,7 @@ def judge_backlog(backlog: Backlog, started: datetime, now: datetime) -> Check:
     return Check("degraded" if details else "healthy", "; ".join(details) or "articles are analysed in time", facts)
 
 
-def judge_cache(state: CacheState, started: datetime, now: datetime) -> Check:
+def judge_cache(state: CacheFacts, started: datetime, now: datetime) -> Check:
     """Degraded if the last refresh failed, if none has succeeded for too long, or if a tool has waited for too long to
     be recounted."""
     refreshed = state.metadata.last_refresh_at if state.metadata else None
@@ -363,7 +363,7 @@ class Health:
 
     async def _cache(self) -> Check:
         metadata, last = await last_refreshes(self._store)
-        state = CacheState(metadata, last, await dirty_tools(self._store))
+        state = CacheFacts(metadata, last, await dirty_tools(self._store))
         return judge_cache(state, self._started, self._clock())
 
 

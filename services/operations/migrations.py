@@ -56,7 +56,7 @@ async def records(store: Store) -> dict[int, MigrationRecord]:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class MigrationState:
     """Whether and when a migration was run."""
 
     number: int
@@ -65,7 +65,7 @@ class State:
     about: str
 
 
-async def states(store: Store) -> list[State]:
+async def states(store: Store) -> list[MigrationState]:
     """The state of every migration, also of those of a newer version."""
     begun = await records(store)
     found = []
@@ -74,8 +74,10 @@ async def states(store: Store) -> list[State]:
         state = "pending"
         if record is not None:
             state = "interrupted" if record.completed_at is None else f"done {record.completed_at:%Y-%m-%d %H:%M} UTC"
-        found.append(State(each.number, each.name, state, each.about))
-    later = [State(number, each.name, "unknown here", "run by a newer version") for number, each in begun.items()]
+        found.append(MigrationState(each.number, each.name, state, each.about))
+    later = [
+        MigrationState(number, each.name, "unknown here", "run by a newer version") for number, each in begun.items()
+    ]
     return [*found, *sorted(later, key=lambda each: each.number)]
 
 

@@ -17,7 +17,7 @@ from services.operations.feed_health import NO_SUCCESS_FOR
 from services.operations.health import (
     CHECK_SECONDS,
     REPORT_SHARED_SECONDS,
-    CacheState,
+    CacheFacts,
     Health,
     HealthReport,
     judge_audit,
@@ -129,8 +129,8 @@ def ended(status: str, failed: int = 0) -> LastRefresh:
 CLEAN = DirtyTools(0, None)
 
 
-def state(minutes_ago: float | None = 1, last: LastRefresh | None = None, dirty: DirtyTools = CLEAN) -> CacheState:
-    return CacheState(None if minutes_ago is None else metadata(minutes_ago), last, dirty)
+def state(minutes_ago: float | None = 1, last: LastRefresh | None = None, dirty: DirtyTools = CLEAN) -> CacheFacts:
+    return CacheFacts(None if minutes_ago is None else metadata(minutes_ago), last, dirty)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def state(minutes_ago: float | None = 1, last: LastRefresh | None = None, dirty:
     ],
 )
 def test_a_refresh_that_failed_or_is_overdue_and_tools_that_wait_degrade(
-    found: CacheState, started: datetime, status: Status, detail: str
+    found: CacheFacts, started: datetime, status: Status, detail: str
 ) -> None:
     check = judge_cache(found, started, NOON)
     assert check.status == status
@@ -179,7 +179,7 @@ def test_tools_with_mostly_unscored_mentions_are_shown_and_are_no_fault() -> Non
     metadata = documents.cache_metadata(
         last_refresh_ts=int(NOON.timestamp()), mentions_7d={"positive": 5, "unscored": 70}, mostly_unscored_count=2
     )
-    check = judge_cache(CacheState(metadata, None, DirtyTools(0, None)), LONG_AGO, NOON)
+    check = judge_cache(CacheFacts(metadata, None, DirtyTools(0, None)), LONG_AGO, NOON)
     assert check.status == "healthy"
     assert check.detail == "refreshed in time; most mentions of 2 tools are unscored: see GET cache/health"
     assert (check.facts["unscored_mentions"], check.facts["mostly_unscored_tools"]) == (70, 2)
@@ -404,7 +404,7 @@ async def test_a_damaged_store_is_unhealthy_with_its_path_and_what_to_do(store: 
 
 @pytest.mark.parametrize(("minutes_ago", "status"), [(-1, "healthy"), (-2, "degraded")])
 def test_a_refresh_of_a_clock_that_was_ahead_does_not_count(minutes_ago: float, status: Status) -> None:
-    state = CacheState(metadata(minutes_ago), None, DirtyTools(0, None))
+    state = CacheFacts(metadata(minutes_ago), None, DirtyTools(0, None))
     assert judge_cache(state, LONG_AGO, NOON).status == status
 
 

@@ -11,7 +11,7 @@ from services.mentions.dirty_hours import DirtyTools
 from services.operations.checks import Check, judge_clock, judge_reviews
 from services.operations.feed_health import FeedCounts, judge_feeds, judge_web
 from services.operations.health import (
-    CacheState,
+    CacheFacts,
     judge_audit,
     judge_backlog,
     judge_cache,
@@ -35,7 +35,7 @@ CHECKS = {
     "last_successful_fetch": judge_last_fetch(None, NOW, NOW),
     "queues": judge_queues(()),
     "analysis": judge_backlog(Backlog(None, None), NOW, NOW),
-    "cache": judge_cache(CacheState(None, None, DirtyTools(0, None)), NOW, NOW),
+    "cache": judge_cache(CacheFacts(None, None, DirtyTools(0, None)), NOW, NOW),
     "quarantine": judge_reviews({}, NOW),
     "audit": judge_audit(None),
 }

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, get_args
+from typing import get_args
 
 from models.errors import InvalidInput
+from models.resources.stories import StoryState
 from models.story import SILENCE, Story
 from models.values import format_time, parse_time
 from services.articles.listing import article_filter
 from services.ports import Where
 
-State = Literal["open", "closed"]
-STATES: tuple[State, ...] = get_args(State)
+STATES: tuple[StoryState, ...] = get_args(StoryState)
 FEWEST_ARTICLES = 2
 """A story of fewer has no document, so no list has it."""
 MOST_ARTICLES = 1_000_000
@@ -23,7 +23,7 @@ AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "tex
 _FIELDS = {"detected_tool_ids": "tool_ids", "publisher_id": "publisher_ids"}
 
 
-def state_of(story: Story, now: datetime) -> State:
+def state_of(story: Story, now: datetime) -> StoryState:
     return "open" if parse_time(now) <= closes_at(story) else "closed"
 
 
@@ -32,7 +32,7 @@ def closes_at(story: Story) -> datetime:
     return story.timestamp + SILENCE
 
 
-def story_filter(given: Mapping[str, str], state: State | None, fewest: int, now: datetime) -> tuple[Where, ...]:
+def story_filter(given: Mapping[str, str], state: StoryState | None, fewest: int, now: datetime) -> tuple[Where, ...]:
     """The conditions of the given filters AS_ARTICLES, a tool by its id; of the state; and of the number of articles.
     Raises InvalidInput with the field and the allowed values."""
     found = article_filter(given)

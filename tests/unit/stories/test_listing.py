@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from models.errors import InvalidInput
+from models.resources.stories import StoryState
 from services.articles.listing import meets
 from services.ports import Where
 from services.stories.listing import (
     STATES,
-    State,
     closes_at,
     state_of,
     story_filter,
@@ -28,7 +28,7 @@ def test_a_story_is_open_until_72_hours_after_its_last_article() -> None:
         assert [each for each in STATES if _meets(each, now)] == [state]
 
 
-def _meets(state: State, now: datetime) -> bool:
+def _meets(state: StoryState, now: datetime) -> bool:
     """Whether the story is listed with this state."""
     (where,) = story_filter({}, state, 2, now)
     return meets(story(timestamp=NOW).to_document(), where)

@@ -30,7 +30,7 @@ class Fixed:
     def span(
         self,
         name: str,
-        kind: telemetry.Kind,
+        kind: telemetry.KindOfSpan,
         parent: str | None,
         link: str | None,
         attributes: Mapping[str, telemetry.Attribute],

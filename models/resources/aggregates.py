@@ -17,10 +17,11 @@ from models.cache import (
     SentimentCacheEntry,
 )
 from models.resources.base import Stored, View, internal, links, path
+from models.resources.figures import Completeness, Counts
 from models.values import Amount, Count, Flag, IdPart, Percentage, Polarity, Share, Text, UnixSeconds
 
 
-class AggregateResource(Stored):
+class AggregateResource(Counts[Count], Completeness, Stored):
     """The sentiment of one tool over one period."""
 
     id: str = Field(description="`tool_id` and `period`.")
@@ -33,19 +34,6 @@ class AggregateResource(Stored):
     )
     period_end_ts: UnixSeconds = Field(
         description="Where the window ends: at the end of the minute in which the entry was computed, in Unix seconds."
-    )
-    total_mentions: Count = Field(
-        description="Number of scored mentions in the window. An article counts once for a tool, however many "
-        "sources published it."
-    )
-    positive_count: Count = Field(
-        description="The scored mentions that are positive. The three counts add up to `total_mentions`."
-    )
-    negative_count: Count = Field(description="The scored mentions that are negative.")
-    neutral_count: Count = Field(description="The scored mentions that are neutral.")
-    unscored_mentions: Count = Field(
-        description="Number of mentions in the window that could not be scored, such as those in a language that "
-        "the analyzer cannot judge. No other count, no percentage and no average contains them."
     )
     positive_percentage: Percentage = Field(
         description="The positive mentions as a percentage with one decimal. The three add up to exactly "
@@ -147,22 +135,6 @@ class AggregateResource(Stored):
     reanalysis_offered: bool = Field(
         description="Whether one of `analyzers` is not the present analyzer and version. `POST "
         "tools/{tool}/reanalyze` then brings all mentions of the figure to one version."
-    )
-    pending_articles: int | None = Field(
-        description="Articles that are ingested and not analysed, or were edited since. The number is that of the "
-        "whole app: before an article is analysed, nobody can know which tools it names. Null if it "
-        "could not be counted within a second."
-    )
-    failed_articles: int | None = Field(
-        description="Articles of the whole app whose analysis was given up (`status` is `error`). An article "
-        "whose edit could not be analysed keeps the figures of the version before, and is not "
-        "counted. Null if it could not be counted within a second."
-    )
-    complete: bool = Field(
-        description="Whether the figures count every article that is ingested. False if `pending_articles` or "
-        "`failed_articles` is not 0, or if mentions of the tool were added, changed or removed "
-        "that the figures do not count yet. It is as of the request; on Cosmos DB, one that is "
-        "true is as of a moment at most two seconds and `CACHE_MEMORY_SECONDS` ago."
     )
     links: dict[str, str] = Field(description="Paths: the aggregate itself, its evidence, its history, its tool.")
     generation: Count | None = internal(

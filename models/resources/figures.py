@@ -16,23 +16,35 @@ class Completeness(Shape):
     """Whether figures count every article that is ingested."""
 
     pending_articles: Count | None = Field(
-        description="Articles of the whole app that are ingested and not analysed, or were edited since. Null if they"
-        " could not be counted within a second."
+        description="Articles that are ingested and not analysed, or were edited since. The number is that of the "
+        "whole app: before an article is analysed, nobody can know which tools it names. Null if it could not be "
+        "counted within a second."
     )
     failed_articles: Count | None = Field(
-        description="Articles of the whole app whose analysis was given up. Null as above."
+        description="Articles of the whole app whose analysis was given up (`status` is `error`). An article whose "
+        "edit could not be analysed keeps the figures of the version before, and is not counted. Null as above."
     )
-    complete: bool = Field(description="Whether the figures count every article that is ingested.")
+    complete: bool = Field(
+        description="Whether the figures count every article that is ingested. False if `pending_articles` or "
+        "`failed_articles` is not 0, or if mentions were added, changed or removed that the figures do not count yet. "
+        "It is as of the request; on Cosmos DB, one that is true is as of a moment at most two seconds and "
+        "`CACHE_MEMORY_SECONDS` ago."
+    )
 
 
 class Counts(Shape, Generic[Number]):
     """Numbers of mentions."""
 
-    total_mentions: Number = Field(description="Number of scored mentions.")
-    positive_count: Number = Field(description="The positive ones.")
+    total_mentions: Number = Field(
+        description="Number of scored mentions. An article counts once for a tool, however many sources published it."
+    )
+    positive_count: Number = Field(description="The positive ones. The three counts add up to `total_mentions`.")
     negative_count: Number = Field(description="The negative ones.")
     neutral_count: Number = Field(description="The neutral ones.")
-    unscored_mentions: Number = Field(description="Number of mentions that could not be scored.")
+    unscored_mentions: Number = Field(
+        description="Number of mentions that could not be scored, such as those in a language that the analyzer cannot "
+        "judge. No other figure contains them."
+    )
 
 
 class Figures(Counts[Count | None]):

@@ -99,43 +99,6 @@ async def test_a_read_that_fails_is_an_error_but_a_wrong_request_is_none(store: 
     await counters.close()
 
 
-async def test_counts_that_cannot_be_stored_are_kept_for_the_next_flush(store: SqliteStore, watch: Watch) -> None:
-    failing = CountingStore(store, fail_writes_from=1)
-    counters = Counters(failing, watch)
-    counters.read("HIT", 0.001)
-    with pytest.raises(Unavailable):
-        await counters.flush()
-    counters.read("HIT", 0.001)
-    failing.writes = -1_000_000
-    await counters.flush()
-    assert (await counters.last_24_hours())["cache_hits_24h"] == 2
-    await counters.close()
-
-
-async def test_closing_flushes_and_succeeds_without_a_store(store: SqliteStore, watch: Watch) -> None:
-    counters = Counters(store, watch)
-    counters.read("MISS", 0.001)
-    await asyncio.sleep(0)
-    await counters.close()
-    assert (await Counters(store, watch).last_24_hours())["cache_misses_24h"] == 1
-    lost = Counters(CountingStore(store, fail_writes_from=1), watch)
-    lost.read("MISS", 0.001)
-    await lost.close()
-
-
-async def test_counts_are_flushed_without_a_call(store: SqliteStore, watch: Watch) -> None:
-    counters = Counters(store, watch, flushed_every=0.01)
-    for expected in (1, 2):
-        counters.read("HIT", 0.001)
-        for _ in range(500):
-            if (await counters.last_24_hours())["cache_hits_24h"] == expected:
-                break
-            await asyncio.sleep(0.01)
-        else:
-            pytest.fail("not flushed within five seconds")
-    await counters.close()
-
-
 async def test_a_flush_of_nothing_needs_no_operation(store: SqliteStore, watch: Watch) -> None:
     counting = CountingStore(store)
     counters = Counters(counting, watch)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.errors import NotFound
 from models.tool import Tool
-from services.figures.completeness import Completeness, CompletenessReader
-from services.figures.coverage import Coverage
-from services.figures.entries import Entries
-from services.figures.reader import Aggregate, Reader
+from services.figures.reader import Aggregate
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
@@ -24,7 +20,7 @@ from tests.builders import MemoryQueues, Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import ANALYZER, Judgement, Process, a_tool, check_entry, stored_entry
+from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, stored_entry
 
 TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
 
@@ -227,32 +223,6 @@ LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
 """A computation reads the generation before it begins, and once more when its entries are saved."""
 
 
-class RaisedMeanwhile(CompletenessReader):
-    """The generation of a tool is raised while the backlog is counted."""
-
-    async def of_all(self) -> Completeness:
-        await self.raise_()
-        return await super().of_all()
-
-    raise_: Callable[[], Awaitable[Any]]
-
-
-async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised_while_the_backlog_was_counted(
-    store: SqliteStore, watch: Watch, tool: Tool, process: Process
-) -> None:
-    generations, counters = process.cache.generations, process.cache.counters
-    entries = Entries(store, process.cache.recount, generations, Coverage(store), watch)
-    completeness = RaisedMeanwhile(store, process.cache.backlog)
-    completeness.raise_ = lambda: generations.raise_(tool.tool_id)
-    reader = Reader(
-        *(store, process.catalog, entries, generations, counters, process.announcer, watch, completeness),
-        *(lambda: ANALYZER, 2.0),
-    )
-    assert (await reader.read(tool.tool_id, "DAY_7")).entry.generation == 0
-    served = await reader.read(tool.tool_id, "DAY_7")
-    assert (served.state, served.entry.generation) == ("MISS", 1)
-
-
 async def test_a_computation_begins_again_when_another_process_raises_the_generation(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
@@ -270,16 +240,6 @@ async def test_a_computation_begins_again_when_another_process_raises_the_genera
 
 async def _stored(store: SqliteStore, tool: Tool) -> list[SentimentCacheEntry | None]:
     return [await stored_entry(store, tool.tool_id, period) for period in PERIODS]
-
-
-async def test_a_computed_entry_is_not_served_if_the_generation_was_raised_as_it_ended(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
-    process = Process(meanwhile, watch, memory_seconds=2.0)
-    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (meanwhile.happened, served.entry.generation) == (True, 1)
-    await process.close()
 
 
 async def test_a_stale_entry_is_not_served_if_the_generation_was_raised_as_it_was_read(

@@ -11,11 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from models.cache import PERIODS
-from models.errors import UnreadableDocument
 from models.feed import FetchDay
 from models.tool import Tool
-from services.figures.coverage import Coverage
-from services.figures.entries import Entries
 from services.ports import Document
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
@@ -73,18 +70,6 @@ async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_sl
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
     await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(minutes=1), "positive"))
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-
-
-async def test_no_entries_are_computed_for_a_tool_whose_second_recount_failed(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    """Others were at it meanwhile, so that it was gathered a second time, and could not be."""
-    cache = process.cache
-    (tool,) = await _tools(store, 1)
-    gathered = await cache.recount.windows_of([tool.tool_id], NOW)
-    gathered.failed[tool.tool_id] = UnreadableDocument("Timeline", tool.tool_id, "no timeline")
-    entries = Entries(store, cache.recount, cache.generations, Coverage(store), watch)
-    assert await entries.of(gathered, {tool.tool_id: 0}) == {}
 
 
 async def test_an_entry_of_a_past_generation_is_written_again(store: SqliteStore, process: Process) -> None:

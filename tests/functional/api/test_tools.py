@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from models.tool import is_tool_id
@@ -18,7 +15,6 @@ from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.tables import TOOL_TABLE
 from tests.documents import article, reading
 from tests.functional.api.conftest import Answer, call, started
-from tests.hosting import running_host
 
 
 async def add(name: str, **fields: Any) -> dict[str, Any]:
@@ -253,33 +249,3 @@ async def test_a_tools_references_come_latest_first_by_role_and_time(app: Contai
     for query, field in (("role=first", "role"), ("since=now", "since"), ("cursor=x", "cursor")):
         refused = await call("list_tool_references", query, tool="Quorvia")
         assert (refused.status, refused.json["field"]) == (400, field)
-
-
-@pytest.fixture
-async def session(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    async with (
-        running_host(data=tmp_path, settings={"DATA_DIR": str(tmp_path)}) as host,
-        aiohttp.ClientSession(host.url, timeout=aiohttp.ClientTimeout(10)) as session,
-    ):
-        yield session
-
-
-async def test_over_the_host_an_alias_with_signs_in_it_is_added_found_and_backfilled(
-    session: aiohttp.ClientSession,
-) -> None:
-    async with session.post("/api/v1/tools", json={"name": "C#", "aliases": ["C Sharp"]}) as response:
-        assert response.status == 201
-        tool = await response.json()
-    async with session.get("/api/v1/tools/C%23") as response:
-        assert (await response.json())["tool_id"] == tool["tool_id"]
-    async with session.get("/api/v1/tools/C%23/references?role=DISCOVERY&limit=1") as response:
-        assert (response.status, await response.json()) == (200, {"items": [], "next": None, "not_kept": {}})
-    async with session.patch("/api/v1/tools/c%20sharp", json={"aliases": ["C Sharp", "Visual C#"]}) as response:
-        assert response.status == 202
-        location = response.headers["Location"]
-    until = datetime.now(UTC) + timedelta(seconds=60)
-    status = None
-    while status != "SUCCEEDED" and datetime.now(UTC) < until:
-        async with session.get(location) as response:
-            status = json.loads(await response.read())["status"]
-    assert status == "SUCCEEDED"

@@ -15,7 +15,6 @@ import httpx
 import pytest
 
 from models.feed import Feed, Outage
-from services.feeds.outages import HOSTS_AT_LEAST
 from services.fetch.fetcher import Fetcher
 from services.ports import Where
 from services.settings import Settings
@@ -228,32 +227,6 @@ async def test_hosts_that_were_dead_before_are_no_evidence_and_are_blamed_afterw
     web.unreachable = False
     await played(world, workers, 10 * MINUTE)
     assert Counter(each.verdict for each in await feeds_of(world)) == {"ok": 8, "failing": 4}
-
-
-async def test_a_feed_of_the_own_network_does_not_hide_an_outage(world: World) -> None:
-    web, workers = await started(world, 12)
-    web.intranet = {"feed-000.example"}
-    web.unreachable = True
-    await played(world, workers, 60 * MINUTE)
-    outage = await outage_of(world)
-    assert outage is not None
-    assert outage.lasts
-    feeds = {each.feed_id: each for each in await feeds_of(world)}
-    assert {each.verdict for each in feeds.values()} == {"ok"}
-    assert world.clock.now - (feeds["feed-000"].last_successful_fetch or START) < 16 * MINUTE
-
-
-async def test_an_installation_that_never_reached_the_web_is_in_an_outage(world: World) -> None:
-    web = Web(world.clock)
-    web.unreachable = True
-    for number in range(HOSTS_AT_LEAST):
-        await world.add_feed(f"feed-{number:03}")
-    workers = [world.new_worker(shelf=web.fetcher())]
-    await played(world, workers, 30 * MINUTE)
-    outage = await outage_of(world)
-    assert outage is not None
-    assert (outage.lasts, outage.failing, outage.answering) == (True, 3, 0)
-    assert {each.verdict for each in await feeds_of(world)} == {"new"}
 
 
 async def test_a_probe_that_fails_in_an_outage_does_not_count(world: World) -> None:

@@ -112,52 +112,6 @@ async def test_a_response_is_bounded_and_has_the_source_of_the_canonical_reading
     assert most.source_count == 10
 
 
-async def test_a_further_source_of_better_priority_gives_the_reading_and_the_text(small: World) -> None:
-    await published_by(small, *"abc", source_priority=5)
-    await published_by(small, "d", source_priority=2)
-    article = Article.from_document(await small.article())
-    assert (article.canonical.source, article.text_for_analysis) == ("d", "d says so.")
-    assert article.canonical.article_id == "d-1"
-    assert article.sources == ("a", "b")
-    assert article.analysis_due_since is not None
-
-
-@pytest.mark.parametrize("days", [0, 3])
-async def test_a_further_source_edits_its_entry(small: World, days: int) -> None:
-    await published_by(small, *"abcd", source_priority=1)
-    (first,) = [each for each in await small.observations() if each["source"] == "d"]
-    small.clock.forward(days=days)
-    small.publish("d", [story("d", text="d has changed its mind.")])
-    outcome = await small.poll("d")
-    own = [each for each in await small.observations() if each["source"] == "d"]
-    assert len(own) == (2 if days else 1)
-    assert own[-1]["text"] == "d has changed its mind."
-    assert own[0]["added_by_attempt"] == first["added_by_attempt"]
-    assert sum("article_timestamp" in each for each in own) == 1
-    attribution = (await served(small)).source_attribution["d"]
-    assert (attribution.crawl_timestamp.isoformat(), attribution.scraped_at) == (
-        first["created_at"].replace("Z", "+00:00"),
-        small.clock.now,
-    )
-    article = await small.article()
-    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d has changed its mind.")
-    assert outcome.article_ids == (article["source_id"],)
-    assert (await small.feed("d")).total_articles_fetched == 1
-    # The same again changes nothing.
-    small.publish("d", [story("d", text="d has changed its mind."), item(2)])
-    await small.poll("d", small.new_worker())
-    same = next(each for each in await small.articles() if each["source_id"] == article["source_id"])
-    assert same["_etag"] == article["_etag"]
-
-
-async def test_another_entry_of_a_further_source_is_an_article_of_its_own(small: World) -> None:
-    await published_by(small, *"abcd")
-    other = item(2, title=TITLE, guid="d-2", link="https://d.example/2")
-    small.publish("d", [story("d"), other])
-    await small.poll("d")
-    assert len(await small.articles()) == 2
-
-
 async def test_articles_are_found_by_further_sources_with_every_filter(small: World) -> None:
     for feed in "abc":
         await small.add_feed(feed)

@@ -53,6 +53,15 @@ def test_the_contract_is_openapi() -> None:
     assert DOCUMENT["openapi"] == "3.1.0"
 
 
+def test_every_body_and_every_part_of_a_path_has_an_example() -> None:
+    """What is sent of them to a running app is in tests/functional/api/test_contract_over_http.py."""
+    for path, method, operation in operations():
+        parts = [each for each in operation.get("parameters", ()) if each["in"] == "path"]
+        assert all("example" in each for each in parts), (method, path)
+        for body in operation.get("requestBody", {}).get("content", {}).values():
+            assert "example" in body or body["examples"], (method, path)
+
+
 def test_the_contract_has_the_registered_routes_and_no_others() -> None:
     declared = [(path, method) for path, method, _ in operations()]
     assert sorted(declared) == sorted((path, method) for path, method, _ in registered())

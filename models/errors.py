@@ -24,7 +24,7 @@ class ToolpulseError(Exception):
 
 
 class InvalidInput(ToolpulseError):
-    """`field` breaks a rule; `allowed` describes the rule."""
+    """An input is not allowed: `field` breaks a rule, which `allowed` describes."""
 
     def __init__(self, field: str, allowed: str) -> None:
         super().__init__(f"{field}: {allowed}")
@@ -57,7 +57,7 @@ class ChangedMeanwhile(ToolpulseError):
 
 
 class InvalidTransition(ToolpulseError):
-    """`machine` does not allow the step from `current` to `wanted`."""
+    """A transition is not allowed: `machine` does not allow the step from `current` to `wanted`."""
 
     def __init__(self, machine: str, current: str, wanted: str) -> None:
         super().__init__(f"{machine}: {current} cannot become {wanted}")

@@ -157,6 +157,8 @@ class SignedBody(Request, examples={"signed": {"author": "Ada", "reason": "two p
 
 
 class Redrive(Request, examples={"ten": {"limit": 10}}):
+    """How many messages to redrive."""
+
     limit: Annotated[int, Field(strict=True, ge=1, le=MOST_REDRIVEN)] | None = Field(
         default=None, description=f"How many messages at most; {MOST_REDRIVEN:,} if absent."
     )

@@ -22,6 +22,8 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 class _Known(Shape):
+    """A part of a run, with the fields that the contract names."""
+
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> Self:
         """Without those that the contract does not name: an earlier or a later version may have stored others."""

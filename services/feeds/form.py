@@ -191,6 +191,8 @@ class NewFeed(
 
 
 class FeedPreviewRequest(Request, examples={"a page": {"url": "https://example.com/news/"}}, null_is_absent=True):
+    """The address to look at."""
+
     url: FeedUrl = Field(description=_ABOUT_URL)
     credential: Credential = Field(default="", description=_ABOUT_CREDENTIAL)
 

@@ -22,8 +22,11 @@ from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """The fields of every aggregate; models/resources/aggregates.py describes them. `pending_articles` and
-    `failed_articles` are null if they could not be counted."""
+    """Whether figures count every ingested article.
+
+    The fields of every aggregate; models/resources/aggregates.py describes them. `pending_articles` and
+    `failed_articles` are null if they could not be counted.
+    """
 
     pending_articles: int | None
     failed_articles: int | None
@@ -50,6 +53,8 @@ NOT_KNOWN = Completeness.of(UNKNOWN)
 
 
 class CompletenessReader:
+    """Reads what figures lack."""
+
     def __init__(self, store: Store, backlog: BacklogReader) -> None:
         self._store = store
         self._backlog = backlog

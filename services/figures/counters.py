@@ -44,6 +44,8 @@ class CountedHour(TypedDict):
 
 
 class Counters:
+    """Counts the reads of the cache."""
+
     def __init__(self, store: Store, clock: Clock, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
         self._store = store
         self._clock = clock

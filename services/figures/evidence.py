@@ -23,6 +23,8 @@ _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
 
 
 class Evidence:
+    """Reads the mentions that an aggregate counts."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
 

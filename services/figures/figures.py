@@ -25,8 +25,11 @@ from services.work.backlog import KEPT_SECONDS, BacklogReader
 
 
 class Figures:
-    """The parts of this package. Must be closed before the store, as closing flushes the counters. `analyzer` returns
-    the present analyzer with its version."""
+    """The services of figures.
+
+    The parts of this package. Must be closed before the store, as closing flushes the counters. `analyzer` returns the
+    present analyzer with its version.
+    """
 
     def __init__(
         self,

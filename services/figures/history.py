@@ -42,7 +42,10 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class ToolHistory:
-    """`total` has the figures of the whole span, `change` compares them with the time before."""
+    """The history of one tool.
+
+    `total` has the figures of the whole span, `change` compares them with the time before.
+    """
 
     points: list[Point]
     total: dict[str, Any]
@@ -146,6 +149,8 @@ def with_coverage(points: Sequence[Point], span: Span, coverage: ToolCoverage) -
 
 
 class RawHistory:
+    """Reads the raw layer of histories."""
+
     def __init__(self, store: Store, history: History, most_raw_mentions: int = MOST_RAW_MENTIONS) -> None:
         self._store = store
         self._history = history

@@ -68,7 +68,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Both times as documents have them: from the first up to, but without, the second."""
+    """Two times that are compared. Both times as documents have them: from the first up to, but without, the second."""
 
     present: tuple[str, str]
     previous: tuple[str, str]
@@ -131,7 +131,7 @@ def parts_by(key: Callable[[Mention], str], mentions: Iterable[Mention], times: 
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """`difference` is None if one of the two times has no scored mention."""
+    """What moved a figure. `difference` is None if one of the two times has no scored mention."""
 
     present: Tally
     previous: Tally
@@ -226,6 +226,8 @@ def rescored_in(mentions: Iterable[Mention], scored: int) -> list[dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MovementReader:
+    """Reads what moved a figure."""
+
     store: Store
 
     async def of(self, tool_id: str, times: Times) -> dict[str, Any]:

@@ -114,6 +114,8 @@ class RecentAggregates:
 
 
 class Reader:
+    """Reads aggregates."""
+
     def __init__(
         self,
         store: Store,

@@ -64,6 +64,8 @@ class Recounted:
 
 
 class Recount:
+    """Recounts tools."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
 

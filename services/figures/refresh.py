@@ -75,7 +75,7 @@ class Begun:
 
 
 class Refresh:
-    """`seconds` measures how long a batch takes."""
+    """Refreshes tools. `seconds` measures how long a batch takes."""
 
     def __init__(
         self,

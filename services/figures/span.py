@@ -46,7 +46,10 @@ def frozen_at(day: date) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`start` and `end` are whole steps; `now` is when the request came. The last step may not be over."""
+    """The time of a history.
+
+    `start` and `end` are whole steps; `now` is when the request came. The last step may not be over.
+    """
 
     step: Step
     start: datetime

@@ -139,8 +139,11 @@ def _times_of(entry: SentimentCacheEntry) -> tuple[datetime, datetime]:
 
 @dataclass(slots=True)
 class Trends:
-    """Few reads for any number of tools: entries with generations, what is incomplete, and of the tools that were
-    recounted since, timelines."""
+    """Reads the trends of all tools.
+
+    Few reads for any number of tools: entries with generations, what is incomplete, and of the tools that were
+    recounted since, timelines.
+    """
 
     store: Store
     reader: Reader

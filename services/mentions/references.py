@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A reference at its place, or None if its mention was removed."""
+    """A reference that was found. A reference at its place, or None if its mention was removed."""
 
     place: Place
     reference: Reference | None

@@ -69,8 +69,11 @@ _MAY_BE_MARKS = frozenset((*NUMBERS, *MONTHS, *WEEKDAYS, *TIMES, *ORDINALS))
 
 
 class Headline(NamedTuple):
-    """`words`: all words, in their order. `marks`: numbers, versions, dates and the like, each with its class before a
-    colon. `names`: the words that are likely names. `is_cut`: the end is missing."""
+    """A headline as it is compared.
+
+    `words`: all words, in their order. `marks`: numbers, versions, dates and the like, each with its class before a
+    colon. `names`: the words that are likely names. `is_cut`: the end is missing.
+    """
 
     words: tuple[str, ...]
     marks: tuple[str, ...]

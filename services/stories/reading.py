@@ -42,6 +42,8 @@ _READ_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Stories:
+    """Reads stories."""
+
     store: Store
     catalog: Catalog
     clock: Clock
@@ -161,6 +163,8 @@ def said_of_tool(tool_id: str, name: str | None, tally: Tally) -> StoryTool:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
+    """Reads the merge ledger."""
+
     store: Store
     corrections: GroupingCorrections
 

@@ -75,8 +75,11 @@ _UNITS = frozenset({"%", "percent", "pct", "pc", "million", "billion", "trillion
 
 
 class Subject:
-    """`headline`: what each term of the headline says. `terms`: these, and what each topic says. `names`: the terms of
-    the headline that are likely names."""
+    """What an article is about.
+
+    `headline`: what each term of the headline says. `terms`: these, and what each topic says. `names`: the terms of the
+    headline that are likely names.
+    """
 
     def __init__(self, words: Sequence[str], names: Sequence[str], topics: Sequence[str]) -> None:
         self._words = words
@@ -120,7 +123,9 @@ class Subject:
 
 @dataclass(frozen=True)
 class Signature:
-    """`words`: of the headline, without publishers' names and wire prefixes. `marks`: what tells the issues of a series
+    """What is kept of an article to compare it.
+
+    `words`: of the headline, without publishers' names and wire prefixes. `marks`: what tells the issues of a series
     apart, see headline.py. `headline_names`: those of its words that are likely names. `is_cut`: the headline has no
     end. `topics`: the most telling terms of the lead that the headline does not have. `lead`: 16 bits of each of its
     first words, odd for numbers; empty if the text is missing or is not an article's. `publisher`: its id. `minute`: of

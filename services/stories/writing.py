@@ -66,8 +66,11 @@ _Named = tuple[str, Operation]
 
 @dataclass(slots=True)
 class Outcome:
-    """`finished` are the articles that are no longer due; `failed` says why others cannot be grouped. `events` are the
-    stories that changed, `mentions` counts the mentions that changed their story."""
+    """The outcome of a grouping.
+
+    `finished` are the articles that are no longer due; `failed` says why others cannot be grouped. `events` are the
+    stories that changed, `mentions` counts the mentions that changed their story.
+    """
 
     finished: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
@@ -108,6 +111,8 @@ class _Batch:
 
 
 class GroupWriter:
+    """Groups articles and writes the result."""
+
     def __init__(self, store: Store, refreshes: Announcer, clock: Clock) -> None:
         self._store = store
         self._refreshes = refreshes

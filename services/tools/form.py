@@ -171,7 +171,7 @@ class ToolMergeRequest(
         ]
     },
 ):
-    """`reason` needs `author`."""
+    """The merge of a tool into another one. `reason` needs `author`."""
 
     into: ToolText = Field(description="The id, name or alias of the tool into which this one is merged.")
     author: Author | None = Field(default=None, description="The name of the person who says so.")

@@ -20,8 +20,11 @@ AWAITED_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """`pending` items are due, the first of them since `oldest_due`; `failed` ones were given up. Null: the store did
-    not answer in time."""
+    """The backlog of a stage.
+
+    `pending` items are due, the first of them since `oldest_due`; `failed` ones were given up. Null: the store did
+    not answer in time.
+    """
 
     pending: int | None
     failed: int | None

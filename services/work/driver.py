@@ -64,7 +64,9 @@ class RunImpossible(ToolpulseError):
 
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """`checkpoint` is where the next page begins; None after the last page.
+    """The result of a page.
+
+    `checkpoint` is where the next page begins; None after the last page.
 
     `failed` has the reason by article: such an article stays as it was. `changed_tools` are the tools whose figures
     have changed: their cache entries are deleted after the run's last page. `report` is what the run has found up to
@@ -86,6 +88,8 @@ def page_after(run: JobRun) -> str | None:
 
 
 class Workflow(Protocol):
+    """A kind of workflow."""
+
     async def page(self, run: JobRun) -> PageResult:
         """Does one page, from `run.checkpoint` on. Doing it again changes nothing more."""
         ...
@@ -93,8 +97,11 @@ class Workflow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """`send_again`: the run has more pages, and its message must be sent once more. `changed_tools`: after the last
-    page, the tools whose figures the run has changed."""
+    """The result of working on a run.
+
+    `send_again`: the run has more pages, and its message must be sent once more. `changed_tools`: after the last page,
+    the tools whose figures the run has changed.
+    """
 
     send_again: bool = False
     changed_tools: tuple[str, ...] = ()
@@ -106,7 +113,7 @@ class _Overtaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Workflows:
-    """`seconds` measures how long a page took."""
+    """Carries out runs of workflows. `seconds` measures how long a page took."""
 
     engine: RunEngine
     workflows: Mapping[str, Workflow]

@@ -10,6 +10,7 @@ from pydantic import Field
 from models.article import Article, JoinRule
 from models.grouping_correction import GroupingCorrectionKind
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
+from models.resources.figures import Counts
 from models.signal import Side, Signal, SignalKind
 from models.story import Reason, Story, StoryMember, Topic, first_article
 from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time
@@ -27,17 +28,12 @@ class StoryPublisher(Shape):
     articles: Count = Field(description="How many of the articles are its.")
 
 
-class StoryTool(Shape):
+class StoryTool(Counts[Count]):
     """What the articles of a story say of one tool."""
 
     tool_id: IdPart = Field(description="The tool.")
     tool: Text | None = Field(description="The name of the tool; null for one that cannot be read.")
     articles: Count = Field(description="How many of the articles mention the tool.")
-    total_mentions: Count = Field(description="How many of these have a sentiment.")
-    positive_count: Count = Field(description="The positive ones.")
-    negative_count: Count = Field(description="The negative ones.")
-    neutral_count: Count = Field(description="The neutral ones.")
-    unscored_mentions: Count = Field(description="Mentions that could not be scored.")
     average_sentiment: Polarity | None = Field(
         description="Mean `polarity` of the scored mentions; null if none was scored."
     )

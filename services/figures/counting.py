@@ -238,7 +238,7 @@ class Count:
         return found if self.is_known else dict.fromkeys(found)
 
 
-class Day:
+class DayCount:
     """The mentions of one UTC day: all together, and the rows of its hours, which are parsed when they are needed."""
 
     __slots__ = ("_hours", "text", "whole")

@@ -27,7 +27,7 @@ from models.timeline import DayCounts, DayDocument, WindowsDocument, WindowTable
 from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
-from services.figures.counting import Day as CountsOfDay
+from services.figures.counting import DayCount
 from services.figures.coverage import Coverage, ToolCoverage
 from services.figures.points import MENTIONS_KEPT, Counted, Point, days_between
 from services.figures.recount import Recount, reading
@@ -78,7 +78,7 @@ class History:
                 day = date.fromisoformat(document["id"][-8:]).isoformat()
                 try:
                     with reading([document]):
-                        counted.add(day, CountsOfDay.stored(cast("DayDocument", document)))
+                        counted.add(day, DayCount.stored(cast("DayDocument", document)))
                     del days[day]
                 except UnreadableDocument:
                     unreadable.append(document["id"])

@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from models.values import Day, format_time, hour_start
-from services.figures.counting import Count
-from services.figures.counting import Day as DayOfCounts
+from services.figures.counting import Count, DayCount
 from services.figures.span import STEPS, Span, Step, day_start, first_live_day
 
 PointState = Literal["live", "frozen", "closed", "unknown"]
@@ -57,14 +56,14 @@ class Point:
 
 
 @dataclass(slots=True)
-class WindowCount:
+class SpanCount:
     """The mentions of a window from `start` up to, but without, `end`: whole minutes."""
 
     start: datetime
     end: datetime
     count: Count = field(default_factory=Count)
 
-    def add(self, start: datetime, counts: DayOfCounts) -> None:
+    def add(self, start: datetime, counts: DayCount) -> None:
         """Adds the minutes of the UTC day that begins at `start` that are in the window."""
         if self.start <= start and start + STEPS["day"] <= self.end:
             self.count.merge(counts.whole)
@@ -83,8 +82,8 @@ class WindowCount:
 class Change:
     """What is compared: `present` with `previous`, of the same length and before it."""
 
-    present: WindowCount
-    previous: WindowCount
+    present: SpanCount
+    previous: SpanCount
 
     def shown(self) -> dict[str, Any]:
         now, before = self.present.count.figures(), self.previous.count.figures()
@@ -107,14 +106,14 @@ def compared(name: str, present: float | None, previous: float | None) -> dict[s
     return {"present": present, "previous": previous, "absolute": absolute, "relative": relative}
 
 
-def change_of(span: Span, present: WindowCount) -> Change | None:
+def change_of(span: Span, present: SpanCount) -> Change | None:
     """The part of the span that is over, and the same length before the span: a step that is not over is compared with
     the same part of an earlier one. None if nothing is over, or if there is no time before the span: no day comes
     before 0001-01-01."""
     length = span.end - span.start
     if span.start - _FIRST < length or present.end <= span.start:
         return None
-    return Change(present, WindowCount(span.start - length, present.end - length))
+    return Change(present, SpanCount(span.start - length, present.end - length))
 
 
 class Counted:
@@ -122,7 +121,7 @@ class Counted:
 
     def __init__(self, span: Span) -> None:
         self.span = span
-        self.total = WindowCount(span.start, span.until)
+        self.total = SpanCount(span.start, span.until)
         self.change = change_of(span, self.total)
         self.windows = [self.total, *([self.change.previous] if self.change else [])]
         self._live = first_live_day(span.now).isoformat()
@@ -134,7 +133,7 @@ class Counted:
         """From where on counts are needed."""
         return self.change.previous.start if self.change else self.span.start
 
-    def add(self, day: Day, counts: DayOfCounts) -> None:
+    def add(self, day: Day, counts: DayCount) -> None:
         """Adds the counts of a day. Those of a day that is not live any more do not change."""
         start = day_start(date.fromisoformat(day))
         if day in self._points:

@@ -25,7 +25,7 @@ from models.timeline import (
 from models.tool import Tool
 from models.values import hour_start, parse_time
 from services.figures.count_documents import hours_of, of_tool, recounts_of, timeline_document
-from services.figures.counting import Count, CountedMention, Day, HourCount
+from services.figures.counting import Count, CountedMention, DayCount, HourCount
 from services.figures.windows import Edges, Windows, between_of, stories_in
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert, readable
 from services.store.rules import MAXIMUM_BATCH_BYTES, MAXIMUM_OPERATIONS
@@ -63,9 +63,9 @@ class MentionCount:
     def rows(self, hour: str) -> HourRows:
         return self.hours[hour].rows() if hour in self.hours else {}
 
-    def days(self) -> dict[str, Day]:
+    def days(self) -> dict[str, DayCount]:
         return {
-            day: Day.of({hour: self.rows(hour) for hour in hours})
+            day: DayCount.of({hour: self.rows(hour) for hour in hours})
             for day, hours in groupby(sorted(self.hours), key=lambda hour: hour[:8])
         }
 
@@ -86,7 +86,7 @@ class ToolCounts:
     known_days: frozenset[str] = frozenset()
     read: dict[str, Document] = field(default_factory=dict)
     count: MentionCount = field(default_factory=MentionCount)
-    changed_days: dict[str, Day] = field(default_factory=dict)
+    changed_days: dict[str, DayCount] = field(default_factory=dict)
     timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
     new_sums: dict[str, Count] | None = None
 
@@ -127,7 +127,7 @@ class ToolCounts:
     def windows(self, edges: Edges) -> Windows:
         """The windows after this recount. Raises UnreadableDocument if the stored timeline cannot be read."""
         kept = self.kept_windows(edges)
-        before = {day: Day.stored(document) for day, document in self.days.items()}
+        before = {day: DayCount.stored(document) for day, document in self.days.items()}
         self.changed_days = self._changed(before)
         days = {**before, **self.changed_days}
         self._count_timeline(days)
@@ -138,24 +138,24 @@ class ToolCounts:
         rows = {**kept.rows, edges.last: self.count.rows(edges.last)}
         return Windows(edges, made_at, recounts, kept.whole, rows, since)
 
-    def _changed(self, before: Mapping[str, Day]) -> dict[str, Day]:
+    def _changed(self, before: Mapping[str, DayCount]) -> dict[str, DayCount]:
         """The days that are to be written. Of a rebuild all: `before` has none."""
         if self.is_rebuild:
-            return {day: Day.of({}) for day in self.known_days if day >= self.oldest[:8]} | self.count.days()
-        changed: dict[str, Day] = {}
+            return {day: DayCount.of({}) for day in self.known_days if day >= self.oldest[:8]} | self.count.days()
+        changed: dict[str, DayCount] = {}
         for day, of_day in groupby(self.dirty, key=lambda hour: hour[:8]):
             counted = {hour: self.count.rows(hour) for hour in of_day}
             stored = before[day].hours if day in before else {}
-            new = Day.of({hour: rows for hour, rows in {**stored, **counted}.items() if rows})
+            new = DayCount.of({hour: rows for hour, rows in {**stored, **counted}.items() if rows})
             if new.text != (before[day].text if day in before else "{}"):
                 changed[day] = new
         return changed
 
     def has_sums(self, edges: Edges) -> bool:
         """Whether the stored sums are of these edges, so that only days of the edges and recounted days are needed."""
-        return not self.is_rebuild and DaySums.ID in self.read and self.read[DaySums.ID]["edges"] == edges.days
+        return not self.is_rebuild and self.read.get(DaySums.ID, {}).get("edges") == edges.days
 
-    def _between(self, edges: Edges, before: Mapping[str, Day]) -> dict[str, Count]:
+    def _between(self, edges: Edges, before: Mapping[str, DayCount]) -> dict[str, Count]:
         """The days of the windows that are not in the edges, by the last day of the edges before them. `before` are the
         stored days without the changed ones."""
         if not self.has_sums(edges):
@@ -200,7 +200,7 @@ class ToolCounts:
         days = None if self.timeline is None else self.timeline.get("hours")
         return days if isinstance(days, dict) else {}
 
-    def _count_timeline(self, days: Mapping[str, Day]) -> None:
+    def _count_timeline(self, days: Mapping[str, DayCount]) -> None:
         if self.is_rebuild:
             too_old = {day: text for day, text in self._timeline_days().items() if day < self.oldest[:8]}
             self.timeline_hours = TimelineHours(too_old)

@@ -15,7 +15,7 @@ from models.timeline import HourRows, WholeDocument, WindowsDocument, WindowTabl
 from models.values import hour_key, hour_start, parse_time, unix_seconds
 from services.figures.breadth import Breadth, Sums, figures_of, of_story, of_ungrouped
 from services.figures.count_documents import of_tool, times
-from services.figures.counting import Count, Day
+from services.figures.counting import Count, DayCount
 
 _SHORTEST_FIRST = sorted(PERIODS, key=PERIODS.__getitem__)
 
@@ -80,7 +80,7 @@ class Windows:
     def summed(
         cls,
         edges: Edges,
-        days: Mapping[str, Day],
+        days: Mapping[str, DayCount],
         made_at: datetime | None,
         recounts: int,
         searched_since: datetime | None = None,
@@ -187,7 +187,7 @@ def _sources(whole: Mapping[Period, WholeDocument], edges: Mapping[str, HourRows
     return frozenset((*(whole[_SHORTEST_FIRST[-1]]["sources"] if whole else ()), *count.sources))
 
 
-def between_of(edges: Edges, days: Mapping[str, Day]) -> dict[str, Count]:
+def between_of(edges: Edges, days: Mapping[str, DayCount]) -> dict[str, Count]:
     """The days of the windows that are not those of the edges: their sums, by the last day of the edges before them."""
     between: dict[str, Count] = {}
     for day, each in days.items():
@@ -197,11 +197,11 @@ def between_of(edges: Edges, days: Mapping[str, Day]) -> dict[str, Count]:
     return between
 
 
-def _has(days: Mapping[str, Day], hour: str) -> bool:
+def _has(days: Mapping[str, DayCount], hour: str) -> bool:
     return hour[:8] in days and hour in days[hour[:8]].hours
 
 
-def _add_hours(count: Count, days: Mapping[str, Day], after: str, until: str, last: str) -> None:
+def _add_hours(count: Count, days: Mapping[str, DayCount], after: str, until: str, last: str) -> None:
     """Adds the hours after `after` up to `until`, without `last`, in which all windows end."""
     for name, day in days.items():
         if after[:8] <= name <= until[:8]:

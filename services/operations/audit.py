@@ -30,7 +30,7 @@ from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.count_documents import hours_of, recounts_of
-from services.figures.counting import Day
+from services.figures.counting import DayCount
 from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event
@@ -349,7 +349,7 @@ def _is_recent(last: AuditRound, now: datetime) -> bool:
     return at > now - EVERY and not is_ahead(at, now)
 
 
-def _judged(entry: SentimentCacheEntry, days: Mapping[str, Day]) -> list[Difference]:
+def _judged(entry: SentimentCacheEntry, days: Mapping[str, DayCount]) -> list[Difference]:
     """An entry against the windows that the counted mentions give at its end."""
     windows = Windows.summed(edges_of(entry.window.end), days, None, entry.recounts)
     return judge_entry(entry, *windows.at(entry.window.end)[entry.period])

@@ -287,3 +287,16 @@ async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: 
     assert {tool_id: len(hours) for tool_id, hours in among.items()} == {tools[1].tool_id: 2}
     assert await dirty_hours_of_tools(store, []) == {}
     assert len(await dirty_hours_of(store, tools[0].tool_id)) == 2
+
+
+async def test_sums_that_cannot_be_read_are_made_anew(store: SqliteStore, process: Process, watch: Watch) -> None:
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR - timedelta(days=3), "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    held = await store.read(CATALOG.name, TOOL.tool_id, "SUMS")
+    assert held is not None
+    for broken in ({"edges": 7}, {"between": {"20260214": {"numbers": 7}}}):
+        await store.upsert(CATALOG.name, {**held, **broken})
+        watch.advance(hours=1)
+        found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
+        assert found.windows[TOOL.tool_id].at(watch.now)["DAY_7"].tally.total == 1
+        await check_tables(store, TOOL.tool_id, watch.now)

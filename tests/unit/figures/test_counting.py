@@ -13,7 +13,7 @@ from models.tally import Tally
 from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, DayCounts
 from services.figures.breadth import Breadth, story_key
 from services.figures.count_documents import of_tool
-from services.figures.counting import Count, CountedMention, Day, HourCount, number_of
+from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of
 from tests import documents
 from tests.functional.figures.world import count_of
 
@@ -100,11 +100,11 @@ def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
 
 def test_a_day_is_stored_as_its_model_stores_it_and_read_as_it_was() -> None:
     hours = {f"20260302{hour:02}": _in_minutes(_some(30 + hour)).rows() for hour in (3, 20)}
-    day = Day.of(hours)
+    day = DayCount.of(hours)
     own = {"id": "COUNTS:20260302", "day": "20260302", "whole": day.whole.to_document(), "hours": day.text}
     document = of_tool(DayCounts, "tool-1", NOW, own)
     assert DayCounts.from_document(document).to_document() == document
-    stored = Day.stored(document)  # type: ignore[arg-type]
+    stored = DayCount.stored(document)  # type: ignore[arg-type]
     assert (stored.whole, stored.hours, stored.text) == (day.whole, hours, day.text)
     assert stored.rows("2026030204") == {}
 
@@ -129,7 +129,7 @@ def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
 def test_the_largest_hour_of_a_day_with_too_many_rows_is_crowded() -> None:
     sizes = (2500, 2400, 2400, 2400, 301)
     assert sum(sizes) == MOST_ROWS_OF_DAY + 1
-    day = Day.of({f"20260302{hour:02}": _rows_of(size).rows() for hour, size in enumerate(sizes)})
+    day = DayCount.of({f"20260302{hour:02}": _rows_of(size).rows() for hour, size in enumerate(sizes)})
     assert [number_of(rows) for rows in day.hours.values()] == [60, *sizes[1:]]
     assert (day.whole.tally.total, day.whole.is_broad) == (sum(sizes), False)
 

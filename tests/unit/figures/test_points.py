@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from models.values import format_time
-from services.figures.counting import Day
-from services.figures.points import Counted, Point, WindowCount, change_of, compared, days_between
+from services.figures.counting import DayCount
+from services.figures.points import Counted, Point, SpanCount, change_of, compared, days_between
 from services.figures.span import Span, day_start
 from services.figures.tool_counts import MentionCount
 
@@ -24,7 +24,7 @@ def _mention(at: datetime, sentiment: str = "neutral", **fields: Any) -> dict[st
     return {"id": "a", "source_id": "a", "published_at": format_time(at), **judged, **fields}
 
 
-def _counts(*mentions: dict[str, Any]) -> dict[str, Day]:
+def _counts(*mentions: dict[str, Any]) -> dict[str, DayCount]:
     """By day, as a history names it."""
     count = MentionCount()
     for mention in mentions:
@@ -81,7 +81,7 @@ def test_a_window_counts_the_minutes_of_a_day_that_are_in_it() -> None:
     minutes = (0, 59, 60, 61, 24 * 60 - 1)
     ((_, counts),) = _counts(*(_mention(TODAY + timedelta(minutes=each)) for each in minutes)).items()
     for since, until, mentions in ((0, 24 * 60, 5), (1, 61, 2), (60, 61, 1), (24 * 60, 25 * 60, 0), (-60, 1, 1)):
-        window = WindowCount(TODAY + timedelta(minutes=since), TODAY + timedelta(minutes=until))
+        window = SpanCount(TODAY + timedelta(minutes=since), TODAY + timedelta(minutes=until))
         window.add(TODAY, counts)
         assert window.count.mentions == mentions
 
@@ -101,7 +101,7 @@ def test_a_span_that_has_not_begun_or_has_no_time_before_it_is_compared_with_not
     first = datetime(1, 1, 1, tzinfo=UTC)
     assert Counted(Span("day", first, first + DAY, NOW)).change is None
     later = Span("day", TODAY + DAY, TODAY + 2 * DAY, NOW)
-    assert change_of(later, WindowCount(later.start, later.until)) is None
+    assert change_of(later, SpanCount(later.start, later.until)) is None
 
 
 @pytest.mark.parametrize(

@@ -74,10 +74,6 @@ class FeedFilter:
     where: tuple[Where, ...] = (ONLY_FEEDS,)
     ids: tuple[str, ...] | None = None
 
-    @property
-    def is_all(self) -> bool:
-        return len(self.where) == 1 and self.ids is None
-
 
 @dataclass(frozen=True, slots=True)
 class Sorting:

@@ -89,15 +89,6 @@ class FeedRegistry:
         unless `sorting` says otherwise."""
         return await feeds_page(self._store, by, sorting, limit, after)
 
-    async def found(self, by: FeedFilter, sorting: Sorting = BY_ID) -> list[Feed]:
-        """All feeds that meet the filter and can be read."""
-        page = await self.page(_PAGE, None, by, sorting)
-        feeds = page.items
-        while page.next is not None:
-            page = await self.page(_PAGE, page.next, by, sorting)
-            feeds += page.items
-        return feeds
-
     async def every(self) -> list[Feed]:
         """All feeds that can be read, by id."""
         documents = await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS,), limit=_PAGE))

@@ -210,11 +210,6 @@ def verdict(mentions: int, unscored: int, breadth: Breadth) -> AggregateVerdict:
     return "TOO_FEW" if breadth.effective_sample_size < FEWEST else "OK"
 
 
-def verdict_text(mentions: int, unscored: int, breadth: Breadth) -> str:
-    """The verdict in words."""
-    return _in_words(verdict(mentions, unscored, breadth), mentions, unscored, breadth)
-
-
 def _in_words(said: AggregateVerdict, mentions: int, unscored: int, breadth: Breadth) -> str:
     if said == "MOSTLY_UNSCORED":
         return f"mostly unscored: {unscored} of {mentions + unscored} mentions could not be scored"

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
+from models.tally import Tally
 from services.figures.breadth import (
     Breadth,
     Sums,
     confidence_interval,
     of_story,
     of_ungrouped,
+    shown,
     t_quantile,
-    verdict,
-    verdict_text,
 )
 from tests.functional.figures.world import count_of
 
@@ -121,5 +121,5 @@ def _breadth(stories: int = 9, size: float = 9.0, share: float = 0.5) -> Breadth
 def test_the_verdict_is_the_first_reason_that_applies(
     mentions: int, unscored: int, breadth: Breadth, expected: str, words: str
 ) -> None:
-    assert verdict(mentions, unscored, breadth) == expected
-    assert verdict_text(mentions, unscored, breadth) == words
+    found = shown(Tally(mentions, unscored=unscored), breadth)
+    assert (found["verdict"], found["verdict_text"]) == (expected, words)

@@ -9,17 +9,15 @@ from typing import Any
 
 import azure.functions as func
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from models.values import format_time
-from services import container
 from services.container import Container
 from services.documents.discovery import DOCUMENTS_STAGE
 from services.ports import Query, query_all
 from services.store.containers import DOCUMENTS
 from services.topology import ACQUIRE_DOCUMENTS
-from tests.functional.api.conftest import FUNCTIONS, call, started
+from tests.functional.api.conftest import FUNCTIONS, call
+from tests.functional.api.world import app_with_feeds
 from tests.functional.documents.world import HEADLINE, html
 from tests.queue_service import QueueService
 
@@ -30,38 +28,17 @@ FEED = (
 ODD = "Lantern has something to say today"
 
 
-class Site:
-    """A feed with two entries, and their pages; the second page is about something else."""
-
-    def __init__(self) -> None:
-        self.pages = {"1": html(), "2": html(headline="Welcome to our site")}
-
-    async def feed(self, request: web.Request) -> web.Response:
-        origin = f"http://{request.host}"
-        items = "".join(FEED[1].format(title, f"{origin}/p/{n}", n) for n, title in ((1, HEADLINE), (2, ODD)))
-        return web.Response(text=FEED[0].format(items), content_type="application/rss+xml")
-
-    async def page(self, request: web.Request) -> web.Response:
-        return web.Response(text=self.pages[request.match_info["number"]], content_type="text/html")
-
-
 @pytest.fixture
 async def reading(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
-    """An app with one feed that asks for full texts, polled once."""
-    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
-    site, application = Site(), web.Application()
-    application.router.add_get("/feed", site.feed)
-    application.router.add_get("/p/{number}", site.page)
-    async with TestServer(application) as server:
-        app = await started()
-        url = f"http://127.0.0.1:{server.port}/feed"
-        said = {"url": url, "source_name": "News", "feed_id": "news", "full_text": "short"}
-        added = await call("add_feed", body=said)
-        assert (added.status, added.json["full_text"]) == (201, "short")
+    """An app with one feed of two entries that asks for full texts, polled once; the second page is about something
+    else."""
+    entries = "".join(FEED[1].format(title, f"ORIGIN/p/{n}", n) for n, title in ((1, HEADLINE), (2, ODD)))
+    pages = {"1": html(), "2": html(headline="Welcome to our site")}
+    feeds = {"news": {"full_text": "short"}}
+    async with app_with_feeds(environment, lambda _: FEED[0].format(entries), feeds, pages) as app:
         for batch in await app.feeds.claims.claim_every(app.clock()):
             await app.fetching.ingestion.ingest(batch.run_id)
         yield app
-        await container.close()
 
 
 async def delivered(app: Container) -> None:

@@ -173,40 +173,6 @@ async def test_feeds_have_a_verdict_with_advice_and_are_filtered_by_it(app: Cont
     assert "silent" in wrong.json["allowed"]
 
 
-async def test_feeds_are_tagged_and_listed_by_tag(app: Container) -> None:
-    assert (await add(tags=["News/World", "B"])).json["tags"] == ["B", "News/World"]
-    await add(feed_id="other", url="https://other.example/")
-    listed = await call("list_feeds", "tag=News%2FWorld")
-    assert [each["feed_id"] for each in listed.json["items"]] == ["example"]
-    assert (await call("list_feeds", "tag=News")).json["items"] == []
-    assert (await call("list_feeds", "tag=B&verdict=disabled")).json["items"] == []
-    changed = await call("change_feed", body={"tags": ["C"]}, feed_id="other")
-    assert (changed.status, changed.json["tags"]) == (200, ["C"])
-    assert [each["feed_id"] for each in (await call("list_feeds", "tag=C&verdict=new")).json["items"]] == ["other"]
-    for wrong in (await call("list_feeds", "tag="), await call("list_feeds", "tag=a%2Cb")):
-        assert (wrong.status, wrong.json["field"]) == (400, "tag")
-
-
-def form(name: str, content: bytes, boundary: str = "xYzZy") -> tuple[bytes, str]:
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="feeds.opml"\r\n\r\n'
-    return head.encode() + content + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
-
-
-TAGGED = b"""<opml><body><outline text="News"><outline text="A" xmlUrl="feed://a.example/" htmlUrl="https://a.example/"/>
-</outline></body></opml>"""
-
-
-async def test_opml_is_uploaded_as_the_file_of_a_form_and_its_folders_are_tags(app: Container) -> None:
-    body, media_type = form("file", TAGGED)
-    answer = await call("import_feeds", body=body, content_type=media_type)
-    (added,) = answer.json["added"]
-    assert (answer.status, added["source_name"], answer.json["refused"]) == (200, "A", [])
-    feed = (await call("get_feed", feed_id=added["feed_id"])).json
-    assert (feed["url"], feed["tags"], feed["site_url"]) == ("http://a.example/", ["News"], "https://a.example/")
-    (folder,) = ElementTree.fromstring((await call("export_feeds")).body).findall("body/outline")
-    assert (folder.get("text"), folder[0].get("htmlUrl")) == ("News", "https://a.example/")
-
-
 async def test_a_credential_that_is_no_setting_of_the_app_is_refused_by_its_name_when_the_feed_is_added(
     environment: pytest.MonkeyPatch, app: Container
 ) -> None:

@@ -8,12 +8,10 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
-from services import container
 from services.container import Container
-from tests.functional.api.conftest import call, started
+from tests.functional.api.conftest import call
+from tests.functional.api.world import app_with_feeds, fetch_all
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 GERMAN = [
@@ -25,8 +23,7 @@ ENGLISH = ["Quorvia is great, and users love it", "Nothing new here today - Dail
 FEEDS = {"german": ("<language>en-us</language>", GERMAN), "english": ("<language>en-us</language>", ENGLISH)}
 
 
-async def feed(request: web.Request) -> web.Response:
-    name = request.match_info["name"]
+def document(name: str) -> str:
     declared, headlines = FEEDS[name]
     items = "".join(
         f"<item><title>{headline}</title><link>https://{name}.example/{n}</link><guid>{name}{n}</guid>"
@@ -34,26 +31,14 @@ async def feed(request: web.Request) -> web.Response:
         for n, headline in enumerate(headlines)
     )
     title = "Daily Quorvia" if name == "english" else "Nachrichten"
-    document = f"<rss version='2.0'><channel><title>{title}</title>{declared}{items}</channel></rss>"
-    return web.Response(text=document, content_type="application/rss+xml")
+    return f"<rss version='2.0'><channel><title>{title}</title>{declared}{items}</channel></rss>"
 
 
 @pytest.fixture
 async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
-    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
-    site = web.Application()
-    site.router.add_get("/{name}", feed)
-    async with TestServer(site) as server:
-        app = await started()
-        assert (await call("add_tool", body={"name": "Quorvia"})).status == 201
-        for name in FEEDS:
-            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
-            assert (await call("add_feed", body=said)).status == 201
-        for batch in await app.feeds.claims.claim_every(app.clock()):
-            outcome = await app.fetching.ingestion.ingest(batch.run_id)
-            await app.mentions.analysis.handle(outcome.article_ids)
+    async with app_with_feeds(environment, document, {name: {} for name in FEEDS}) as app:
+        await fetch_all(app)
         yield app
-        await container.close()
 
 
 async def listed(query: str = "") -> dict[str, dict[str, Any]]:

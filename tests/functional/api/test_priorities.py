@@ -10,12 +10,9 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from models.errors import Unavailable
 from models.run import JobRun
-from services import container
 from services.articles.sources import observations_of
 from services.container import Container
 from services.feeds.lists import apply_yaml
@@ -30,7 +27,8 @@ from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
 from tests.failing_stores import Crash, mortal, unheard
-from tests.functional.api.conftest import Answer, call, started
+from tests.functional.api.conftest import Answer, call
+from tests.functional.api.world import app_with_feeds, fetch_all
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 TEXTS = {
@@ -42,32 +40,21 @@ TEXTS = {
 @pytest.fixture
 async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
     """An article of two sources, the first of which says good things and counts, and one of the first alone."""
-    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
     environment.setenv("CACHE_MEMORY_SECONDS", "0")
 
-    async def feed(request: web.Request) -> web.Response:
-        name = request.match_info["name"]
+    def document(name: str) -> str:
         headlines = ["Quorvia publishes its planner", "Quorvia opens its new offices"][: 2 if name == "good" else 1]
         items = "".join(
             f"<item><title>{headline}</title><link>https://{name}.example/{n}</link>"
             f"<description>Quorvia: {TEXTS[name]}</description><pubDate>{format_datetime(NOW)}</pubDate></item>"
             for n, headline in enumerate(headlines)
         )
-        return web.Response(text=f"<rss version='2.0'><channel><title>x</title>{items}</channel></rss>")
+        return f"<rss version='2.0'><channel><title>x</title>{items}</channel></rss>"
 
-    site = web.Application()
-    site.router.add_get("/{name}", feed)
-    async with TestServer(site) as server:
-        app = await started()
-        await call("add_tool", body={"name": "Quorvia"})
-        for name, priority in (("good", 5), ("bad", 6)):
-            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "feed_id": name}
-            assert (await call("add_feed", body=said | {"source_priority": priority})).status == 201
-        for batch in await app.feeds.claims.claim_every(app.clock()):
-            outcome = await app.fetching.ingestion.ingest(batch.run_id)
-            await app.mentions.analysis.handle(outcome.article_ids)
+    feeds = {"good": {"source_priority": 5}, "bad": {"source_priority": 6}}
+    async with app_with_feeds(environment, document, feeds) as app:
+        await fetch_all(app)
         yield app
-        await container.close()
 
 
 async def shared(view: str = "default") -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from models.feed import FetchDay
-from services.feeds.fetch_hours import GRACE, FetchDays
+from services.feeds.fetch_hours import FetchDays
 from services.fetch.outcome import FetchStatus
 from services.figures.coverage import Coverage
 from services.store.containers import CATALOG
@@ -59,30 +59,3 @@ async def test_what_is_collected_by_several_workers_or_after_a_death_is_the_same
     ]
     hour = 1 << world.clock.now.hour
     assert document.feeds == {f"feed-{number}": (hour, hour, hour) for number in range(5)}
-
-
-async def test_a_standstill_is_unknown_alone_and_missed_in_a_longer_time(world: World) -> None:
-    world.clock.forward(minutes=1)
-    await world.add_feed("feed", [item(1)])
-    await fetched(world)
-    collecting = FetchDays(world.store, world.clock)
-    await collecting.work()
-    assert await share(world, hours=0.01) == 1.0
-    world.clock.forward(hours=5)
-    await collecting.work()
-    assert await share(world, hours=4) is None
-    standstill = await share(world, hours=5)
-    assert standstill is not None
-    assert 0.0 < standstill < 0.34
-    await fetched(world)
-    await collecting.work()
-    assert await share(world, hours=0.01) == 1.0
-    assert await share(world, hours=5) == pytest.approx(2 * standstill, abs=0.001)
-    world.clock.forward(hours=1)
-    world.publish("feed", [], status=FetchStatus.TIMEOUT)
-    await fetched(world)
-    await collecting.work()
-    assert await share(world, hours=0.01) is None  # it may succeed yet
-    world.clock.forward(seconds=GRACE.total_seconds())
-    await collecting.work()
-    assert await share(world, hours=0.01) == 0.0

@@ -25,16 +25,3 @@ async def test_a_priority_that_is_changed_during_a_fetch_counts_for_its_articles
     assert first.article_ids == (both["source_id"],)
     feed = await world.feed("late")
     assert (feed.source_priority, feed.total_articles_fetched) == (1, 2)
-
-
-async def test_a_feed_that_is_added_again_with_another_priority_has_it_in_its_articles(world: World) -> None:
-    await world.add_feed("a", [item(1, text="a")], source_priority=5)
-    await world.add_feed("b", [item(1, text="b")], source_priority=6)
-    await world.poll("a")
-    await world.poll("b")
-    await FeedRegistry(world.store, world.clock).remove("b")
-    await world.add_feed("b", [item(1, text="b")], source_priority=1)
-    await world.poll("b")
-    article = await world.article()
-    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("b", "b")
-    assert len(await world.observations()) == 2

@@ -1,4 +1,4 @@
-"""A program of its own: reads a page from stdin and writes as JSON what is on it: text, headings, marks.
+"""A program of its own: reads a page from stdin and writes as JSON what is on it: text, headings, links, marks.
 
 It runs in a process that can be ended: no parser of HTML bounds its own time. A tag with 100,000 attributes takes
 resiliparse 15 seconds, readability 30 and trafilatura 60. It imports nothing of the app, so that it starts fast, and
@@ -20,6 +20,7 @@ MEMORY_BYTES = 1_000_000_000
 MOST_TEXT = 200_000
 MOST_FIELD = 500
 """Characters of a title or a heading."""
+MOST_URL = 2_000
 
 DROPPED = (
     *("figcaption", "amp-consent", "amp-sidebar", "[role=dialog]", "[aria-hidden=true]"),
@@ -67,12 +68,20 @@ def read_page(body: bytes, charset: str = "", main: str = "", drop: list[str] | 
         "encoding": encoding,
         "title": _cut(tree.title),
         "headings": [_cut(each.text) for each in root.query_selector_all("h1, h2")[:10]],
+        "base": "",
+        "canonical": "",
+        "amphtml": "",
         "meta": {},
         "shape": _shape(tree),
         "free": not _is_marked_not_free(root),
         "paywall": _matches(root, PAYWALL),
         "consent": _matches(root, CONSENT),
     }
+    if (base := root.query_selector("base[href]")) is not None:
+        found["base"] = (base.getattr("href") or "")[:MOST_URL]
+    for link in root.query_selector_all("link[rel][href]")[:200]:
+        for name in {"canonical", "amphtml"}.intersection((link.getattr("rel") or "").lower().split()):
+            found[name] = found[name] or (link.getattr("href") or "").strip()[:MOST_URL]
     for meta in root.query_selector_all("meta[content]")[:200]:
         name = (meta.getattr("name") or meta.getattr("property") or meta.getattr("http-equiv") or "").strip().lower()
         if name:

@@ -38,6 +38,9 @@ class PageContent:
     encoding: str
     title: str
     headings: Sequence[str]
+    base: str
+    canonical: str
+    amphtml: str
     meta: Mapping[str, str]
     shape: str
     free: bool

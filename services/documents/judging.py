@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from models.document import QuarantineReason, SkipReason
 from services.articles.identity import normalize_headline
 from services.documents.extraction import NotRead, PageContent
 from services.documents.profiles import Profile
 from services.parse.text import repaired, strip_publisher
+from services.parse.urls import normalize_url
 
 MOST_CHARACTERS = 100_000
 HEADLINE_SHARE = 0.6
@@ -71,9 +72,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The finding that the site does not give the text."""
+    """The finding that the site does not give the text. `follow` is another address of the article, which may."""
 
     reason: SkipReason
+    follow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Unknown:
     fingerprint: str
     why: str
     extracted: dict[str, Any]
+    follow: str | None = None
 
 
 PageFinding = Text | Unavailable | Unknown
@@ -100,11 +103,11 @@ def judge(
     text, notes = normalized(page.text, wanted.headline)
     withheld = withheld_by(page, text, wanted, profile)
     if withheld is not None:
-        return Unavailable(withheld)
+        return Unavailable(withheld, None if withheld == "GONE" else other_address(page, wanted.url))
     extracted = _made(profile, wanted, page.shape, page.encoding, notes)
     missing = missing_in(page, text, wanted, profile)
     if missing is not None:
-        return Unknown(*missing, extracted)
+        return Unknown(*missing, extracted, other_address(page, wanted.url))
     if len(text) < wanted.feed_characters * TEXT_LONGER_BY:
         return Unavailable("NOTHING_MORE")
     return Text(text, {**extracted, "characters": len(text)})
@@ -187,6 +190,18 @@ def _header_rules(header: str, agents: set[str]) -> list[str]:
         if concerned:
             found.append((rest if is_name else part).strip())
     return found
+
+
+def other_address(page: PageContent, url: str) -> str | None:
+    """The canonical address of the page, else its AMP version, if it is another page."""
+    for link in filter(None, (page.canonical, page.amphtml)):
+        try:
+            target = urljoin(urljoin(url, page.base), link)
+            if normalize_url(target) != normalize_url(url) and urlsplit(target).scheme in ("http", "https"):
+                return target
+        except ValueError:
+            continue
+    return None
 
 
 def signature_of(shape: str) -> str:

@@ -1,4 +1,4 @@
-"""Fetches the page of a document, if robots.txt allows it, and judges what came."""
+"""Fetches the page of a document, if robots.txt allows it, and judges it. Follows one canonical or AMP link."""
 
 from __future__ import annotations
 
@@ -69,6 +69,20 @@ class PageFetch:
         self._agents = tuple(agents)
 
     async def fetch(self, wanted: Wanted) -> Outcome:
+        """The page, or that of its canonical or AMP address if only that one has the text."""
+        first = await self._page(wanted)
+        follow = first.verdict.follow if isinstance(first, Fetched) and isinstance(first.verdict, Unknown) else None
+        follow = first.follow if isinstance(first, Unavailable) else follow
+        if follow is None:
+            return first
+        second = await self._page(replace(wanted, url=follow))
+        if isinstance(second, Fetched) and isinstance(second.verdict, Text):
+            notes = (*second.verdict.extracted["normalization_notes"], f"read from {follow[:300]}")
+            text = replace(second.verdict, extracted={**second.verdict.extracted, "normalization_notes": notes})
+            return replace(second, verdict=text)
+        return first
+
+    async def _page(self, wanted: Wanted) -> Outcome:
         forbidden = await self._forbidden(wanted.url)
         if forbidden is not None:
             return forbidden

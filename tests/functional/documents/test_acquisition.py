@@ -150,6 +150,27 @@ async def test_a_redirect_to_a_closed_path_is_not_read(world: World) -> None:
     assert (await world.acquire(asked)).skip_reason == "ROBOTS"
 
 
+async def test_the_canonical_or_amp_page_is_read_if_the_first_has_no_text(world: World) -> None:
+    for number, relation in enumerate(("canonical", "amphtml")):
+        asked = await world.article(number, f"/story{number}")
+        stub = html(paragraphs=["Subscribe to continue reading."], head=f'<link rel="{relation}" href="/full">')
+        world.server.answers |= {f"/story{number}": page(stub), "/full": page()}
+        document = await world.acquire(asked)
+        assert document.validation_status == "VALID"
+        assert f"read from {world.server.url('/full')}" in document.normalization_notes
+
+
+async def test_only_one_link_is_followed(world: World) -> None:
+    asked = await world.article()
+    stubs = {
+        f"/{name}": page(html(paragraphs=["Subscribe to continue reading."], head=f'<link rel=canonical href="/{to}">'))
+        for name, to in (("story", "second"), ("second", "third"))
+    }
+    world.server.answers |= {**stubs, "/third": page()}
+    assert (await world.acquire(asked)).skip_reason == "PAYWALL"
+    assert "/third" not in [each.path for each in world.server.requests]
+
+
 @pytest.mark.parametrize(
     ("declared", "encoding"),
     [("iso-8859-1", "utf-8"), ("utf-8", "windows-1252"), ("", "utf-16"), ("koi8-r", "koi8-r")],

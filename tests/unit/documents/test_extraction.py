@@ -13,7 +13,8 @@ from services.documents.extraction import NotRead, PageContent, PageReader, Read
 from services.documents.profiles import GENERAL, Profile
 
 PAGE = (
-    "<html><head><title>T</title><meta name=Robots content='noindex'></head>"
+    "<html><head><title>T</title><base href='https://b.example/'><link rel='x Canonical' href='/c'>"
+    "<link rel=amphtml href=/a><meta name=Robots content='noindex'></head>"
     "<body><h1>A <b>headline</b></h1><div class=text><p>One.</p><p>Two.</p></div><div class=more><p>Three.</p></div>"
 )
 
@@ -26,6 +27,7 @@ async def test_a_page_is_read_with_its_headings_and_metadata() -> None:
     page = await read(PAGE)
     assert isinstance(page, PageContent)
     assert (page.title, page.headings, page.encoding) == ("T", ["A headline"], "utf-8")
+    assert (page.canonical, page.amphtml, page.base) == ("/c", "/a", "https://b.example/")
     assert page.meta == {"robots": "noindex"}
     assert page.main_found
     assert page.free

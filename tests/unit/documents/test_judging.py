@@ -19,6 +19,7 @@ from services.documents.judging import (
     forbids_archiving,
     judge,
     normalized,
+    other_address,
     signature_of,
 )
 from services.documents.profiles import GENERAL, Profile
@@ -29,6 +30,9 @@ PAGE = PageContent(
     encoding="utf-8",
     title="Ferry 4.2 halves the time of cold starts | News",
     headings=(),
+    base="",
+    canonical="",
+    amphtml="",
     meta={},
     shape="article",
     free=True,
@@ -156,6 +160,21 @@ def test_a_page_must_have_a_fifth_more_text_than_the_feed() -> None:
 def test_noarchive_is_obeyed_if_it_means_us(meta: dict[str, str], header: str, forbidden: bool) -> None:
     assert forbids_archiving(replace(PAGE, meta=meta), header, ("Toolpulse",)) is forbidden
     assert (verdict(meta=meta, robots_tag=header) == Unavailable("NOARCHIVE")) is forbidden
+
+
+OTHER_ADDRESSES: tuple[tuple[dict[str, str], str | None], ...] = (
+    ({"canonical": "/b"}, "https://news.example/b"),
+    ({"canonical": "https://news.example/a/1?utm_source=x", "amphtml": "2"}, "https://news.example/a/2"),
+    ({"canonical": "b", "base": "https://other.example/x/"}, "https://other.example/x/b"),
+    ({"canonical": "javascript:alert(1)"}, None),
+    ({"canonical": "https://["}, None),
+    ({}, None),
+)
+
+
+def test_the_other_address_of_a_page() -> None:
+    for changes, found in OTHER_ADDRESSES:
+        assert other_address(replace(PAGE, **changes), WANTED.url) == found  # type: ignore[arg-type]
 
 
 def test_lines_around_the_sentences_and_the_headline_are_removed() -> None:

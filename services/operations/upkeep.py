@@ -21,7 +21,7 @@ from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.checks import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.topology import QUEUES
-from services.work.backlog import BacklogReader, backlog_of
+from services.work.backlog import BacklogReader
 from services.work.stage import Stage
 from services.work.sweeping import Sweeper
 
@@ -90,10 +90,6 @@ class Upkeep:
         backlog = await self._backlog.read()
         fields = {"pending": backlog.pending, "failed": backlog.failed, "oldest_seconds": backlog.oldest_seconds(now)}
         log_event(log, logging.INFO, "backlog", **fields)
-        for stage in self._stages:
-            found = await backlog_of(self._store, stage)
-            fields = {"due": found.pending, "oldest_seconds": found.oldest_seconds(now)}
-            log_event(log, logging.INFO, "work_due", stage=stage.name, **fields)
 
     async def _log_reviews(self, now: datetime) -> None:
         for kind, each in (await waiting_reviews(self._store)).items():

@@ -189,12 +189,15 @@ def _average(operations: list[Operation], lines: list[str], per: int) -> Step:
     )
 
 
-async def measured(folder: Path, store: Callable[[SettableClock], RecordingStore] | None = None) -> dict[str, Step]:
+async def measured(
+    folder: Path, store: Callable[[SettableClock], RecordingStore] | None = None, *, with_grouping: bool = True
+) -> dict[str, Step]:
     """Every step, by its name: as the model counts it on SQLite, or as the given store records it."""
     async with _bench(store or (lambda clock: CountingStore(SqliteStore(folder / "store.db", clock)))) as bench:
         await _ingestion(bench)
         await _analysis(bench)
-        await _grouping(bench)
+        if with_grouping:
+            await _grouping(bench)
         await _cache(bench)
         return {name: step for name, step in bench.steps.items() if name}
 

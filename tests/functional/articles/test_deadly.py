@@ -35,7 +35,7 @@ class Deadly(DyingStore):
         return await self._shelf.fetch(request)
 
 
-@pytest.mark.parametrize("deadly", [("f0",), ("f2", "f4")])
+@pytest.mark.parametrize("deadly", [("f0",), pytest.param(("f2", "f4"), marks=pytest.mark.soak)])
 async def test_a_deadly_feed_is_disabled_after_a_few_deaths_and_the_others_go_on(
     world: World, deadly: tuple[str, ...]
 ) -> None:

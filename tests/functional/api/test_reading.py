@@ -70,14 +70,6 @@ async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container)
     assert (await call("delete_article", article_id="dedup:" + "0" * 32)).status == 404
 
 
-async def test_a_cursor_of_another_query_is_400(app: Container) -> None:
-    for n in range(2):
-        await put(app, article(dedup_key=f"{n:032x}", **AGES))
-    cursor = (await call("list_articles", "limit=1")).json["next"]
-    assert (await call("list_articles", f"limit=1&cursor={cursor}")).status == 200
-    assert (await call("list_articles", f"limit=1&tag=x&cursor={cursor}")).status == 400
-
-
 async def test_runs_are_listed_and_each_has_its_attempts(app: Container) -> None:
     await put(app, ingestion_batch(**AGES), attempt(**AGES, status="SUCCEEDED", duration_ms=12, status_code=200))
     (listed,) = (await call("list_runs")).json["items"]

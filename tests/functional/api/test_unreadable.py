@@ -14,7 +14,6 @@ from tests.documents import (
     article,
     attempt,
     feed,
-    heartbeat,
     ingestion_batch,
     mention,
     observation,
@@ -147,13 +146,6 @@ async def test_a_tool_whose_generation_cannot_be_read_hides_no_others_figures(ap
     assert_list(await call("list_latest_sentiment"), "tool_id", [other.tool_id], [TOOL_ID])
     assert (await call("get_tool_sentiment", tool=other.tool_id)).status == 200
     assert (await call("get_tool_sentiment", tool=TOOL_ID)).status == 500
-
-
-async def test_an_unreadable_heartbeat_does_not_stop_the_health_check(app: Container) -> None:
-    await put_broken(app, heartbeat(timer="clean_up", **AGES), last_succeeded_at="lately")
-    assert "scheduler" in (await call("health")).json["checks"]
-    await app.heartbeats.record("clean_up", NOW)
-    assert set(await app.heartbeats.list(["clean_up"])) == {"clean_up"}, "the next beat replaces it"
 
 
 async def test_a_list_without_unreadable_documents_has_no_such_field(app: Container) -> None:

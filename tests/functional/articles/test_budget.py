@@ -7,7 +7,7 @@ from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.store.containers import CATALOG
 from tests.functional.articles.test_overdue import upkeep_of
-from tests.functional.articles.world import World, item
+from tests.functional.articles.world import World
 
 
 async def _factor(world: World) -> float:
@@ -33,15 +33,3 @@ async def test_feeds_that_spend_too_much_make_fetches_dearer_once_a_day(world: W
     assert stored["fetches_per_feed_hour"] == 14.0
     world.clock.forward(minutes=10)
     assert (await budget.policy()).price_factor == 2.0
-
-
-async def test_a_dearer_fetch_comes_later(world: World) -> None:
-    waits = []
-    for name, factor in (("cheap", 1.0), ("dear", 4.0)):
-        price = FetchPrice(created_at=world.clock.now, updated_at=world.clock.now, factor=factor)
-        await world.store.upsert(CATALOG.name, price.to_document())
-        await world.add_feed(name, [item(number) for number in range(4)])
-        await world.poll(name, world.new_worker())
-        feed = await world.feed(name)
-        waits.append(feed.next_fetch_time - world.clock.now)
-    assert waits[0] * 1.5 < waits[1] <= timedelta(minutes=15)

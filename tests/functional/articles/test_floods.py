@@ -20,6 +20,8 @@ def moved(number: int, **changes: object) -> Item:
 
 
 FLOOD = [moved(number) for number in range(MANY)]
+OF_ANOTHER_DAY = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
+"""The pages under new ids and of another day, so that they become articles of their own."""
 
 
 async def quarantined_batch(world: World) -> QuarantineItem:
@@ -41,8 +43,7 @@ def quarantine(world: World) -> Quarantine:
 
 
 async def test_a_flood_is_quarantined_and_changes_nothing_else(world: World) -> None:
-    later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    batch_item = await flooded(world, later)
+    batch_item = await flooded(world, OF_ANOTHER_DAY)
     assert (batch_item.item_count, batch_item.reason_code, batch_item.subject) == (MANY, "FLOOD", "a")
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.quarantine_id, feed.fetch_count) == (MANY, batch_item.quarantine_id, 2)
@@ -74,8 +75,7 @@ async def test_a_flood_in_several_portions_is_one_batch(world: World) -> None:
 
 
 async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> None:
-    flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    quarantined = await flooded(world, flood)
+    quarantined = await flooded(world, OF_ANOTHER_DAY)
     reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert reviewed.run_id is not None
     batch = reviewed.run_id
@@ -120,11 +120,8 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
 
 
 async def test_a_fetch_during_which_a_batch_of_its_feed_was_ingested_is_not_saved(world: World) -> None:
-    flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    quarantined = await flooded(world, flood)
-    released = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).run_id
-    assert released is not None
-    batch = released
+    quarantined = await flooded(world, OF_ANOTHER_DAY)
+    batch = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).run_id or ""
 
     class Slow:
         async def fetch(self, request: FetchRequest) -> FetchResult:

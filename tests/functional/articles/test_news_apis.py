@@ -119,14 +119,6 @@ async def test_an_api_whose_name_is_the_id_of_another_feed_is_logged_once_and_th
     assert "tiingo" in logged[0]
 
 
-async def test_without_tickers_nothing_is_asked(store: SqliteStore, clock: SettableClock) -> None:
-    world = World(store, clock, Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}))
-    for batch in await world.worker.claims.claim_every(clock.now):
-        await world.worker.ingestion.ingest(batch.run_id)
-    assert world.shelf.asked == []
-    assert (await world.feed("tiingo")).consecutive_errors == 0
-
-
 async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     async def watched() -> tuple[str, ...]:
         return ("QRVA", "AAPL")

@@ -11,12 +11,10 @@ from services.feeds.budget import Budget
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.schedule import Policy
 from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.dirty_hours import mark_dirty
-from services.mentions.refresh_due import RefreshMessage
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
-from services.topology import ANALYZE_ARTICLES, REFRESH_TOOLS
+from services.topology import ANALYZE_ARTICLES
 from services.work.backlog import BacklogReader
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive, forgetful, overdue_keys
@@ -48,24 +46,6 @@ def announced(world: World) -> list[str]:
         for message in world.worker.queues.sent.pop(ANALYZE_ARTICLES, [])
         for each in ANALYSIS_STAGE.keys_of(message)
     ]
-
-
-async def test_tools_whose_refresh_was_lost_are_announced_after_half_a_minute_or_when_a_worker_starts(
-    world: World,
-) -> None:
-    upkeep, queues = upkeep_of(world), world.worker.queues
-    await mark_dirty(world.store, "a-tool", [world.clock.now], world.clock.now)
-
-    async def announced(*, at_start: bool = False) -> list[str]:
-        await upkeep.announce_overdue(at_start=at_start)
-        return queues.sent.pop(REFRESH_TOOLS, [])
-
-    message = RefreshMessage(("a-tool",)).to_message()
-    assert [await announced(), await announced(at_start=True)] == [[], [message]]
-    world.clock.forward(seconds=29)
-    assert await announced() == []
-    world.clock.forward(seconds=1)
-    assert [await announced(), await announced()] == [[message], []]
 
 
 async def test_an_article_whose_message_was_lost_is_announced_within_two_minutes_and_until_it_is_analysed(
@@ -102,13 +82,6 @@ async def test_articles_whose_messages_may_wait_are_not_announced_again_but_olde
     assert await upkeep.announce_overdue() == 1, "the message of the second is lost too; that of the first waits"
     world.clock.forward(hours=1)
     assert await upkeep.announce_overdue() == 0, "both wait"
-
-
-async def test_clean_up_announces_what_is_overdue_too(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    world.clock.forward(minutes=5)
-    assert (await upkeep_of(world).run()).items == 1
 
 
 async def overdue_runs(world: World) -> list[str]:

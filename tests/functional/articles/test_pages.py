@@ -1,7 +1,6 @@
 """A web page that was added leads to the feed that it names, and no feed is fetched twice for that."""
 
 from models.feed import Feed
-from services.articles.poll import CHECKED_EVERY
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from tests.functional.articles.world import Page, World, item, rss
@@ -70,18 +69,3 @@ async def test_of_feeds_that_moved_to_each_other_one_stays_enabled(world: World)
     for _ in range(2):
         await world.poll("there")
     assert [(await world.feed(each)).enabled for each in ("here", "there")] == [False, True]
-
-
-async def test_of_two_pages_that_found_the_same_feed_at_the_same_moment_one_stays_enabled(world: World) -> None:
-    lay_out(world)
-    other = PAGE.replace("blog", "about")
-    world.shelf.pages[other] = world.shelf.pages[PAGE]
-    for name, url in (("a-page", PAGE), ("b-page", other)):
-        feed = await added(world, url, name)
-        both = feed.changed(world.clock.now, redirect_url=NAMED, fetch_count=CHECKED_EVERY - 1)
-        await world.store.replace("feeds", both.to_document(), feed.stored_etag or "")
-    for _ in range(2):  # it goes back to its page first, and meets the other there
-        await world.poll("b-page")
-        await world.poll("a-page")
-    assert (await world.feed("a-page")).enabled
-    assert "as a-page" in str((await world.feed("b-page")).disabled_reason)

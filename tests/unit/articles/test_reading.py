@@ -75,19 +75,15 @@ async def test_articles_are_listed_newest_first_by_all_that_they_have_in_common(
     ("given", "field"),
     [
         ({"sentiment": "angry"}, "sentiment"),
-        ({"sentiment": ""}, "sentiment"),
         ({"status": "new"}, "status"),
         ({"tag": ""}, "tag"),
         ({"source": "a b"}, "source"),
         ({"since": "yesterday"}, "since"),
-        ({"since": "2026-02-21"}, "since"),
         ({"until": "2026-02-21T20:00:00"}, "until"),
         ({"since": "2026-02-21T20:00:00Z", "until": "2026-02-21T20:00:00Z"}, "until"),
-        ({"text": ""}, "text"),
         ({"text": "x" * 201}, "text"),
         ({"text": "\u2014 !"}, "text"),
         ({"text": " ".join(f"w{n}" for n in range(21))}, "text"),
-        ({"publisher": ""}, "publisher"),
     ],
 )
 def test_a_filter_that_makes_no_sense_is_refused_by_name(given: dict[str, str], field: str) -> None:
@@ -121,17 +117,12 @@ async def test_an_old_id_leads_to_the_article_through_its_locator(articles: Arti
     "article_id",
     [
         "",
-        ":",
-        "tiingo:",
         "tiingo:1",
         "a b:1",
-        "dedup:",
         "dedup:../x",
         "dedup:" + "0" * 32,
-        "dedup:" + "Z" * 32,
         "x" * 5000,
         "tiingo:" + "x" * 5000,
-        "%",
         "dedup:%00",
     ],
 )

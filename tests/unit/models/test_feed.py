@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
 
-from models.feed import HASH_LENGTH, HOURS, Feed, FeedSeen, feed_id_of, hour_multiplier
+from models.feed import HASH_LENGTH, HOURS, Feed, FeedSeen, hour_multiplier
 from tests.documents import NOW, feed
-
-
-def test_the_id_of_a_feed_is_half_of_the_md5_of_its_url() -> None:
-    assert feed_id_of("https://example.com/feed") == hashlib.md5(b"https://example.com/feed").hexdigest()[:16]
 
 
 def test_an_hour_is_compared_with_the_average_of_the_day() -> None:

@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
+from models.quarantine import QuarantineItem, quarantine_id
 from tests.documents import NOW, quarantined
-
-
-def test_a_part_is_stored_beside_its_item_under_its_number() -> None:
-    part = QuarantinePart(created_at=NOW, updated_at=NOW, quarantine_id="BATCH:a:x", number=7, items=())
-    assert (part.CONTAINER, part.partition, part.id) == ("quarantine", "BATCH:a:x", "part:0007")
 
 
 def test_an_item_without_entries_has_no_parts() -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from models.tool import name_key
-from tests.documents import TOOL_ID, catalog_version, reference_day, tool, tool_name
+from tests.documents import TOOL_ID, tool
 
 OTHER = "00000000-0000-4000-8000-000000000000"
 
@@ -32,11 +31,3 @@ def test_a_tool_with_impossible_fields_is_refused(changes: dict[str, Any], probl
 def test_a_tool_is_merged_into_another_one() -> None:
     assert tool(merging_into=OTHER).merging_into == OTHER
     assert tool(status="MERGED", merged_into=OTHER).merged_into == OTHER
-
-
-def test_a_tool_and_its_names_are_stored_under_these_keys() -> None:
-    assert (tool().partition, tool().id) == (TOOL_ID, "TOOL")
-    assert (tool_name().partition, tool_name().id) == (name_key("vs code"), "NAME")
-    assert (catalog_version().partition, catalog_version().id) == ("CATALOG", "VERSION")
-    kept = reference_day()
-    assert (kept.partition, kept.id) == (TOOL_ID, "REFS:20260221")

@@ -189,11 +189,6 @@ def test_secrets_are_in_no_repr_and_in_no_error(secret: str) -> None:
     assert secret not in str(caught.value)
 
 
-@pytest.mark.parametrize("dsn", ["https://key@errors.example/7", "https://key@errors.example/sentry/7"])
-def test_a_dsn_is_accepted(dsn: str) -> None:
-    assert Settings.from_environment({"SENTRY_DSN": dsn}).sentry_dsn == dsn
-
-
 @pytest.mark.parametrize(
     "dsn", ["yes", "https://errors.example/7", "https://key@errors.example", "http://key@errors.example/7", "://key@/7"]
 )

@@ -265,29 +265,6 @@ def test_wide_encodings_are_read(encoding: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (b"<html>", "html"),
-        (b"<HTML lang='en'>", "html"),
-        (b"<!DOCTYPE html><p>", "html"),
-        (b"<!-- a --><?b?> <!-- c --><html>", "html"),
-        (b"<!-- a -->" * 20 + b"<html>", "html"),
-        (b"<!-- a -->" * 21 + b"<html>", "not_a_feed"),
-        (b"<!--" + b"x" * 49_988 + b"--><html>", "html"),
-        (b"<!--" + b"x" * 49_989 + b"--><html>", "not_a_feed"),
-        (b"<htmlx>", "not_a_feed"),
-        (b" " * 999 + b"{broken", "not_json"),
-        (b" " * 1_000 + b"{broken", "not_a_feed"),
-        (b"<body>", "not_a_feed"),
-    ],
-)
-def test_a_web_page_is_distinguished_from_other_documents(body: bytes, kind: str) -> None:
-    with pytest.raises(Unreadable) as caught:
-        parse(body, BASE)
-    assert caught.value.kind == kind
-
-
 def test_a_feed_with_a_doctype_of_html_is_a_feed() -> None:
     body = b"<!DOCTYPE html>\n<rss version='2.0'><channel><item><title>T</title><link>https://x.example/1</link></item></channel></rss>"
     assert [item.headline for item in parse(body, BASE).items] == ["T"]

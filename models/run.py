@@ -93,7 +93,7 @@ class JobRun(_InRun):
 
     `started_at` is when the run was accepted, `running_since` when a worker last began it, `invocation_id` the function
     call of that worker (a run from the command line has none). `began_ms` and `ended_ms` are `running_since` and
-    `ended_at` in Unix milliseconds; runs stored before these fields existed lack them.
+    `ended_at` in Unix milliseconds.
     `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins; `report` is what
     the pages so far have found, of a workflow that reports.
     `attempts` are those in the document of the run, as `Attempt.in_run` gives them: of runs on which one worker at a
@@ -143,12 +143,10 @@ class JobRun(_InRun):
 
     @property
     def duration_ms(self) -> int:
-        """The time from `running_since` to the end; 0 before the end."""
-        if self.ended_at is None:
+        """The time from `running_since` to the end; 0 before the end, and if no worker began the run."""
+        if self.began_ms is None or self.ended_ms is None:
             return 0
-        if self.began_ms is not None and self.ended_ms is not None:
-            return max(0, self.ended_ms - self.began_ms)
-        return max(0, round((self.ended_at - (self.running_since or self.started_at)).total_seconds() * 1000))
+        return max(0, self.ended_ms - self.began_ms)
 
     @model_validator(mode="after")
     def _ends_when_finished(self) -> Self:

@@ -190,10 +190,9 @@ def with_attempts(run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
 
 
 def with_documents(run: JobRun, documents: Listed[Attempt]) -> Listed[Attempt]:
-    """The attempts in the run and in documents of their own. A record in the run counts before an earlier document."""
+    """The attempts in the run and in documents of their own."""
     inside = in_run(run)
-    items = {each.id: each for each in (*documents.items, *inside.items)}
-    return Listed(_in_order(items.values()), unreadable=(*inside.unreadable, *documents.unreadable))
+    return Listed(_in_order([*documents.items, *inside.items]), unreadable=(*inside.unreadable, *documents.unreadable))
 
 
 def _key(fields: Mapping[str, Any]) -> tuple[object, ...]:

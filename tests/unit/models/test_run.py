@@ -34,10 +34,7 @@ def test_a_rate_that_differs_by_over_a_hundredth_is_refused(rate: float) -> None
 @pytest.mark.parametrize(
     ("changes", "milliseconds"),
     [
-        ({}, 3_000),
-        ({"running_since": NOW + timedelta(seconds=1)}, 2_000),
-        ({"running_since": NOW + timedelta(seconds=3)}, 0),
-        ({"running_since": NOW + timedelta(seconds=4)}, 0),
+        ({}, 0),
         ({"began_ms": 10, "ended_ms": 17}, 7),
         ({"began_ms": 10, "ended_ms": 10}, 0),
         ({"began_ms": 10, "ended_ms": 9}, 0),

@@ -6,8 +6,7 @@ from datetime import timedelta
 
 from models.resources.runs import RunResource
 from models.run import Attempt
-from services.ports import Listed
-from services.work.rules import in_run, with_attempts, with_documents
+from services.work.rules import in_run, with_attempts
 from tests.documents import NOW, attempt, ingestion_batch, run
 
 
@@ -40,11 +39,3 @@ def test_a_run_of_another_workflow_has_no_attempts_in_its_document() -> None:
     refresh = run(run_id="r")
     assert with_attempts(refresh, [fetched("a")]) is refresh
     assert in_run(refresh).items == []
-
-
-def test_a_record_in_the_run_counts_before_a_document_of_an_earlier_version() -> None:
-    owner = with_attempts(ingestion_batch(run_id="r"), [fetched("a", found=4)])
-    documents = Listed([fetched("a", found=3), fetched("b")], unreadable=("odd",))
-    listed = with_documents(owner, documents)
-    assert [(each.subject, each.articles_found) for each in listed.items] == [("a", 4), ("b", 0)]
-    assert listed.unreadable == ("odd",)

@@ -60,11 +60,6 @@ def test_a_run_whose_clock_went_back_took_no_time() -> None:
     assert (ended.duration_ms, ended.ended_at) == (0, ended.running_since)
 
 
-def test_a_run_of_an_older_version_took_the_seconds_between_its_times() -> None:
-    assert run(status="SUCCEEDED", running_since=NOW, ended_at=NOW + timedelta(seconds=3)).duration_ms == 3000
-    assert run(status="FAILED", ended_at=NOW + timedelta(seconds=3)).duration_ms == 3000
-
-
 def test_a_run_that_no_worker_began_cannot_succeed() -> None:
     with pytest.raises(InvalidTransition):
         rules.ended(run(), "SUCCEEDED", NOW)

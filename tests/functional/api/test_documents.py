@@ -15,11 +15,9 @@ from services.container import Container
 from services.documents.discovery import DOCUMENTS_STAGE
 from services.ports import Query, query_all
 from services.store.containers import DOCUMENTS
-from services.topology import ACQUIRE_DOCUMENTS
 from tests.functional.api.conftest import FUNCTIONS, call
 from tests.functional.api.world import app_with_feeds
 from tests.functional.documents.world import HEADLINE, html
-from tests.queue_service import QueueService
 
 FEED = (
     "<rss version='2.0'><channel><title>News</title>{}</channel></rss>",
@@ -52,14 +50,6 @@ async def delivered(app: Container) -> None:
 
 async def listed() -> dict[str, dict[str, Any]]:
     return {each["headline"]: each for each in (await call("list_articles")).json["items"]}
-
-
-async def test_a_poll_sends_the_message_of_its_documents(reading: Container, queue_server: QueueService) -> None:
-    [depth] = await reading.queues.depths([ACQUIRE_DOCUMENTS])
-    assert depth.messages == 1
-    article = (await listed())[HEADLINE]
-    found = (await call("get_document", article_id=article["source_id"])).json
-    assert (found["acquisition_status"], found["eligibility"], found["attempts"]) == ("STUB", "ACQUIRE", [])
 
 
 async def test_a_full_text_is_shown_reviewed_asked_for_again_and_removed(reading: Container) -> None:

@@ -100,7 +100,6 @@ async def test_what_is_not_there_is_not_found(app: Container) -> None:
         ("split_article", {"source": "b"}, {"article_id": one}),
         ("join_stories", {"story": story}, {"event_id": story}),
         ("undo_grouping_correction", {}, {"correction_id": "correction:20260221:run"}),
-        ("undo_grouping_correction", {}, {"correction_id": "no id"}),
     ]:
         assert (await call(name, body={**body, **ADA}, **params)).status == 404, (name, params)
     assert (await call("get_article_ledger", article_id=nobody)).status == 404

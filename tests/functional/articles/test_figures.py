@@ -19,20 +19,6 @@ async def test_a_message_that_is_sent_twice_leaves_the_figures_of_its_ended_run(
     assert after["sources_queried"] == before["sources_queried"]
 
 
-async def test_with_two_sources_in_one_second_the_headline_is_that_of_the_first_listed(world: World) -> None:
-    same = {"title": "Number 1 is in the news again", "guid": None}
-    await world.add_feed("zulu", [item(1, **same, link="https://zulu.example/1")])
-    await world.add_feed(
-        "alpha", [item(1, **{**same, "title": "NUMBER 1 is in the news again!"}, link="https://alpha.example/1")]
-    )
-    first, second = await world.claimed("zulu", "alpha")
-    await world.worker.ingestion.ingest(first)
-    await world.worker.ingestion.ingest(second)
-    article = await world.article()
-    assert article["sources"] == ["zulu", "alpha"]
-    assert article["source_attribution"][article["sources"][0]]["original_headline"] == article["headline"]
-
-
 async def counted_by_runs(world: World) -> int:
     runs = [each["metrics"] for each in await world.runs() if each.get("metrics")]
     return sum(each["articles_stored"] + each["collisions_detected"] for each in runs)

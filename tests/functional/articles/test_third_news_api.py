@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -20,8 +19,8 @@ from services.parse.json_documents import text_of
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.settings import Settings, table
 from services.store.containers import FEEDS
+from tests.builders import MemoryQueues
 from tests.functional.articles.world import SettableClock
-from tests.queue_service import queue_service
 
 
 def query(tickers: Sequence[str], first: date, last: date) -> Mapping[str, str]:
@@ -85,28 +84,21 @@ class Newswire:
         return web.Response(text=json.dumps(found), content_type="application/json")
 
 
-@pytest.fixture
-async def storage(tmp_path: Path) -> AsyncIterator[str]:
-    """The connection string of a queue service."""
-    async with queue_service(tmp_path / "queues") as queues:
-        yield queues.connection
-
-
 async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_articles_arrive(
-    tmp_path: Path, storage: str
+    tmp_path: Path,
 ) -> None:
     clock = SettableClock(datetime(2026, 2, 21, 20, tzinfo=UTC))
     api = Newswire()
     await api.server.start_server()
     environment = {
         "DATA_DIR": str(tmp_path),
-        "AzureWebJobsStorage": storage,
+        "AzureWebJobsStorage": "UseDevelopmentStorage=true",
         "ALLOW_PRIVATE_ADDRESSES": "true",
         "API_TICKERS": "AAPL,MSFT,TSLA",
         "NEWSWIRE_TOKEN": "secret",
         "NEWSWIRE_BASE_URL": str(api.server.make_url("")),
     }
-    app = await container.build(environment, clock, apis=WITH_A_THIRD)
+    app = await container.build(environment, clock, queues=MemoryQueues(), apis=WITH_A_THIRD)
     try:
         (message,) = await app.feeds.claims.claim_due(clock.now)
         assert list(message.claimed) == ["newswire"]

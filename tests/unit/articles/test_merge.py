@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.article import LISTED_SOURCES, Article, AttributionDocument
+from models.article import LISTED_SOURCES, Article
 from models.observation import Observation, ObservationDocument
 from models.values import format_time
 from services.articles.entry_documents import LONGEST_DATE
@@ -16,7 +16,6 @@ from services.articles.merge import (
     analysed_alike,
     change_of,
     merge,
-    with_priority,
 )
 from services.articles.sources import attribution_of
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, merged, source
@@ -323,17 +322,6 @@ def test_a_worse_priority_names_the_observation_with_the_other_sources_text() ->
     assert one.article is not None
     assert (one.article["canonical"]["source"], one.text_in) == ("b", "obs:b:20260221")
     assert merged(both, by_a(2, priority=4), in_a()).text_in is None
-
-
-def test_the_priority_of_one_source_is_changed_alone() -> None:
-    first = article_after(by_a(), in_a())
-    both = article_after(by_b(1, priority=6), in_b(headline="NUMBER 1 is in the news!"), article=first)
-    own: AttributionDocument = {**both["source_attribution"]["a"], "source_priority": 9}
-    after = with_priority(both, "a", own, format_time(NOW + timedelta(minutes=2)), {})
-    assert (after["canonical"]["source"], after["canonical"]["headline"]) == ("b", "NUMBER 1 is in the news!")
-    assert (after["updated_at"], after["sources"]) == ("2026-02-21T20:02:00Z", ["a", "b"])
-    assert after["text_for_analysis"] == both["text_for_analysis"]
-    assert both["source_attribution"]["a"]["source_priority"] == 5
 
 
 @pytest.mark.parametrize(

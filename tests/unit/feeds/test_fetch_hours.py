@@ -93,11 +93,6 @@ def test_a_feed_that_the_app_disabled_stays_expected_and_one_that_a_person_disab
     assert hours_of(by_person, NOW + 2 * HOUR) == {}
 
 
-def test_a_feed_misses_at_most_32_days() -> None:
-    found = hours_of(stored(next_fetch_time=NOW - timedelta(days=100), last_fetch_time=None), NOW)
-    assert sum(expected.bit_count() for expected, _, _ in found.values()) == 32 * 24 + 1
-
-
 def test_bits_are_added_and_never_taken_away() -> None:
     known = {"a": (0b11, 0b01, 0b11), "b": (0b1, 0b1, 0b1)}
     after = {"a": (0b111, 0b11, 0b111), "b": (1, 1, 1), "c": (1, 0, 0)}

@@ -179,12 +179,6 @@ def test_null_is_refused_in_a_change_except_for_a_credential(name: str) -> None:
     assert feed_change({"credential": None}) == {"credential": None}
 
 
-def test_a_change_to_equal_values_changes_nothing() -> None:
-    before = feed(priority_score=2.0)
-    change = feed_change({"priority": 2, "enabled": True, "source_name": "Reuters", "url": before.feed_url})
-    assert changed_feed(before, change, LATER) is before
-
-
 def test_enabling_a_disabled_feed_clears_its_errors_and_makes_it_due() -> None:
     gone = feed(
         enabled=False,

@@ -193,11 +193,3 @@ def test_a_verdict_is_applied_to_a_mention_of_the_words_that_were_judged(
     assert kinds(found) == (["correction_not_applied"] if is_wrong else [])
     assert judge_correction(documents.correction(**given), None, stored) == []
     assert judge_correction(documents.correction(**given), MENTION, None) == []
-
-
-def test_a_verdict_that_is_not_applied_is_named_with_its_article_and_tool() -> None:
-    given = documents.correction()
-    (found,) = judge_correction(given, {**MENTION, "revision": "r1"}, {**RESTING, "canonical": {"revision": "r1"}})
-    assert (found.subject, found.about) == (given.source_id, given.tool_id)
-    assert found.detail == f"of the tool {given.tool_id}: negative by the correction, None in the mention"
-    assert found.versions == (None, MENTION["_etag"], RESTING["_etag"])

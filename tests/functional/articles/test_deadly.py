@@ -42,7 +42,7 @@ async def test_a_deadly_feed_is_disabled_after_a_few_deaths_and_the_others_go_on
     names = [f"f{number}" for number in range(FEEDS)]
     for number, name in enumerate(names):
         await world.add_feed(name, [item(number)])
-    deliveries = Counter[str]()
+    deliveries, deaths = Counter[str](), 0
     for _ in range(MOST_STARTS):
         mortal, now = Deadly(world, deadly), world.clock.now
         worker = world.new_worker(mortal, mortal)
@@ -54,11 +54,13 @@ async def test_a_deadly_feed_is_disabled_after_a_few_deaths_and_the_others_go_on
                 if deliveries[run_id] <= LAST_DELIVERY:
                     await worker.ingestion.ingest(run_id, deliveries[run_id])
                 del deliveries[run_id]
+        deaths += mortal.is_dead
         feeds = {name: await world.feed(name) for name in names}
         if not any(feeds[name].enabled for name in deadly):
             break
         world.clock.forward(minutes=4)
     assert {name for name in names if not feeds[name].enabled} == set(deadly)
+    assert deaths == 5 * len(deadly), "of each, two with other feeds at work and three alone"
     for name in deadly:
         assert "3 workers in a row died" in (feeds[name].disabled_reason or "")
         assert feeds[name].consecutive_errors == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -45,8 +45,12 @@ class Grouping:
         """Groups what is due until nothing is left or the deadline is near. Raises Unavailable if the store or the
         queues did not answer."""
         lease, total = Lease(self.store, self.clock, self.new_id()), Handled()
+        keys = [*message.article_ids, *await self.announcer.due(MOST_LISTED)]
+        if not keys:
+            return total
         if not await lease.hold():
-            await self.announcer.again(message, BUSY_SECONDS)
+            # Without ids: the worker that groups now works on these articles too.
+            await self.announcer.again(replace(message, article_ids=()), BUSY_SECONDS)
             return Handled(left=list(message.article_ids))
         handler = Handler(
             *(self.announcer.stage, partial(self._work, lease), self.store, self.announcer.announcer, self.clock),
@@ -54,17 +58,15 @@ class Grouping:
             at_once=1,
             new_id=self.new_id,
         )
-        keys = list(message.article_ids)
         try:
             while True:
-                keys += await self.announcer.due(MOST_LISTED)
                 handled = await handler.handle(keys, delivery, invocation_id)
                 total.done += handled.done
                 total.failed |= handled.failed
                 total.left += handled.left
                 if handled.left or handled.halved or not handled.done:
                     return total
-                keys = []
+                keys = await self.announcer.due(MOST_LISTED)
         finally:
             with contextlib.suppress(Unavailable):  # then the lease ends by itself
                 await lease.release()

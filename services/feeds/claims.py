@@ -44,7 +44,7 @@ SCANNED_PAGES = 5
 PER_HOST = 8
 """Feeds of one host in each round of choosing, so that the backlog of one host does not keep all others waiting."""
 
-MOST_FEEDS = 20
+MOST_FEEDS = 12
 """The most feeds in one message, unless they are of one host."""
 MOST_OF_HOST = 200
 """The most feeds of one host in one message. What does not fit into the time of an invocation is sent again."""

@@ -27,7 +27,7 @@ from services.work.handling import Handled, Handler, Worked
 PORTION = 100
 MOST_LISTED = 1000
 """The most due articles that are listed at once."""
-BUSY_SECONDS = LEASE.total_seconds()
+BUSY_SECONDS = 10.0
 """How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
 
 

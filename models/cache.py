@@ -55,8 +55,8 @@ ONE_STORY = 2.0
 ONE_PUBLISHER = 0.8
 """From this share on, the figures are those of one publisher."""
 METADATA_PARTITION: Final = "metadata"
-MOST_TOOLS_LISTED = 1000
-MOST_FAILED_LISTED = 100
+MAX_TOOLS_LISTED = 1000
+MAX_FAILED_LISTED = 100
 MOSTLY_UNSCORED = 10
 """Fewer unscored mentions in a week say nothing of a tool."""
 
@@ -318,11 +318,11 @@ class CacheMetadata(_Cached):
     cache_hits_24h: Count
     cache_misses_24h: Count
     error_count_24h: Count
-    tools_refreshed: tuple[IdPart, ...] = Field(max_length=MOST_TOOLS_LISTED)
+    tools_refreshed: tuple[IdPart, ...] = Field(max_length=MAX_TOOLS_LISTED)
     tools_refreshed_count: Count = Field(default_factory=lambda data: len(data["tools_refreshed"]))
     last_refresh_run_id: IdPart | None = None
     mentions_7d: dict[Text, Count] = Field(default_factory=dict)
-    mostly_unscored_tools: tuple[IdPart, ...] = Field(default=(), max_length=MOST_FAILED_LISTED)
+    mostly_unscored_tools: tuple[IdPart, ...] = Field(default=(), max_length=MAX_FAILED_LISTED)
     mostly_unscored_count: Count = 0
 
     @property
@@ -350,9 +350,9 @@ class LastRefresh(_Cached):
     run_id: IdPart
     status: Literal["SUCCEEDED", "PARTIAL", "FAILED"]
     ended_at: Time
-    failed_tools: dict[IdPart, Text] = Field(default_factory=dict, max_length=MOST_FAILED_LISTED)
+    failed_tools: dict[IdPart, Text] = Field(default_factory=dict, max_length=MAX_FAILED_LISTED)
     failed_tools_count: Count = 0
-    errors: tuple[Text, ...] = Field(default=(), max_length=MOST_FAILED_LISTED)
+    errors: tuple[Text, ...] = Field(default=(), max_length=MAX_FAILED_LISTED)
 
 
 class CacheCounters(_Cached):

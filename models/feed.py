@@ -121,10 +121,10 @@ FullTextChoice = Literal["never", "short", "always"]
 SHORT_TEXT = 600
 """A feed with `full_text` short asks for the text of the page if the entry has fewer characters of text. Summaries have
 some hundreds; a text of two or three paragraphs has more."""
-MOST_ERRORS = 10
+MAX_ERRORS = 10
 """After so many errors in a row the feed is disabled."""
 FEED_KIND = "feed"
-MOST_WORDS = 50
+MAX_WORDS = 50
 HOURS = 24
 HASH_LENGTH = 16
 UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_hash": None}
@@ -303,7 +303,7 @@ class Feed(StoredDocument):
     @property
     def words(self) -> list[str]:
         """Feeds are found by them."""
-        return words_of_name(f"{self.source_name} {self.title or ''}")[:MOST_WORDS]
+        return words_of_name(f"{self.source_name} {self.title or ''}")[:MAX_WORDS]
 
     def hour_multiplier(self, hour: int) -> float:
         return hour_multiplier(self.hourly_distribution, hour)

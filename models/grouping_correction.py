@@ -16,7 +16,7 @@ from models.stored import StoredDocument
 from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, lives
 
 GroupingCorrectionKind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
-MOST_ARTICLES = 200
+MAX_ARTICLES = 200
 """On each side of a correction: each of them is written."""
 
 _ID = re.compile(r"correction:(\d{4})(\d{2})(\d{2}):[A-Za-z0-9-]{1,64}")
@@ -53,8 +53,8 @@ class GroupingCorrection(StoredDocument):
     day: Day
     correction_id: IdPart
     kind: GroupingCorrectionKind
-    articles: tuple[IdPart, ...] = Field(min_length=1, max_length=MOST_ARTICLES)
-    others: tuple[IdPart, ...] = Field(min_length=1, max_length=MOST_ARTICLES)
+    articles: tuple[IdPart, ...] = Field(min_length=1, max_length=MAX_ARTICLES)
+    others: tuple[IdPart, ...] = Field(min_length=1, max_length=MAX_ARTICLES)
     source: SourceKey | None = None
     was_first: Flag | None = None
     event_ids: tuple[IdPart, ...] = ()

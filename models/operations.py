@@ -222,7 +222,7 @@ class AnnouncedWork(StoredDocument):
         return self.stage
 
 
-MOST_EXAMPLES = 20
+MAX_EXAMPLES = 20
 
 
 class AuditExample(Value):
@@ -234,7 +234,7 @@ class AuditExample(Value):
 
 
 class AuditRound(Value):
-    """One round through everything that is stored. `found` is the number of differences by kind, with MOST_EXAMPLES of
+    """One round through everything that is stored. `found` is the number of differences by kind, with MAX_EXAMPLES of
     them in `examples`."""
 
     started_at: Time
@@ -252,7 +252,7 @@ class AuditRound(Value):
             update={
                 "checked": self.checked + checked,
                 "found": counts,
-                "examples": (*self.examples, *found)[:MOST_EXAMPLES],
+                "examples": (*self.examples, *found)[:MAX_EXAMPLES],
             }
         )
 

@@ -22,7 +22,7 @@ LONGEST_ARTICLE_ID = 2000
 """Of an older id, which may have a URL."""
 LONGEST_AUTHOR = 100
 LONGEST_REASON = 1000
-MOST_REDRIVEN = 1000
+MAX_REDRIVEN = 1000
 
 _UNPRINTABLE = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 _LINES = re.compile(rf"[^{_UNPRINTABLE}]*")
@@ -159,8 +159,8 @@ class SignedBody(Request, examples={"signed": {"author": "Ada", "reason": "two p
 class Redrive(Request, examples={"ten": {"limit": 10}}):
     """How many messages to redrive."""
 
-    limit: Annotated[int, Field(strict=True, ge=1, le=MOST_REDRIVEN)] | None = Field(
-        default=None, description=f"How many messages at most; {MOST_REDRIVEN:,} if absent."
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_REDRIVEN)] | None = Field(
+        default=None, description=f"How many messages at most; {MAX_REDRIVEN:,} if absent."
     )
 
 

@@ -41,7 +41,7 @@ FETCH_FEED = "fetch_feed"
 RELEASE_BATCH = "let_in_held_batch"
 """The tasks of ingestion: fetching a feed, and ingesting a batch that was released from quarantine."""
 
-MOST_ERRORS_KEPT = 50
+MAX_ERRORS_KEPT = 50
 """The most errors that a run or an attempt stores."""
 
 WORKER_DIED = "worker_died"

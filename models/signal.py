@@ -16,7 +16,7 @@ from models.story import Topic
 from models.values import Count, Day, IdPart, Polarity, Text, Time, UnixSeconds, Value, lives
 
 SignalKind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]
-MOST_NAMED = 20
+MAX_NAMED = 20
 """The articles, and the publishers, that a signal names as evidence."""
 SIGNAL_KEPT = timedelta(days=90)
 
@@ -63,8 +63,8 @@ class Signal(StoredDocument):
     compared_with: Literal["STORY", "WEEK"] | None = None
     topic: Topic | None = None
     days: Count | None = None
-    publishers: tuple[Text, ...] = Field(default=(), max_length=MOST_NAMED)
-    articles: tuple[IdPart, ...] = Field(default=(), max_length=MOST_NAMED)
+    publishers: tuple[Text, ...] = Field(default=(), max_length=MAX_NAMED)
+    articles: tuple[IdPart, ...] = Field(default=(), max_length=MAX_NAMED)
     withdrawn_at: Time | None = None
 
     @property

@@ -23,9 +23,9 @@ def timeline_product_id(tool_id: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"toolpulse:timeline:{tool_id}"))
 
 
-MOST_ROWS_OF_HOUR = 2_500
+MAX_ROWS_OF_HOUR = 2_500
 """The five hours in which windows begin or end fit into one document."""
-MOST_ROWS_OF_DAY = 10_000
+MAX_ROWS_OF_DAY = 10_000
 """A day fits into one document, and into one batch with the windows."""
 
 Minute = Annotated[int, Field(strict=True, ge=0, le=59)]
@@ -154,7 +154,7 @@ class DayCounts(_OfTool):
     story: the minute, the story, the positive, negative, neutral and unscored mentions, the sum of their polarities in
     ten-thousandths, and the sum of the squares of these. The story is a key (services/figures/breadth.py), empty for
     mentions without a story. Publisher, source and story are empty in the rows of a crowded hour, which has more than
-    MOST_ROWS_OF_HOUR, or is the largest of a day with more than MOST_ROWS_OF_DAY. `whole` sums them all.
+    MAX_ROWS_OF_HOUR, or is the largest of a day with more than MAX_ROWS_OF_DAY. `whole` sums them all.
     `hours` is stored as a JSON text, so that a month is read without parsing its rows.
     """
 

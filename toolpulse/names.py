@@ -16,7 +16,7 @@ _ARTICLE_ID = re.compile(r"[a-z0-9._-]+:\S+", re.IGNORECASE)
 _RUN_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f-]{36}")
 _SHORTEST_PREFIX = 4
 _LATEST = 500
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 class Names:
@@ -96,14 +96,14 @@ class Names:
         """The id of the article, or of the only one whose headline or text has these words."""
         if _ARTICLE_ID.fullmatch(given):
             return given
-        found = self._client.get("articles", text=given, limit=_MOST_NAMED)["items"]
+        found = self._client.get("articles", text=given, limit=_MAX_NAMED)["items"]
         return _only(given, "article", [(each["source_id"], each["headline"]) for each in found])
 
     def story(self, given: str) -> str:
         """The id of the story, or of the only one with an article whose headline has these words."""
         if _ARTICLE_ID.fullmatch(given):
             return given
-        found = self._client.get("stories", text=given, limit=_MOST_NAMED)["items"]
+        found = self._client.get("stories", text=given, limit=_MAX_NAMED)["items"]
         return _only(given, "story", [(each["event_id"], each["headline"]) for each in found])
 
     def run(self, given: str) -> str:

@@ -15,7 +15,7 @@ from models.run import JobRun
 from models.states import AttemptStatus
 from services.container import Container
 from services.feeds import lists as feed_lists
-from services.feeds.bulk import MOST_FEEDS, BulkActionBody
+from services.feeds.bulk import MAX_FEEDS, BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml, write_opml
@@ -191,7 +191,7 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     """
     body = sent(req, BulkActionBody)
     wanted = body.wanted()
-    report = await services.feeds.bulk_actions.run(wanted, body.limit or MOST_FEEDS, body.cursor)
+    report = await services.feeds.bulk_actions.run(wanted, body.limit or MAX_FEEDS, body.cursor)
     items = [dataclasses.asdict(each) for each in report.results]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 

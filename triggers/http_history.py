@@ -16,7 +16,7 @@ from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.history import ToolHistory
 from services.figures.reader import is_reanalysis_offered
-from services.figures.span import MOST_DAYS, MOST_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
+from services.figures.span import MAX_DAYS, MAX_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
 from triggers.bindings import Routes
 from triggers.declared import a_list
 from triggers.http_codec import json_response, left_out, list_response
@@ -25,7 +25,7 @@ from triggers.parameters import maybe_whole, one_of, text
 history_http = Routes("History")
 
 DAY: Step = "day"
-DAYS = maybe_whole("days", 1, MOST_DAYS, "The days up to today, instead of `from`. 7 if both are absent.", 7)
+DAYS = maybe_whole("days", 1, MAX_DAYS, "The days up to today, instead of `from`. 7 if both are absent.", 7)
 STEP = one_of("step", tuple(STEPS), "How long a point is. Hours are kept for 32 days.", DAY)
 SPAN = (
     DAYS,
@@ -36,7 +36,7 @@ SPAN = (
 LAYER = one_of("layer", LAYERS, "`raw`: one point more for each source and step.", "canonical")
 TOOLS = text(
     "tools",
-    f"Up to {MOST_TOOLS} ids, names or aliases, separated by commas.",
+    f"Up to {MAX_TOOLS} ids, names or aliases, separated by commas.",
     form="names",
     example="Python",
     is_required=True,

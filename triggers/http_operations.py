@@ -5,7 +5,7 @@ from typing import get_args
 import azure.functions as func
 
 from models.errors import NotFound
-from models.request import MOST_REDRIVEN, Redrive
+from models.request import MAX_REDRIVEN, Redrive
 from models.resources.base import ROOT, path, shown_all
 from models.resources.feeds import HostResource
 from models.resources.health import Health, Queue, Redriven
@@ -166,7 +166,7 @@ async def redrive_queue(services: Container, req: func.HttpRequest) -> func.Http
     name = req.route_params["name"]
     if name not in QUEUES:
         raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")
-    limit = sent(req, Redrive).limit or MOST_REDRIVEN
+    limit = sent(req, Redrive).limit or MAX_REDRIVEN
     moved = await services.queues.redrive(name, limit)
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.

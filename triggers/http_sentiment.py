@@ -46,7 +46,7 @@ SENTIMENT = maybe_one_of(
     "sentiment", SAID, "Mentions that say so. A page may then be shorter than `limit`.", "positive"
 )
 IF_NONE_MATCH = header("If-None-Match", "The `ETag` of the answer that the caller has.", {"type": "string"})
-MOST_SHIFT_HOURS = 1000
+MAX_SHIFT_HOURS = 1000
 TREND_PERIOD = one_of(
     "period",
     tuple(STEPS),
@@ -57,7 +57,7 @@ TREND_PERIOD = one_of(
 FROM = time("from", "Where the time begins, within the last 43 days.", is_required=True)
 TO = time("to", "Where it ends.", is_required=True)
 SHIFT = maybe_whole(
-    "shift_hours", 1, MOST_SHIFT_HOURS, "By how many hours the other time is earlier. Absent: it ends at `from`.", 24
+    "shift_hours", 1, MAX_SHIFT_HOURS, "By how many hours the other time is earlier. Absent: it ends at `from`.", 24
 )
 SINCE = time("since", "Published then or later.", "2026-02-21T20:00:00Z")
 UNTIL = time("until", "Published before.", "2026-02-22T20:00:00Z")

@@ -8,7 +8,7 @@ from services.articles.listing import LONGEST_SEARCH
 from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
-from services.stories.listing import FEWEST_ARTICLES, MOST_ARTICLES, STATES, story_filter
+from services.stories.listing import FEWEST_ARTICLES, MAX_ARTICLES, STATES, story_filter
 from triggers.bindings import Routes
 from triggers.declared import a_list
 from triggers.http_codec import json_response, list_response
@@ -45,7 +45,7 @@ AS_ARTICLES = (
     ),
 )
 STATE = maybe_one_of("state", STATES, "`open`: an article may still join the story.", "open")
-FEWEST = whole("min_articles", FEWEST_ARTICLES, MOST_ARTICLES, "Stories of at least so many articles.", FEWEST_ARTICLES)
+FEWEST = whole("min_articles", FEWEST_ARTICLES, MAX_ARTICLES, "Stories of at least so many articles.", FEWEST_ARTICLES)
 FILTERS = (*AS_ARTICLES, STATE, FEWEST)
 KIND = maybe_one_of("kind", KINDS, "Signals of this kind.", "NEW")
 SIGNAL_STATE = one_of(

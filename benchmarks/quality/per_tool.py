@@ -52,7 +52,7 @@ NEUTRAL = (
     "Interview with the people behind {}",
     "A plugin for {} written in Python",
 )
-_MOST_NAMES = 300
+_MAX_NAMES = 300
 
 
 def judge_all(rows: Sequence[Labelled], analyzer: EmbeddedAnalyzer) -> tuple[list[Said], list[Said]]:
@@ -105,7 +105,7 @@ def show() -> None:
 def common_names() -> list[str]:
     """The tools that our labelled headlines name most often."""
     counts = Counter(tool for row in corpus.headlines() for tool in row.names)
-    return [name for name, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MOST_NAMES]]
+    return [name for name, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MAX_NAMES]]
 
 
 def _show_bias(analyzer: EmbeddedAnalyzer) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from benchmarks.scale import charges, steps
 from benchmarks.scale.steps import Step
 from services.counting import FLUSHED_EVERY_SECONDS
-from services.feeds.claims import MOST_FEEDS, TICK_SECONDS
+from services.feeds.claims import MAX_FEEDS, TICK_SECONDS
 from services.settings import Settings
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
 from services.work.backlog import KEPT_SECONDS
@@ -162,7 +162,7 @@ class Model:
         self._add(load, "polling", poll, load.polls)
         self._add(load, "new articles", m[f"poll a feed: {steps.NEW} new articles"], articles / steps.NEW, poll)
         self._add(load, "new articles", m["poll a feed: an article that another feed had"], joined, poll)
-        batches = load.polls / min(MOST_FEEDS, max(1.0, load.polls * TICK_SECONDS))
+        batches = load.polls / min(MAX_FEEDS, max(1.0, load.polls * TICK_SECONDS))
         load.messages += batches
         self._run(load, "ingest_due_feeds", 1 / TICK_SECONDS, load.polls * TICK_SECONDS / a.claims_per_second)
         seconds = load.polls / batches * a.fetch_seconds / a.fetches_per_instance

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from models.feed import (
     ADVICE,
-    MOST_ERRORS,
+    MAX_ERRORS,
     SHORT_TEXT,
     DisabledBy,
     DisabledCause,
@@ -68,7 +68,7 @@ class FeedResource(Stored):
     disabled_by: DisabledBy | None = Field(description="`person` or `app`; null if the feed is enabled.")
     disabled_cause: DisabledCause | None = Field(
         description="Why the app disabled it: `gone` (410), `not_found` (404), `duplicate` (its address leads to "
-        f"another registered feed), `errors` ({MOST_ERRORS} in a row), `worker_died`."
+        f"another registered feed), `errors` ({MAX_ERRORS} in a row), `worker_died`."
     )
     probe_at: Time | None = Field(description="When a feed that the app disabled is tried again; null: never.")
     probes: Count = Field(description="How often trying it again has failed.")
@@ -128,7 +128,7 @@ class FeedResource(Stored):
         "count for less."
     )
     consecutive_errors: Count = Field(
-        description=f"Failed fetches since the last success; at {MOST_ERRORS} the feed is disabled."
+        description=f"Failed fetches since the last success; at {MAX_ERRORS} the feed is disabled."
     )
     failing_since: Time | None = Field(description="When the first of the failures in a row was.")
     blocked_since: Time | None = Field(

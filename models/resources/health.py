@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from models.cache import FRESH_MINUTES, MOST_FAILED_LISTED, MOST_TOOLS_LISTED, MOSTLY_UNSCORED, Period
+from models.cache import FRESH_MINUTES, MAX_FAILED_LISTED, MAX_TOOLS_LISTED, MOSTLY_UNSCORED, Period
 from models.resources.base import Shape, added
 from models.resources.figures import Completeness
 from models.values import Count, Share, Time
@@ -180,7 +180,7 @@ class CacheHealth(Completeness):
     last_refresh_duration_ms: int | None = Field(description="From its start to the end of its last batch.")
     last_refresh_run_id: str | None = Field(description="Its run.")
     tools_refreshed: tuple[str, ...] | None = Field(
-        description=f"The tools that it refreshed, at most {MOST_TOOLS_LISTED:,} ids."
+        description=f"The tools that it refreshed, at most {MAX_TOOLS_LISTED:,} ids."
     )
     tools_refreshed_count: int | None = Field(description="Their number.")
     mentions_7d: dict[str, int] | None = Field(
@@ -188,7 +188,7 @@ class CacheHealth(Completeness):
     )
     mostly_unscored_tools: tuple[str, ...] | None = Field(
         description="Tools with more unscored than scored mentions in these 7 days, and at "
-        f"least {MOSTLY_UNSCORED}; at most {MOST_FAILED_LISTED} ids."
+        f"least {MOSTLY_UNSCORED}; at most {MAX_FAILED_LISTED} ids."
         " Their figures say little: the analyzer does not know the languages of their articles."
     )
     mostly_unscored_count: int | None = Field(description="Their number.")
@@ -202,7 +202,7 @@ class CacheHealth(Completeness):
         description="How many of its batches did not end in time, and why their last tries failed."
     )
     failed_tools: dict[str, str] = Field(
-        description=f"Why tools were not refreshed by that run, by id; at most {MOST_FAILED_LISTED}."
+        description=f"Why tools were not refreshed by that run, by id; at most {MAX_FAILED_LISTED}."
     )
     failed_tools_count: Count = Field(description="Their number.")
     dirty_tools_count: Count = Field(description="Tools with mentions that their figures do not count yet.")

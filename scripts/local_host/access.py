@@ -17,7 +17,7 @@ from . import Refused
 
 KEYS = "FUNCTION_KEYS"
 """The setting with the keys, separated by commas: two while one replaces the other."""
-LEAST_CHARACTERS = 20
+MIN_CHARACTERS = 20
 _SAFE = re.compile(r"[A-Za-z0-9._~=+/-]+")
 _NEW_KEY = 'python3 -c "import secrets; print(secrets.token_urlsafe(32))" prints a new one'
 NOT_LOCAL = "Only programs and pages of this machine are served, at http://127.0.0.1 or http://localhost.\n"
@@ -85,12 +85,12 @@ def access_of(address: str, public: str | None, environment: Mapping[str, str], 
         where = f"on {address}" if url is None else f"for {public}"
         raise Refused(
             f"{' and '.join(missing)} must be set to serve {where}, where others than this machine reach the app: "
-            f"to a secret of {LEAST_CHARACTERS} or more characters ({_NEW_KEY})"
+            f"to a secret of {MIN_CHARACTERS} or more characters ({_NEW_KEY})"
         )
     for name, values in given.items():
-        if any(len(value) < LEAST_CHARACTERS or not _SAFE.fullmatch(value) for value in values):
+        if any(len(value) < MIN_CHARACTERS or not _SAFE.fullmatch(value) for value in values):
             raise Refused(
-                f"{name} must be {LEAST_CHARACTERS} or more characters of A-Z, a-z, 0-9 and . _ ~ = + / - ({_NEW_KEY})"
+                f"{name} must be {MIN_CHARACTERS} or more characters of A-Z, a-z, 0-9 and . _ ~ = + / - ({_NEW_KEY})"
             )
     return Access(keys, url)
 

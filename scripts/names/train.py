@@ -25,7 +25,7 @@ BASIS = "(every name)"
 PENALTY = 0.3
 ROUNDS = 400
 STEP = 0.5
-LEAST_WEIGHT = 0.1
+MIN_WEIGHT = 0.1
 """A cue with a smaller weight is left out."""
 
 Example = tuple[tuple[str, ...], bool]
@@ -73,7 +73,7 @@ def trained(given: Sequence[Example]) -> dict[str, float]:
 
 def as_text(weights: dict[str, float]) -> str:
     """The file's text, the strongest evidence for a name first."""
-    kept = [(round(weight, 1), cue) for cue, weight in weights.items() if cue == BASIS or abs(weight) >= LEAST_WEIGHT]
+    kept = [(round(weight, 1), cue) for cue, weight in weights.items() if cue == BASIS or abs(weight) >= MIN_WEIGHT]
     lines = [f"{weight:+.1f} {cue}" for weight, cue in sorted(kept, key=lambda pair: (-pair[0], pair[1]))]
     head = "# What each cue says for (+) or against (-) a name. Trained by scripts/names/train.py: do not edit."
     return "\n".join([head, *lines]) + "\n"

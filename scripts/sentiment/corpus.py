@@ -33,7 +33,7 @@ OTHER_TOOLS = "other tools"
 """The name of all tools of a correction but the one that it is about."""
 SENTENCES_OF_TEMPLATE = 6
 _SEED = 1
-_MOST_FOUND = 2
+_MAX_FOUND = 2
 _CHOICE = re.compile(r"\[([^\]]*)\]")
 _CAPITALS = re.compile(r"(?:[A-Z][\w&.]*(?: |$))+")
 
@@ -137,7 +137,7 @@ def whole_tones(data: Path, entities: set[str]) -> list[Labelled]:
             capitals = [each.strip() for each in _CAPITALS.findall(text) if len(each.strip()) > 2]
             longest = [max(capitals, key=len)] if capitals else []
         if longest:
-            found.append(_labelled(text, dict.fromkeys(longest[:_MOST_FOUND], LABELS[label])))
+            found.append(_labelled(text, dict.fromkeys(longest[:_MAX_FOUND], LABELS[label])))
     return found
 
 

@@ -33,8 +33,8 @@ UNSEEN = 0
 """The part of the cross-validation of which the model that labelled taught.tsv has seen nothing."""
 PARTS = 3
 """Each part of the texts is judged by weights that the others gave, for the second judgement to learn from."""
-_LEAST_USES = 5
-_LEAST_WEIGHT = 0.03
+_MIN_USES = 5
+_MIN_WEIGHT = 0.03
 """Weights that are smaller are not shipped."""
 _TEMPERATURES = [each / 100 for each in range(60, 201, 5)]
 
@@ -151,7 +151,7 @@ def fit(sets: Examples, plan: Plan) -> dict[str, Weight]:
 
 def _fit(rows: Sequence[tuple[Example, float]], constant: str, descent: Descent) -> dict[str, Weight]:
     uses = Counter(feature for example, _ in rows for feature in example.features)
-    names = [constant, *sorted(name for name, count in uses.items() if count >= _LEAST_USES)]
+    names = [constant, *sorted(name for name, count in uses.items() if count >= _MIN_USES)]
     numbers = {name: number for number, name in enumerate(names)}
     known = [_row(example, weight, numbers) for example, weight in rows]
     return dict(zip(names, learn(known, len(names), descent), strict=True))
@@ -296,6 +296,6 @@ def build(sets: Examples, classes: Mapping[str, tuple[str, ...]], inputs: Mappin
     """The table's text."""
     model = fit_both(sets, plan)
     temperature = model.temperature
-    weights = {name: weight for name, weight in model.weights.items() if max(map(abs, weight)) >= _LEAST_WEIGHT}
+    weights = {name: weight for name, weight in model.weights.items() if max(map(abs, weight)) >= _MIN_WEIGHT}
     table = ToolTable("", temperature, inputs, classes, weights)
     return format_table(replace(table, version=f"{VERSION}-{sha256(format_table(table).encode()).hexdigest()[:8]}"))

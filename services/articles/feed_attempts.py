@@ -37,7 +37,7 @@ from services.feeds.outcome import (
     failure_of,
     is_probe,
 )
-from services.feeds.saving import MOST_DEATHS, FeedSaves, FeedTry, log_skipped
+from services.feeds.saving import MAX_DEATHS, FeedSaves, FeedTry, log_skipped
 from services.fetch.outcome import FetchResult
 from services.logs import log_event
 from services.ports import Clock, Document, Store
@@ -202,8 +202,8 @@ class FeedAttempts:
             log_skipped(feed_id, "disabled")
             return None
         begun: FeedTry | None = self.saves.begun(document, run, FETCH_FEED)
-        if begun is not None and begun.feed.worker_deaths >= MOST_DEATHS:
-            why = f"{MOST_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
+        if begun is not None and begun.feed.worker_deaths >= MAX_DEATHS:
+            why = f"{MAX_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
             return await self._worked(begun, Ingested(), Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
         if begun is not None and delivery >= ALONE_FROM:
             begun = await self.saves.alone(begun)

@@ -29,9 +29,9 @@ ShortHash = NewType("ShortHash", str)
 """16 hexadecimal characters, as models/feed.py stores them."""
 
 HASH_BYTES = 8
-MOST_MARKUP = 16_384
+MAX_MARKUP = 16_384
 """Characters of an entry's markup that are cleaned."""
-MOST_TEXT = 4_000
+MAX_TEXT = 4_000
 """Characters of an article's text that are kept, compared and scored."""
 
 FUTURE_ALLOWED = timedelta(minutes=10)
@@ -191,8 +191,8 @@ def shared_url_hash(source: Source, url: str) -> ShortHash:
 def text_of(item: RawItem) -> str:
     """The text that is shown and scored: the content's, else the summary's."""
     for markup in (item.content_html, item.summary_html):
-        if markup and (text := html_to_text(markup[:MOST_MARKUP])):
-            return text[:MOST_TEXT].rstrip()
+        if markup and (text := html_to_text(markup[:MAX_MARKUP])):
+            return text[:MAX_TEXT].rstrip()
     return ""
 
 

@@ -25,7 +25,7 @@ from services.store.plans import decode_cursor, encode_cursor, plan
 from services.work.listing import asked_time
 
 LONGEST_SEARCH = 200
-MOST_WORDS = 20
+MAX_WORDS = 20
 """Words of a search: each is a condition of a query."""
 
 
@@ -73,8 +73,8 @@ def text_search(text: str) -> TextSearch:
         raise InvalidInput("text", f"1 to {LONGEST_SEARCH} characters")
     parts = text.replace("\u201c", '"').replace("\u201d", '"').split('"')
     words = dict.fromkeys(word for part in parts for word in words_of(part))
-    if not 1 <= len(words) <= MOST_WORDS:
-        raise InvalidInput("text", f"1 to {MOST_WORDS} words")
+    if not 1 <= len(words) <= MAX_WORDS:
+        raise InvalidInput("text", f"1 to {MAX_WORDS} words")
     # Before the first quotation mark and behind each second one are words; a last mark alone begins no phrase.
     quoted = (tuple(words_of(part)) for part in parts[1 : len(parts) - 1 : 2])
     return TextSearch(tuple(words), tuple(dict.fromkeys(phrase for phrase in quoted if len(phrase) > 1)))
@@ -86,7 +86,7 @@ def _has(words: Sequence[str], phrase: tuple[str, ...]) -> bool:
     return any(tuple(words[start : start + size]) == phrase for start in range(len(words) - size + 1))
 
 
-MOST_PAGES = 20
+MAX_PAGES = 20
 """Pages that one list reads to find articles that meet the filters. It then ends early, with a cursor."""
 _LONGEST_FILTER = 200
 
@@ -167,7 +167,7 @@ async def articles_page(store: Store, by: ArticleFilter, limit: int, after: str 
 async def _page(store: Store, query: Query, accepted: Callable[[Document], bool]) -> Page:
     """One page of the articles that the query finds and that are accepted."""
     found: list[Document] = []
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = await store.query(ARTICLES.name, replace(query, limit=query.limit - len(found)))
         found += [each for each in page.items if accepted(each)]
         query = replace(query, after=page.next)
@@ -202,7 +202,7 @@ async def _page_of_source(
     of_further = Query(where, order="by_further_source", reverse=True, limit=query.limit, may_be_stale=True)
     conditions = [each for each in query.where if each.field != "sources"]
     items: list[Document] = []
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         listing = await store.query(ARTICLES.name, _behind(query, place and (*place, Article.ID)))
         naming = await store.query(ARTICLES.name, _behind(of_further, place and (source, *place, "")))
         listed_keys, named_keys = _keys(listing, "timestamp"), _keys(naming, "article_timestamp")

@@ -26,7 +26,7 @@ flood."""
 
 KEPT_PER_ENTRY = 4
 FEWEST_KEPT = 100
-MOST_KEPT = 2_000
+MAX_KEPT = 2_000
 """Entries. All entries of the present feed document are kept, even if there are more; the rest of this number is for
 entries that are no longer in the feed."""
 
@@ -72,7 +72,7 @@ class KnownEntries:
         """
         newest = {group[:HASH_LENGTH]: group for group in groups}
         present = {_identity(group) for group in newest.values()}
-        most = min(max(KEPT_PER_ENTRY * len(newest), FEWEST_KEPT), max(MOST_KEPT, len(newest)))
+        most = min(max(KEPT_PER_ENTRY * len(newest), FEWEST_KEPT), max(MAX_KEPT, len(newest)))
         older = [group for group in self._groups.values() if _identity(group) not in present]
         kept = most - len(newest)
         return "".join([*(older[-kept:] if kept else ()), *newest.values()])

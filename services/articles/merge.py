@@ -25,7 +25,7 @@ from services.articles.identity import Candidate, Source
 from services.articles.matching import Match
 from services.articles.sources import Attributions, chosen_reading, is_listed, priority_of, reading
 
-MOST_TAGS = 100
+MAX_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
 
 JOINED_BY_FIELDS: Mapping[JoinRule, tuple[str, ...]] = {
@@ -293,4 +293,4 @@ def _added(
 
 
 def _union(known: Iterable[str], more: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys((*known, *more)))[:MOST_TAGS]
+    return list(dict.fromkeys((*known, *more)))[:MAX_TAGS]

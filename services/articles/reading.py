@@ -19,7 +19,7 @@ from services.articles.entry_documents import observation_tombstone, tombstone
 from services.articles.identity import locator_identities
 from services.articles.listing import ArticleFilter, articles_page
 from services.articles.sources import (
-    MOST_SHOWN,
+    MAX_SHOWN,
     first_observations,
     observations_of,
     sources_of,
@@ -64,12 +64,12 @@ class Articles:
         return article
 
     async def sources_of(self, article: Article) -> Article:
-        """The article with the attributions of its sources, at most MOST_SHOWN, and their number."""
+        """The article with the attributions of its sources, at most MAX_SHOWN, and their number."""
         return await sources_of(self._store, article)
 
     async def observations(self, article: Article) -> Listed[Observation]:
-        """The observations of the article, at most MOST_SHOWN, by day."""
-        documents = await first_observations(self._store, article.source_id, MOST_SHOWN)
+        """The observations of the article, at most MAX_SHOWN, by day."""
+        documents = await first_observations(self._store, article.source_id, MAX_SHOWN)
         found = listed_documents(documents, Observation.from_document, "id")
         ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
         return dataclasses.replace(found, items=ordered)

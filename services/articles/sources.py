@@ -28,7 +28,7 @@ Attributions = Mapping[str, AttributionDocument]
 Rank = tuple[int, str, str]
 
 IS_OBSERVATION = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
-MOST_SHOWN = 500
+MAX_SHOWN = 500
 """Sources and observations in the response for one article. A thousand sources take 400 kB, their texts 4 MB."""
 _PAGE = 500
 
@@ -197,7 +197,7 @@ async def _with_source_count(store: Store, article: Article) -> Article:
     return article.model_copy(update={"source_count": len(article.sources) + count})
 
 
-async def sources_of(store: Store, article: Article, most: int = MOST_SHOWN) -> Article:
+async def sources_of(store: Store, article: Article, most: int = MAX_SHOWN) -> Article:
     """The article with the attributions of its sources, at most `most`, with that of its canonical reading among them;
     and with the number of all."""
     if not article.has_further_sources:

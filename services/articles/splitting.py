@@ -19,7 +19,7 @@ from models.observation import ObservationDocument
 from models.values import format_time, parse_time, unix_seconds
 from services.articles.entry_documents import ARTICLE_SECONDS, OF_FIRST_OBSERVATION, observation_tombstone, tombstone
 from services.articles.identity import dedup_key, locator_identities
-from services.articles.merge import MOST_TAGS
+from services.articles.merge import MAX_TAGS
 from services.articles.sources import attribution_of, chosen_source, observations_of, reading
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
@@ -210,7 +210,7 @@ def _in_article(observations: Observations, article: ArticleDocument) -> list[Ob
 
 
 def _union(values: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(each for some in values for each in some))[:MOST_TAGS]
+    return list(dict.fromkeys(each for some in values for each in some))[:MAX_TAGS]
 
 
 _BATCH = 100

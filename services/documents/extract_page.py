@@ -17,10 +17,10 @@ from typing import Any
 
 CPU_SECONDS = 4
 MEMORY_BYTES = 1_000_000_000
-MOST_TEXT = 200_000
-MOST_FIELD = 500
+MAX_TEXT = 200_000
+MAX_FIELD = 500
 """Characters of a title or a heading."""
-MOST_URL = 2_000
+MAX_URL = 2_000
 
 DROPPED = (
     *("figcaption", "amp-consent", "amp-sidebar", "[role=dialog]", "[aria-hidden=true]"),
@@ -78,10 +78,10 @@ def read_page(body: bytes, charset: str = "", main: str = "", drop: list[str] | 
         "consent": _matches(root, CONSENT),
     }
     if (base := root.query_selector("base[href]")) is not None:
-        found["base"] = (base.getattr("href") or "")[:MOST_URL]
+        found["base"] = (base.getattr("href") or "")[:MAX_URL]
     for link in root.query_selector_all("link[rel][href]")[:200]:
         for name in {"canonical", "amphtml"}.intersection((link.getattr("rel") or "").lower().split()):
-            found[name] = found[name] or (link.getattr("href") or "").strip()[:MOST_URL]
+            found[name] = found[name] or (link.getattr("href") or "").strip()[:MAX_URL]
     for meta in root.query_selector_all("meta[content]")[:200]:
         name = (meta.getattr("name") or meta.getattr("property") or meta.getattr("http-equiv") or "").strip().lower()
         if name:
@@ -128,7 +128,7 @@ def _text(tree: Any, main: str, dropped: list[str]) -> tuple[bool, str]:
 
 def _composed(text: str) -> str:
     """In the form NFC. Done here, since 200,000 combining marks in a row take 20 seconds."""
-    return unicodedata.normalize("NFC", text[:MOST_TEXT])
+    return unicodedata.normalize("NFC", text[:MAX_TEXT])
 
 
 def _shape(tree: Any) -> str:
@@ -156,7 +156,7 @@ def _matches(root: Any, selectors: tuple[str, ...]) -> bool:
 
 
 def _cut(text: str | None) -> str:
-    return " ".join((text or "").split())[:MOST_FIELD]
+    return " ".join((text or "").split())[:MAX_FIELD]
 
 
 def _limit() -> None:

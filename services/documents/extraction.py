@@ -14,7 +14,7 @@ from typing import Any
 
 from services.documents.profiles import Profile
 
-MOST_PAGE_BYTES = 5_000_000
+MAX_PAGE_BYTES = 5_000_000
 """Larger than nearly every article. Lists of everything and pages with their images inside are larger."""
 SECONDS = 8.0
 """The longest time of the process. A usual page takes a twentieth of a second with its start."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from models.document import DocumentProduct
-from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
+from models.run import MAX_ERRORS_KEPT, Attempt, JobRun
 from services import deadline
 from services.documents import life_cycle
 from services.documents.acquisition import Acquisition
@@ -89,7 +89,7 @@ def run_of(run_id: str, attempts: Sequence[Attempt], began: datetime, now: datet
     errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in attempts if each.error_type]
     begun = rules.begun(rules.queued(life_cycle.WORKFLOW, run_id, began), None, began)
     return rules.ended(begun, rules.status_of(attempts), now).changed(
-        now, progress=len(attempts), metrics=dict(counts), errors=tuple(errors[:MOST_ERRORS_KEPT])
+        now, progress=len(attempts), metrics=dict(counts), errors=tuple(errors[:MAX_ERRORS_KEPT])
     )
 
 

@@ -16,7 +16,7 @@ from services.documents.profiles import Profile
 from services.parse.text import repaired, strip_publisher
 from services.parse.urls import normalize_url
 
-MOST_CHARACTERS = 100_000
+MAX_CHARACTERS = 100_000
 HEADLINE_SHARE = 0.6
 """The least share of the words of the article's headline that the page's title or headings must have."""
 WITHHELD_BELOW = 1_500
@@ -164,9 +164,9 @@ def normalized(text: str, headline: str) -> tuple[str, list[str]]:
     if len(prose) < len(kept):
         notes.append(f"{len(kept) - len(prose)} lines around the text were removed")
     joined = "\n".join(prose)
-    if len(joined) > MOST_CHARACTERS:
-        joined = joined[:MOST_CHARACTERS].rpartition("\n")[0] or joined[:MOST_CHARACTERS]
-        notes.append(f"the text was cut at {MOST_CHARACTERS:,} characters")
+    if len(joined) > MAX_CHARACTERS:
+        joined = joined[:MAX_CHARACTERS].rpartition("\n")[0] or joined[:MAX_CHARACTERS]
+        notes.append(f"the text was cut at {MAX_CHARACTERS:,} characters")
     return joined, notes
 
 

@@ -33,7 +33,7 @@ TRY_TAKES = timedelta(minutes=10)
 """For so long nobody else tries a document that a worker has claimed: longer than any invocation lasts."""
 FIRST_WAIT = timedelta(minutes=15)
 LONGEST_WAIT = timedelta(hours=24)
-MOST_ATTEMPTS = 6
+MAX_ATTEMPTS = 6
 """Until a person asks for more. The waits between six are 15 minutes, 1, 4, 16 and 24 hours: then the news is old."""
 
 
@@ -48,7 +48,7 @@ def stub(asked: Asked, now: datetime) -> DocumentProduct:
         locators=(Locator(kind="URL", value=asked.url),),
         locator_identity=identity_of(asked.url),
         revision=asked.revision,
-        attempt_limit=MOST_ATTEMPTS,
+        attempt_limit=MAX_ATTEMPTS,
         next_eligible_attempt_at=now,
         archive_day=None if asked.expires is None else first_day_of(asked.expires),
     )
@@ -112,7 +112,7 @@ def failed(document: DocumentProduct, fingerprint: str, wait: timedelta | None, 
     changes = _ended("FAILED_RETRYABLE", fingerprint)
     if is_exhausted(document):
         changes["validation_status"] = "TERMINAL_INVALID"
-    tries = document.attempt_count - document.attempt_limit + MOST_ATTEMPTS
+    tries = document.attempt_count - document.attempt_limit + MAX_ATTEMPTS
     pause = max(backoff(tries), min(wait or timedelta(0), LONGEST_WAIT))
     return document.changed(now, **changes, next_eligible_attempt_at=now + pause)
 
@@ -217,7 +217,7 @@ def _anew(document: DocumentProduct, now: datetime) -> dict[str, Any]:
     return {
         "acquisition_status": document.acquisition_status if is_failed else "STUB",
         "validation_status": "UNVALIDATED",
-        "attempt_limit": document.attempt_count + MOST_ATTEMPTS,
+        "attempt_limit": document.attempt_count + MAX_ATTEMPTS,
         "next_eligible_attempt_at": now,
         "skip_reason": None,
         "duplicate_of": None,

@@ -9,7 +9,7 @@ from email.message import Message
 from typing import TYPE_CHECKING
 
 from models.document import SkipReason
-from services.documents.extraction import MOST_PAGE_BYTES, PageReader
+from services.documents.extraction import MAX_PAGE_BYTES, PageReader
 from services.documents.judging import Text, Unavailable, Unknown, Wanted, judge
 from services.documents.profiles import Profiles
 from services.documents.robots import Robots
@@ -104,7 +104,7 @@ class PageFetch:
         content_type = (result.content_type or "").strip() or "text/html"
         if content_type.partition(";")[0].strip().lower() not in HTML:
             return Unavailable("NOT_HTML")
-        if len(body) > MOST_PAGE_BYTES:
+        if len(body) > MAX_PAGE_BYTES:
             return Unavailable("TOO_LARGE")
         profile = self._profiles.of(wanted.url)
         page = await self._reader.read(body, charset_of(content_type), profile)

@@ -19,7 +19,7 @@ from models.request import Request
 from services.parse.yaml_lists import read_entries
 
 FILE = Path(__file__).resolve().parents[2] / "config" / "extraction.yaml"
-LEAST_CHARACTERS = 250
+MIN_CHARACTERS = 250
 """A page with less text has none: its text was not found, or it is a notice."""
 
 
@@ -35,7 +35,7 @@ class Profile:
     hosts: tuple[str, ...] = ()
     main: str = ""
     drop: tuple[str, ...] = ()
-    least_characters: int = LEAST_CHARACTERS
+    least_characters: int = MIN_CHARACTERS
 
     @property
     def id(self) -> str:
@@ -119,7 +119,7 @@ class ProfileEntry(Request):
     )
     main: Selector | None = None
     drop: tuple[Selector, ...] = ()
-    least_characters: Annotated[int, Field(strict=True, ge=1, le=10_000)] = LEAST_CHARACTERS
+    least_characters: Annotated[int, Field(strict=True, ge=1, le=10_000)] = MIN_CHARACTERS
 
     @property
     def profile(self) -> Profile:

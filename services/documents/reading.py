@@ -17,7 +17,7 @@ from services.ports import Listed, Query, Store, listed_documents, query_all
 from services.store.containers import DOCUMENTS
 from services.work.runs import RunEngine
 
-MOST_ATTEMPTS_SHOWN = 50
+MAX_ATTEMPTS_SHOWN = 50
 _PAGE = 100
 
 
@@ -57,7 +57,7 @@ class Documents:
         return ShownDocument(
             DocumentProduct.from_document(own),
             listed_documents(files, FileObject.from_document, "id"),
-            await self.engine.attempts_at(article.source_id, life_cycle.TASK, MOST_ATTEMPTS_SHOWN),
+            await self.engine.attempts_at(article.source_id, life_cycle.TASK, MAX_ATTEMPTS_SHOWN),
         )
 
     async def acquire(self, article_id: str) -> DocumentProduct:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 KEPT = timedelta(hours=24)
 KEPT_UNREACHABLE = timedelta(minutes=30)
-MOST_BYTES = 500 * 1024
+MAX_BYTES = 500 * 1024
 """RFC 9309 asks for 500 KiB at least; what comes after is ignored."""
-MOST_DELAY_SECONDS = 30.0
-MOST_KEPT = 500
+MAX_DELAY_SECONDS = 30.0
+MAX_KEPT = 500
 """The hosts of which a worker keeps the file."""
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]+")
 _VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/\S*", re.IGNORECASE | re.MULTILINE)
@@ -66,7 +66,7 @@ def agents_of(user_agents: Sequence[str]) -> tuple[str, ...]:
 def _text_of(body: bytes) -> str:
     """The rules, without what Protego does not expect: a byte order mark, which would hide the first line, and the
     versions of names, such as `toolpulse/1.0`."""
-    text = _NO_TEXT.sub("", body[:MOST_BYTES].decode("utf-8-sig", "ignore"))
+    text = _NO_TEXT.sub("", body[:MAX_BYTES].decode("utf-8-sig", "ignore"))
     return _VERSION.sub(r"\1", text)
 
 
@@ -89,13 +89,13 @@ class Robots:
         if file is None or not now < file.until <= now + KEPT:
             self._files.pop(origin, None)
             file = self._files[origin] = await self._fetched(origin)
-            if len(self._files) > MOST_KEPT:
+            if len(self._files) > MAX_KEPT:
                 del self._files[next(iter(self._files))]
         if file.decision is not None:
             return file.decision
         allowed = all(file.rules.can_fetch(str(checked), each) for each in self._agents)
         delays = [delay for each in self._agents if (delay := file.rules.crawl_delay(each)) is not None]
-        return Decision(allowed, delay_seconds=min(max(delays), MOST_DELAY_SECONDS) if delays else None)
+        return Decision(allowed, delay_seconds=min(max(delays), MAX_DELAY_SECONDS) if delays else None)
 
     async def _fetched(self, origin: str) -> _File:
         from protego import Protego

@@ -14,7 +14,7 @@ from services.ports import Archive
 
 log = logging.getLogger("toolpulse.documents")
 
-MOST_SCORED = 20_000
+MAX_SCORED = 20_000
 """Characters of a full text that are scored: what an article says of a tool, it says by then."""
 _AT_ONCE = 8
 
@@ -49,4 +49,4 @@ class FullTexts:
             return None
         except Unavailable as error:
             return error
-        return data.decode("utf-8", "replace")[:MOST_SCORED]
+        return data.decode("utf-8", "replace")[:MAX_SCORED]

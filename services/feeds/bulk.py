@@ -1,6 +1,6 @@
 """One action on many feeds, chosen by filter: enable, disable, tag, untag, fetch.
 
-A request does at most MOST_FEEDS feeds and answers with the cursor of those that are left. Each feed has a result of
+A request does at most MAX_FEEDS feeds and answers with the cursor of those that are left. Each feed has a result of
 its own. Doing the same again changes nothing: feeds that are so already are left as they are.
 """
 
@@ -20,11 +20,11 @@ from models.request import Request
 from models.values import Flag
 from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
-from services.feeds.listing import MOST_IDS, FeedFilter, FeedQuery, feed_filter, feeds_of
+from services.feeds.listing import MAX_IDS, FeedFilter, FeedQuery, feed_filter, feeds_of
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, Store
 
-MOST_FEEDS = MOST_IDS
+MAX_FEEDS = MAX_IDS
 _AT_ONCE = 16
 
 Action = Literal["enable", "disable", "tag", "untag", "fetch"]
@@ -87,7 +87,7 @@ class BulkActionBody(
         default=(), description="The tags that `tag` adds and `untag` removes; absent with other actions."
     )
     dry_run: Flag = Field(default=False, description="True: nothing changes, and the response says what would.")
-    limit: Annotated[int, Field(strict=True, ge=1, le=MOST_FEEDS)] | None = Field(
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_FEEDS)] | None = Field(
         default=None, description="How many feeds one request works on; with `ids`, all of them."
     )
     cursor: str | None = Field(default=None, description="`next` of the response before.")
@@ -114,7 +114,7 @@ class BulkActions:
         self._claims = claims
         self._clock = clock
 
-    async def run(self, wanted: BulkAction, limit: int = MOST_FEEDS, after: str | None = None) -> BulkReport:
+    async def run(self, wanted: BulkAction, limit: int = MAX_FEEDS, after: str | None = None) -> BulkReport:
         """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them."""
         page = await feeds_of(self._store, wanted.by, limit, after)
         if wanted.action == "fetch":

@@ -44,9 +44,9 @@ SCANNED_PAGES = 5
 PER_HOST = 8
 """Feeds of one host in each round of choosing, so that the backlog of one host does not keep all others waiting."""
 
-MOST_FEEDS = 12
+MAX_FEEDS = 12
 """The most feeds in one message, unless they are of one host."""
-MOST_OF_HOST = 200
+MAX_OF_HOST = 200
 """The most feeds of one host in one message. What does not fit into the time of an invocation is sent again."""
 
 FEW_FEEDS = 10
@@ -57,7 +57,7 @@ NEW_PER_SECOND = 20
 """Feeds that were never fetched do not wait for the whole tick."""
 
 SAMPLED_IN_OUTAGE = 20
-MOST_PROBES = 50
+MAX_PROBES = 50
 """Disabled feeds that are tried again at one tick."""
 
 _ENABLED = Where("enabled", "eq", True)
@@ -234,7 +234,7 @@ class Claims:
     async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""
         where = (_DISABLED, Where("probe_at", "le", format_time(now)))
-        page = await self._store.query(FEEDS.name, Query(where, limit=MOST_PROBES, may_be_stale=True))
+        page = await self._store.query(FEEDS.name, Query(where, limit=MAX_PROBES, may_be_stale=True))
         return [each for each in page.items if is_probe(each, now)]
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
@@ -339,8 +339,8 @@ def sample(feeds: Iterable[Document]) -> list[Document]:
     return list(by_host.values())[:SAMPLED_IN_OUTAGE]
 
 
-def grouped(feeds: Iterable[Document], most_of_host: int = MOST_OF_HOST) -> list[list[Document]]:
-    """The feeds by message: all feeds of a host are in one message, which otherwise has at most MOST_FEEDS. Of more
+def grouped(feeds: Iterable[Document], most_of_host: int = MAX_OF_HOST) -> list[list[Document]]:
+    """The feeds by message: all feeds of a host are in one message, which otherwise has at most MAX_FEEDS. Of more
     feeds of one host than `most_of_host`, the others are left out. New feeds come first, then the given order."""
     hosts: dict[str, list[Document]] = {}
     for feed in feeds:
@@ -353,7 +353,7 @@ def grouped(feeds: Iterable[Document], most_of_host: int = MOST_OF_HOST) -> list
         for of_host in hosts.values():
             if _is_new(of_host) is not is_new:
                 continue
-            room = (each for each in messages[begun:] if len(each) + len(of_host) <= MOST_FEEDS)
+            room = (each for each in messages[begun:] if len(each) + len(of_host) <= MAX_FEEDS)
             fitting = next(room, None)
             if fitting is None:
                 messages.append(list(of_host))

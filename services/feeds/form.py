@@ -37,7 +37,7 @@ LONGEST_NAME = 200
 HIGHEST_PRIORITY = 1000.0
 HIGHEST_LIMIT = 100_000
 LONGEST_TAG = 100
-MOST_TAGS = 20
+MAX_TAGS = 20
 PRESET_FIELDS = ("preset", "values")
 """What is posted instead of a URL."""
 
@@ -96,7 +96,7 @@ Tag = Annotated[
     AfterValidator(tag_of),
     WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"}),
 ]
-Tags = Annotated[tuple[Tag, ...], Field(max_length=MOST_TAGS), AfterValidator(lambda tags: tuple(sorted(set(tags))))]
+Tags = Annotated[tuple[Tag, ...], Field(max_length=MAX_TAGS), AfterValidator(lambda tags: tuple(sorted(set(tags))))]
 """Sorted, each once."""
 Credential = Annotated[
     str, AfterValidator(_credential), Field(json_schema_extra={"pattern": "^FEED_CREDENTIAL_[A-Z0-9_]+$"})

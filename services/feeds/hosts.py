@@ -36,7 +36,7 @@ KEPT = timedelta(days=1)
 KNOWN_FOR = timedelta(seconds=30)
 """For how long a worker relies on its list of failing hosts when it looks for those that have succeeded."""
 _PAGE = 1000
-_MOST_PAGES = 5
+_MAX_PAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class HostStates:
     async def listed(self) -> Hosts:
         """One query within one partition."""
         query = Query(partition=HostState.PARTITION, limit=_PAGE)
-        documents = await query_all(self._store, CATALOG.name, query, most_pages=_MOST_PAGES)
+        documents = await query_all(self._store, CATALOG.name, query, most_pages=_MAX_PAGES)
         outage = next((each for each in documents if each["id"] == Outage.ID), None)
         hosts = [each for each in documents if each["entity_type"] == "HostState"]
         states = listed_documents(hosts, HostState.from_document, "host").items

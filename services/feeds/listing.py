@@ -20,8 +20,8 @@ ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 Sort = Literal["id", "name", "next_fetch", "last_success", "verdict"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
-MOST_WORDS_ASKED = 10
-MOST_IDS = 500
+MAX_WORDS_ASKED = 10
+MAX_IDS = 500
 _LONGEST_TEXT = 200
 _ORDERS: Mapping[Sort, tuple[str, str]] = {
     "name": ("by_name", "name_key"),
@@ -41,8 +41,8 @@ def _host(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    if len(text) > _LONGEST_TEXT or not 1 <= len(words_of_name(text)) <= MOST_WORDS_ASKED:
-        raise ValueError(f"1 to {MOST_WORDS_ASKED} words of the name, at most {_LONGEST_TEXT} characters")
+    if len(text) > _LONGEST_TEXT or not 1 <= len(words_of_name(text)) <= MAX_WORDS_ASKED:
+        raise ValueError(f"1 to {MAX_WORDS_ASKED} words of the name, at most {_LONGEST_TEXT} characters")
     return text
 
 
@@ -59,10 +59,10 @@ class FeedQuery(Request):
     enabled: Flag = Field(default=True, description="Feeds that are fetched, or feeds that are not.")
     text: Annotated[str, AfterValidator(_words), Field(json_schema_extra={"format": "words"})] = Field(
         default="",
-        description=f"Feeds whose `source_name` or `title` has all these words, in any case, 1 to {MOST_WORDS_ASKED}.",
+        description=f"Feeds whose `source_name` or `title` has all these words, in any case, 1 to {MAX_WORDS_ASKED}.",
         examples=["Python"],
     )
-    ids: Annotated[tuple[FeedId, ...], Field(min_length=1, max_length=MOST_IDS), AfterValidator(each_once)] = Field(
+    ids: Annotated[tuple[FeedId, ...], Field(min_length=1, max_length=MAX_IDS), AfterValidator(each_once)] = Field(
         default=(), description="These feeds."
     )
 

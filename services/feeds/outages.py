@@ -70,7 +70,7 @@ WRONG = frozenset(map(str, _WRONG_STATUSES)) | {"html", "not_a_feed", "not_json"
 OURS_PERHAPS = UNREACHED | WRONG
 
 _PAGE = 200
-_MOST_PAGES = 5
+_MAX_PAGES = 5
 
 _ASKED_TO_WAIT = frozenset({"429", "503"})
 
@@ -210,7 +210,7 @@ class Outages:
         """When hosts last answered since then; not all, if so many did that most do not fail."""
         found: dict[str, datetime] = {}
         after = None
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             where = (Where("last_successful_fetch", "ge", format_time(since)),)
             query = Query(where, order="by_last_success", reverse=True, limit=_PAGE, after=after, may_be_stale=True)
             page = await self._store.query(FEEDS.name, query)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import MOST_ERRORS, PROBED_CAUSES, UNCONDITIONAL, DisabledCause, Feed
+from models.feed import MAX_ERRORS, PROBED_CAUSES, UNCONDITIONAL, DisabledCause, Feed
 from models.raw_item import ParsedDocument
 from models.values import format_time
 from services.feeds.fetch_hours import after_fetch
@@ -32,7 +32,7 @@ WAITS = tuple(timedelta(days=days) for days in (1, 2, 4, 8, 16, 30))
 """Before the first probe, the second, …; the last one is before all further probes."""
 WAITS_AFTER_ERRORS = (timedelta(minutes=45),) * 12 + tuple(timedelta(hours=hours) for hours in (2, 4, 8, 16)) + WAITS
 """After errors that may pass: a server that was down for half a day has its feeds back within an hour."""
-MOST_NOT_FOUND = 10
+MAX_NOT_FOUND = 10
 """After 1, 2, 4, 8 and 16 days, and five months: half a year."""
 JITTER = 0.1
 """Feeds that were disabled together are not all probed together."""
@@ -88,7 +88,7 @@ def after_failed_probe(cause: DisabledCause, kind: str, probes: int, now: dateti
 
 
 def next_probe(cause: DisabledCause, probes: int, now: datetime, jitter: float) -> datetime | None:
-    if cause not in PROBED_CAUSES or (cause == "not_found" and probes >= MOST_NOT_FOUND):
+    if cause not in PROBED_CAUSES or (cause == "not_found" and probes >= MAX_NOT_FOUND):
         return None
     waits = WAITS_AFTER_ERRORS if cause == "errors" else WAITS
     return now + waits[min(probes, len(waits) - 1)] * (1 + JITTER * jitter)
@@ -391,6 +391,6 @@ def _saved(feed: Feed, new_articles: int, now: datetime, *, fetches: int) -> dic
 def _reason_to_disable(failure: Failure, errors: int) -> str | None:
     if failure.permanent:
         return failure.error
-    if errors >= MOST_ERRORS:
+    if errors >= MAX_ERRORS:
         return f"{errors} errors in a row, the last: {failure.error}"
     return None

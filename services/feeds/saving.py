@@ -24,7 +24,7 @@ from services.store.containers import FEEDS
 
 log = logging.getLogger("toolpulse.ingest")
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """After so many deaths in a row of workers that worked on it alone, a feed is given up."""
 
 _DISABLING = frozenset(

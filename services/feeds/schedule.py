@@ -27,8 +27,8 @@ JITTER = 0.1
 """The most by which chance changes a wait, as a share of the wait."""
 LONGEST_BACKOFF = timedelta(minutes=60) * (1 + JITTER)
 """The latest next fetch after errors, unless the server asks for more."""
-LEAST_STEP, MOST_STEP = 0.5, 2.0
-LEAST_FACTOR, MOST_FACTOR = 1 / 64, 64.0
+MIN_STEP, MAX_STEP = 0.5, 2.0
+MIN_FACTOR, MAX_FACTOR = 1 / 64, 64.0
 
 FLAT = (0.0,) * HOURS
 GAPS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 22.0, 26.0)
@@ -39,7 +39,7 @@ NO_GAPS = (0.0,) * STEPS
 RATE_MEMORY_HOURS = 24.0  # the specification's "rolling 24h window"
 MEMORY_HOURS = 28 * 24.0
 REPLAY_HOURS = 7 * 24.0  # the last part of a longer gap, which is replayed
-MOST_AT_ONCE = 20  # articles: more at once do not make the next articles more likely
+MAX_AT_ONCE = 20  # articles: more at once do not make the next articles more likely
 AT_ONCE_HOURS = 1 / 60
 
 # The assumptions for a new feed, with the weight of a few articles. People publish several articles in a row, and again
@@ -204,7 +204,7 @@ class _Learning:
 
     def add(self, articles: int, last: float, *, gap_known: bool) -> None:
         """Adds a group of articles that appeared from now until `last`. All belong to the step of the first article."""
-        counted = min(articles, MOST_AT_ONCE)
+        counted = min(articles, MAX_AT_ONCE)
         if gap_known:
             self.found[bisect_right(GAPS, self.at - self.newest)] += counted
         self.counts[int(self.at) % HOURS] += counted
@@ -314,8 +314,8 @@ def corrected_price_factor(policy: Policy, fetches_per_hour: Sequence[float]) ->
     least = _HOUR / policy.max_interval
     above = max(sum(fetches_per_hour) / len(fetches_per_hour) - least, 0.0)
     wanted = max(policy.fetches_per_feed_hour - least, 0.01)
-    step = min(max((above / wanted) ** 2, LEAST_STEP), MOST_STEP)
-    return min(max(policy.price_factor * step, LEAST_FACTOR), MOST_FACTOR)
+    step = min(max((above / wanted) ** 2, MIN_STEP), MAX_STEP)
+    return min(max(policy.price_factor * step, MIN_FACTOR), MAX_FACTOR)
 
 
 def _asked_wait(hints: Hints, policy: Policy) -> timedelta | None:

@@ -1,14 +1,14 @@
 """What a feed usually brings: how many new articles in a day, and how long it is silent in between. Pure.
 
 Without a bound in a day, one feed could fill the store.
-The limit follows from the feed's own history: FACTOR times its usual day, at least LEAST_PER_DAY and at most
-MOST_PER_DAY. A feed without history may bring MOST_PER_DAY in all within its first days. A person may give another
+The limit follows from the feed's own history: FACTOR times its usual day, at least MIN_PER_DAY and at most
+MAX_PER_DAY. A feed without history may bring MAX_PER_DAY in all within its first days. A person may give another
 limit. Each new article raises the feed's daily volume, and time lowers it again. What exceeds the limit is quarantined.
 
 A feed keeps the longest gap between its articles on each of the last days with an article: one gap for each day, since
 gaps within a day and a night follow from each other. If gaps are exchangeable, the next is longer than all of n earlier
 ones with a chance of 1 in n + 1; and `c` times longer with a chance of at most 1 in (n + 1) · c, even if long gaps grow
-rare as slowly as 1 / length. A feed is silent once that chance is under CHANCE, and the gap at least LEAST_FACTOR times
+rare as slowly as 1 / length. A feed is silent once that chance is under CHANCE, and the gap at least MIN_FACTOR times
 the longest.
 """
 
@@ -20,9 +20,9 @@ from datetime import datetime, timedelta
 
 from models.feed import Feed
 
-MOST_PER_DAY = 20_000
+MAX_PER_DAY = 20_000
 """As many as the largest feed document has entries, so that any document can be ingested once."""
-LEAST_PER_DAY = 1_000
+MIN_PER_DAY = 1_000
 FACTOR = 10.0
 """News come in waves: of 120 publishers over 12 days, the busiest day of one had 5.9 times its mean day."""
 FIRST_DAYS = timedelta(days=3)
@@ -51,8 +51,8 @@ def limit_of(feed: Feed, now: datetime) -> int:
     if feed.daily_limit is not None:
         return feed.daily_limit
     if feed.articles_per_day is None or not has_history(feed, now):
-        return MOST_PER_DAY
-    return int(min(MOST_PER_DAY, max(LEAST_PER_DAY, FACTOR * feed.articles_per_day)))
+        return MAX_PER_DAY
+    return int(min(MAX_PER_DAY, max(MIN_PER_DAY, FACTOR * feed.articles_per_day)))
 
 
 def volume_of(feed: Feed, now: datetime) -> float:
@@ -75,12 +75,12 @@ def is_implausible(feed: Feed, entries: int, now: datetime) -> bool:
 
 
 CHANCE = 0.01
-LEAST_FACTOR = 3.0
+MIN_FACTOR = 3.0
 DAYS_KEPT = 33
-"""With so many gaps LEAST_FACTOR is enough for CHANCE."""
+"""With so many gaps MIN_FACTOR is enough for CHANCE."""
 FEWEST_DAYS = 5
 """With fewer, a feed may have shown no more than one burst: its rhythm is not known."""
-LEAST_GAP = timedelta(hours=6)
+MIN_GAP = timedelta(hours=6)
 """Shorter gaps are no silence: a feed is fetched every 15 minutes, and some servers ask for longer."""
 
 _HOUR = timedelta(hours=1)
@@ -121,5 +121,5 @@ def longest_explained(gaps: Sequence[float]) -> timedelta | None:
     """The longest gap that the feed's rhythm explains; None if its rhythm is not known."""
     if len(gaps) < FEWEST_DAYS:
         return None
-    factor = max(LEAST_FACTOR, 1 / CHANCE / (len(gaps) + 1))
-    return max(LEAST_GAP, timedelta(hours=max(gaps) * factor))
+    factor = max(MIN_FACTOR, 1 / CHANCE / (len(gaps) + 1))
+    return max(MIN_GAP, timedelta(hours=max(gaps) * factor))

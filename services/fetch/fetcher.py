@@ -48,8 +48,8 @@ _STATUSES = {
     410: (FetchStatus.GONE, "gone permanently"),
     429: (FetchStatus.RATE_LIMITED, "too many requests"),
 }
-MOST_BYTES = 10_000_000
-MOST_REDIRECTS = 5
+MAX_BYTES = 10_000_000
+MAX_REDIRECTS = 5
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _CLOSED = frozenset({"connection:closed", "connection:reset"})
 _RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
@@ -70,7 +70,7 @@ class Fetcher:
         self,
         settings: Settings,
         *,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
         breaker_threshold: int = THRESHOLD,
         clock: Clock = utc_now,
         monotonic: Callable[[], float] = time.monotonic,
@@ -145,7 +145,7 @@ class Fetcher:
             if isinstance(response, Failure):
                 target = response
             elif response.status_code in REDIRECTS:
-                target = hops.redirected(response, MOST_REDIRECTS)
+                target = hops.redirected(response, MAX_REDIRECTS)
             else:
                 return self._result(response, target, hops)
         return FetchResult(

@@ -14,13 +14,13 @@ POLITE_PER_HOST = 2
 """Requests to one host at a time, unless a setting gives another limit. Without that setting, requests to this machine
 have no limit."""
 
-MOST_BODY_BYTES = 24_000_000
+MAX_BODY_BYTES = 24_000_000
 FREE_BYTES = 256 * 1024
 """The bytes of each body that do not count. Smaller bodies never wait: the number of fetches limits them."""
 STEP_BYTES = 1024 * 1024
 
-MOST_PARSED_BYTES = 1_500_000
-LEAST_PARSED_BYTES = 64_000
+MAX_PARSED_BYTES = 1_500_000
+MIN_PARSED_BYTES = 64_000
 """A smaller body counts as so many bytes, since the other work for a feed takes memory too."""
 BATCH_SHARE = 0.75
 BATCH_SECONDS = 0.25
@@ -94,7 +94,7 @@ class BodyBudget:
     limit of the fetcher.
     """
 
-    def __init__(self, most_bytes: int = MOST_BODY_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BODY_BYTES) -> None:
         self.most_bytes = most_bytes
         self.reserved_bytes = 0
         self._oldest_first: dict[BodyReservation, None] = {}
@@ -156,7 +156,7 @@ class ParsingBudget:
     First come, first served. Bodies larger than the budget are parsed one at a time, beside the others.
     """
 
-    def __init__(self, most_bytes: int = MOST_PARSED_BYTES, batch_seconds: float = BATCH_SECONDS) -> None:
+    def __init__(self, most_bytes: int = MAX_PARSED_BYTES, batch_seconds: float = BATCH_SECONDS) -> None:
         self._most = self._free = most_bytes
         self._batch_seconds = batch_seconds
         self._first = asyncio.Lock()
@@ -174,7 +174,7 @@ class ParsingBudget:
                     # In a thread, since it may take 20 milliseconds. Nobody waits for it.
                     asyncio.get_running_loop().run_in_executor(None, give_back_memory)
             return
-        reserved = min(max(body_bytes, LEAST_PARSED_BYTES), self._most)
+        reserved = min(max(body_bytes, MIN_PARSED_BYTES), self._most)
         async with self._first:
             if self._free < reserved:
                 with suppress(TimeoutError):
@@ -194,7 +194,7 @@ class ParsingBudget:
             await self._released.wait()
 
 
-MOST_HOSTS = 10_000
+MAX_HOSTS = 10_000
 THRESHOLD = 5
 PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 600.0
@@ -244,7 +244,7 @@ class Breaker:
         self._failing.pop(host, None)
         self._answered.pop(host, None)
         self._answered[host] = now
-        if len(self._answered) > MOST_HOSTS:
+        if len(self._answered) > MAX_HOSTS:
             del self._answered[next(iter(self._answered))]
         self._report(host, HostReport(succeeded=True))
 
@@ -261,7 +261,7 @@ class Breaker:
         failing.failures += 1
         if failing.failures >= self._threshold and now >= failing.pause_until:
             failing.pause_until = now + min(max(PAUSE_SECONDS, retry_after), LONGEST_PAUSE_SECONDS)
-        if len(self._failing) > MOST_HOSTS:
+        if len(self._failing) > MAX_HOSTS:
             del self._failing[next(iter(self._failing))]
         before = self._reports.get(host, HostReport())
         wait = max(before.retry_after, retry_after)
@@ -274,5 +274,5 @@ class Breaker:
 
     def _report(self, host: str, report: HostReport) -> None:
         self._reports[host] = report
-        if len(self._reports) > MOST_HOSTS:
+        if len(self._reports) > MAX_HOSTS:
             del self._reports[next(iter(self._reports))]

@@ -20,7 +20,7 @@ from services.fetch.addresses import without_query
 from services.fetch.outcome import FetchResult, FetchStatus
 
 LONGEST_VALIDATOR = 1024
-MOST_SECONDS = 10 * 365 * 86400.0
+MAX_SECONDS = 10 * 365 * 86400.0
 
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,12})", re.IGNORECASE)
 _MUST_ASK = re.compile(r"(?:^|[,\s])no-(?:store|cache)(?:$|[,\s])", re.IGNORECASE)
@@ -30,10 +30,10 @@ Problem = Literal["too_large", "corrupt", "unknown_encoding"]
 
 STEP_BYTES = 256 * 1024
 RATIO_FROM_BYTES = 1024 * 1024
-MOST_RATIO = 100
+MAX_RATIO = 100
 """A feed compresses to a tenth or twentieth, a bomb to a thousandth. For bodies of up to RATIO_FROM_BYTES, any ratio is
 allowed."""
-MOST_MEMBERS = 64
+MAX_MEMBERS = 64
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -52,7 +52,7 @@ def max_age_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
         return None
     if found := _MAX_AGE.search(control):
         age = _seconds(headers.get("Age", "").strip()) or 0.0
-        return max(0.0, min(float(found[1]), MOST_SECONDS) - age)
+        return max(0.0, min(float(found[1]), MAX_SECONDS) - age)
     return _seconds_until(headers.get("Expires", "").strip(), headers, now)
 
 
@@ -64,7 +64,7 @@ def validator(value: str | None) -> str | None:
 
 
 def _seconds(value: str) -> float | None:
-    return min(float(value[:12]), MOST_SECONDS) if value.isascii() and value.isdigit() else None
+    return min(float(value[:12]), MAX_SECONDS) if value.isascii() and value.isdigit() else None
 
 
 def _seconds_until(value: str, headers: Mapping[str, str], now: datetime) -> float | None:
@@ -72,7 +72,7 @@ def _seconds_until(value: str, headers: Mapping[str, str], now: datetime) -> flo
     if moment is None:
         return None
     seconds = (moment - (_http_date(headers.get("Date", "")) or now)).total_seconds()
-    return min(max(0.0, seconds), MOST_SECONDS)
+    return min(max(0.0, seconds), MAX_SECONDS)
 
 
 def _http_date(value: str) -> datetime | None:
@@ -162,7 +162,7 @@ class BoundedDecoder:
         if not rest.startswith(GZIP_MAGIC):
             return False
         self._members += 1
-        if self._members > MOST_MEMBERS:
+        if self._members > MAX_MEMBERS:
             self.problem = "corrupt"
             return False
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -170,7 +170,7 @@ class BoundedDecoder:
 
     def _keep(self, decoded: bytes) -> None:
         size = len(self._decoded) + len(decoded)
-        if size > self._most or size > max(RATIO_FROM_BYTES, self.received_bytes * MOST_RATIO):
+        if size > self._most or size > max(RATIO_FROM_BYTES, self.received_bytes * MAX_RATIO):
             self.problem = "too_large"
             self._decoded.clear()
             return

@@ -316,7 +316,7 @@ class _Body(httpx.AsyncByteStream):
 
 
 _JOINED = b"x-robots-tag"
-MOST_JOINED = 20_000
+MAX_JOINED = 20_000
 
 
 def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -325,7 +325,7 @@ def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
     first: dict[bytes, bytes] = {}
     for name, value in headers:
         key, text = name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode()
-        if key == _JOINED and key in first and len(first[key]) < MOST_JOINED:
+        if key == _JOINED and key in first and len(first[key]) < MAX_JOINED:
             first[key] += b", " + text
         else:
             first.setdefault(key, text)

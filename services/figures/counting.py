@@ -15,7 +15,7 @@ import orjson
 
 from models.mention import SentimentScore, scored_by
 from models.tally import Tally
-from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, CountDocument, DayDocument, HourRows
+from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, CountDocument, DayDocument, HourRows
 from services.figures.breadth import (
     Breadth,
     Sums,
@@ -91,7 +91,7 @@ class HourCount:
         for (analyzer, publisher, source), group in self._found.items():
             found = sorted(group.values()) if len(group) > 1 else list(group.values())
             rows.setdefault(analyzer, {}).setdefault(publisher, {})[source] = found
-        return without_names(rows) if number_of(rows) > MOST_ROWS_OF_HOUR else rows
+        return without_names(rows) if number_of(rows) > MAX_ROWS_OF_HOUR else rows
 
 
 def number_of(rows: HourRows) -> int:
@@ -114,7 +114,7 @@ def fitted(hours: Mapping[str, HourRows]) -> dict[str, HourRows]:
     """The hours of a day, of which the largest are crowded if the day has too many rows."""
     sizes = {hour: number_of(rows) for hour, rows in hours.items()}
     found = dict(hours)
-    while sum(sizes.values()) > MOST_ROWS_OF_DAY:
+    while sum(sizes.values()) > MAX_ROWS_OF_DAY:
         largest = max(sizes, key=sizes.__getitem__)
         found[largest] = without_names(found[largest])
         sizes[largest] = number_of(found[largest])

@@ -31,7 +31,7 @@ log = logging.getLogger("toolpulse.history")
 CLOSED_AFTER = timedelta(hours=6)
 """After the end of a day: feeds bring most of its articles by then."""
 TOOLS_AT_ONCE = 20
-MOST_PAGES = 50
+MAX_PAGES = 50
 """Pages of tools in one call, which has other work to leave time for."""
 _PAGE = 1000
 _DAY = timedelta(days=1)
@@ -72,7 +72,7 @@ class DailyCloses:
     coverage: Coverage
     clock: Clock
     tools_at_once: int = TOOLS_AT_ONCE
-    most_pages: int = MOST_PAGES
+    most_pages: int = MAX_PAGES
 
     async def work(self) -> Closed:
         """Goes on with the present day, or begins the next; does nothing if every day is closed."""

@@ -36,7 +36,7 @@ from services.figures.windows import analyzers_of
 from services.ports import Clock, Document, Query, Store, Where, listed, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
-MOST_RAW_MENTIONS = 100_000
+MAX_RAW_MENTIONS = 100_000
 _PAGE = 1000
 
 
@@ -151,7 +151,7 @@ def with_coverage(points: Sequence[Point], span: Span, coverage: ToolCoverage) -
 class RawHistory:
     """Reads the raw layer of histories."""
 
-    def __init__(self, store: Store, history: History, most_raw_mentions: int = MOST_RAW_MENTIONS) -> None:
+    def __init__(self, store: Store, history: History, most_raw_mentions: int = MAX_RAW_MENTIONS) -> None:
         self._store = store
         self._history = history
         self._most_raw_mentions = most_raw_mentions

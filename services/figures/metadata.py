@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from models.cache import (
+    MAX_FAILED_LISTED,
+    MAX_TOOLS_LISTED,
     METADATA_PARTITION,
-    MOST_FAILED_LISTED,
-    MOST_TOOLS_LISTED,
     PERIODS,
     CacheMetadata,
     LastRefresh,
@@ -52,7 +52,7 @@ async def refresh_ended(
         last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
         total_entries=await count_entries(store),
         **await counters.last_24_hours(),
-        tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
+        tools_refreshed=tuple(tools[:MAX_TOOLS_LISTED]),
         tools_refreshed_count=len(tools),
         last_refresh_run_id=run.run_id,
         **mentions_of(batches),
@@ -76,7 +76,7 @@ def mentions_of(batches: Sequence[Attempt]) -> dict[str, Any]:
     unscored = sorted({tool_id for batch in batches for tool_id in batch.unscored_tools})
     return {
         "mentions_7d": {name: sum(batch.counts.get(name, 0) for batch in batches) for name in SAID},
-        "mostly_unscored_tools": tuple(unscored[:MOST_FAILED_LISTED]),
+        "mostly_unscored_tools": tuple(unscored[:MAX_FAILED_LISTED]),
         "mostly_unscored_count": len(unscored),
     }
 
@@ -90,7 +90,7 @@ def last_refresh(
     ended: datetime,
 ) -> LastRefresh:
     failed = dict(error.split(": ", 1) for batch in batches for error in batch.errors)
-    listed = {tool_id: failed[tool_id][:LONGEST_REASON] for tool_id in sorted(failed)[:MOST_FAILED_LISTED]}
+    listed = {tool_id: failed[tool_id][:LONGEST_REASON] for tool_id in sorted(failed)[:MAX_FAILED_LISTED]}
     return LastRefresh(
         created_at=before.created_at if before else ended,
         updated_at=ended,
@@ -99,7 +99,7 @@ def last_refresh(
         ended_at=ended,
         failed_tools=listed,
         failed_tools_count=len(failed),
-        errors=tuple(error[:LONGEST_REASON] for error in errors[:MOST_FAILED_LISTED]),
+        errors=tuple(error[:LONGEST_REASON] for error in errors[:MAX_FAILED_LISTED]),
     )
 
 

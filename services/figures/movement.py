@@ -28,9 +28,9 @@ from services.figures.points import MENTIONS_KEPT
 from services.ports import Document, Query, Store, Where, pages
 from services.store.containers import ARTICLES, FEEDS, MENTIONS, STORIES
 
-MOST_LISTED = 50
-MOST_MENTIONS = 20_000
-MOST_ARTICLES = 200
+MAX_LISTED = 50
+MAX_MENTIONS = 20_000
+MAX_ARTICLES = 200
 """How many of the latest articles are looked at for their languages."""
 _PAGE = 1000
 _MINUTE = timedelta(minutes=1)
@@ -150,13 +150,13 @@ class Movement:
         return round(part.moved / self.present.total, 4) if self.difference is not None else None
 
     def moving(self, parts: Sequence[Part]) -> list[Part]:
-        """Those that moved the figure most, at most MOST_LISTED."""
-        return sorted(parts, key=lambda part: (-abs(part.moved), -part.mentions, part.key))[:MOST_LISTED]
+        """Those that moved the figure most, at most MAX_LISTED."""
+        return sorted(parts, key=lambda part: (-abs(part.moved), -part.mentions, part.key))[:MAX_LISTED]
 
     def largest(self, parts: Sequence[Part]) -> list[Part]:
-        """Those with the most mentions now, at most MOST_LISTED."""
+        """Those with the most mentions now, at most MAX_LISTED."""
         there = [part for part in parts if part.mentions or part.unscored]
-        return sorted(there, key=lambda part: (-part.mentions, -part.unscored, part.key))[:MOST_LISTED]
+        return sorted(there, key=lambda part: (-part.mentions, -part.unscored, part.key))[:MAX_LISTED]
 
     def share_of(self, part: Part) -> float | None:
         return round(part.mentions / self.present.total, 4) if self.present.total else None
@@ -197,7 +197,7 @@ def names_in(mentions: Iterable[Mention]) -> list[dict[str, Any]]:
     return [
         {"name": row["name"], "kind": row["kind"], "mentions": row["mentions"]}
         | {"in_headline": row["HEADLINE"], "in_text": row["TEXT"], "in_tags": row["TAGS"]}
-        for row in rows[:MOST_LISTED]
+        for row in rows[:MAX_LISTED]
     ]
 
 
@@ -221,7 +221,7 @@ def rescored_in(mentions: Iterable[Mention], scored: int) -> list[dict[str, Any]
                 "effect": effect,
             }
         )
-    return found[:MOST_LISTED]
+    return found[:MAX_LISTED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +278,8 @@ class MovementReader:
             query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
             async for page in pages(self.store, MENTIONS.name, query):
                 found += page.items
-                if len(found) > MOST_MENTIONS:
-                    raise InvalidInput("from", f"a shorter time: this one has over {MOST_MENTIONS:,} mentions")
+                if len(found) > MAX_MENTIONS:
+                    raise InvalidInput("from", f"a shorter time: this one has over {MAX_MENTIONS:,} mentions")
         return found
 
     async def _headlines(self, stories: Sequence[Part]) -> dict[str, str]:
@@ -297,7 +297,7 @@ class MovementReader:
 
     async def _languages(self, present: Sequence[Mention]) -> tuple[list[dict[str, Any]], int]:
         """The languages of the latest articles, and how many articles these are."""
-        articles = await self._articles(present[-MOST_ARTICLES:])
+        articles = await self._articles(present[-MAX_ARTICLES:])
         counts = Counter(each.get("language") or "und" for each in articles if each is not None)
         ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
         return [{"language": name, "articles": count} for name, count in ordered], sum(counts.values())

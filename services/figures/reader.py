@@ -34,7 +34,7 @@ from services.work.announcing import Announcer
 
 log = logging.getLogger("toolpulse.cache")
 
-MOST_KEPT = 20_000
+MAX_KEPT = 20_000
 _COMPUTED_AT_ONCE = 8
 
 
@@ -104,7 +104,7 @@ class RecentAggregates:
         of date since then."""
         if not self._lifetime or not self._is_servable(aggregate.entry, read_at):
             return
-        while len(self._kept) >= MOST_KEPT:
+        while len(self._kept) >= MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[text, aggregate.entry.period] = (read_at, last_write, aggregate)
 

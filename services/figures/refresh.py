@@ -17,7 +17,7 @@ from typing import Any
 
 from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry, is_mostly_unscored
 from models.errors import ChangedMeanwhile, ToolpulseError, UnreadableDocument
-from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
+from models.run import MAX_ERRORS_KEPT, Attempt, JobRun
 from models.tally import Tally
 from models.values import unix_seconds
 from services.figures import breadth
@@ -301,5 +301,5 @@ def summary(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
         "status": "FAILED" if not done or (failed and not progress) else status,
         "progress": progress,
         "metrics": counts,
-        "errors": tuple(errors[:MOST_ERRORS_KEPT]),
+        "errors": tuple(errors[:MAX_ERRORS_KEPT]),
     }

@@ -20,12 +20,12 @@ Step = Literal["hour", "day"]
 STEPS: Mapping[Step, timedelta] = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 DEFAULT_DAYS = 7
-MOST_DAYS = 30
+MAX_DAYS = 30
 LIVE_DAYS = 32
 """Today and the days before it whose figures follow every late article and every correction."""
-MOST_POINTS = 4000
+MAX_POINTS = 4000
 """Of all tools of a request together: ten years of one tool."""
-MOST_TOOLS = 20
+MAX_TOOLS = 20
 
 _TIMES = "a day such as 2026-02-21, or a time such as 2026-02-21T20:00:00Z"
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -102,10 +102,10 @@ def _limited(span: Span, field: str, tools: int) -> Span:
     if span.step == "hour" and span.start < oldest:
         raise InvalidInput(field, f"at least {format_time(oldest)} with step=hour: hours are kept for {LIVE_DAYS} days")
     points = (span.end - span.start) // STEPS[span.step] * tools
-    if points > MOST_POINTS:
+    if points > MAX_POINTS:
         of_tools = f" for each of {tools} tools" if tools > 1 else ""
         raise InvalidInput(
-            field, f"at most {MOST_POINTS // tools:,} points{of_tools}, {points // tools:,} are asked for"
+            field, f"at most {MAX_POINTS // tools:,} points{of_tools}, {points // tools:,} are asked for"
         )
     return span
 
@@ -125,6 +125,6 @@ def _time(field: str, text: str | None, step: Step) -> datetime:
 def tool_texts(text: str) -> list[str]:
     """The tools of a query parameter that names several. Raises InvalidInput."""
     texts = [each.strip() for each in text.split(",")]
-    if not all(texts) or len(texts) > MOST_TOOLS:
-        raise InvalidInput("tools", f"1 to {MOST_TOOLS} ids, names or aliases, separated by commas")
+    if not all(texts) or len(texts) > MAX_TOOLS:
+        raise InvalidInput("tools", f"1 to {MAX_TOOLS} ids, names or aliases, separated by commas")
     return texts

@@ -28,15 +28,15 @@ from services.figures.count_documents import hours_of, of_tool, recounts_of, tim
 from services.figures.counting import Count, CountedMention, DayCount, HourCount
 from services.figures.windows import Edges, Windows, between_of, stories_in
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert, readable
-from services.store.rules import MAXIMUM_BATCH_BYTES, MAXIMUM_OPERATIONS
+from services.store.rules import MAX_BATCH_BYTES, MAX_OPERATIONS
 
 EARLIER_KEPT = timedelta(days=30)
 """How far EarlierHours go back before the timeline: to the month before the longest window."""
 
-MOST_STORIES_SUMMED = 20_000
+MAX_STORIES_SUMMED = 20_000
 """The stories of the DaySums of a tool, which have to fit into a document."""
 
-_BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
+_BATCH_BYTES = MAX_BATCH_BYTES - 100_000
 """Leaves room for what a store adds to documents."""
 
 
@@ -252,7 +252,7 @@ class ToolCounts:
 
 def sums_of(edges: Edges, between: Mapping[str, Count]) -> dict[str, Any]:
     """The fields of DaySums; without edges if there are too many stories for a document."""
-    if sum(len(each.stories) for each in between.values()) > MOST_STORIES_SUMMED:
+    if sum(len(each.stories) for each in between.values()) > MAX_STORIES_SUMMED:
         return {"edges": [], "between": {}}
     return {"edges": edges.days, "between": {day: each.to_document() for day, each in between.items()}}
 
@@ -285,7 +285,7 @@ class CountsWrite:
     def _next(self) -> int:
         """How many operations fit into a batch with the windows; at least one."""
         size, number = _size_of(Upsert(self.windows)), 0
-        for number, each in enumerate(self.sizes[: MAXIMUM_OPERATIONS - 1], 1):
+        for number, each in enumerate(self.sizes[: MAX_OPERATIONS - 1], 1):
             size += each
             if size > _BATCH_BYTES:
                 return max(1, number - 1)

@@ -40,7 +40,7 @@ STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "DAY_30": (30, 24 * _HOUR),
 }
 """The number of steps of a trend, and their length. An hour has no trend: a timeline knows whole hours only."""
-MOST_KEPT = 3000
+MAX_KEPT = 3000
 """Trends in memory: those of 1,000 tools over each period."""
 
 
@@ -177,7 +177,7 @@ class Trends:
         for tool_id, past in (await asyncio.to_thread(_made, left, read, earlier, since)).items():
             found[tool_id] = past
             self._pasts.pop((tool_id, period), None)
-            while len(self._pasts) >= MOST_KEPT:
+            while len(self._pasts) >= MAX_KEPT:
                 del self._pasts[next(iter(self._pasts))]
             self._pasts[tool_id, period] = past
         return [found.get(entry.tool_id) for entry in entries]

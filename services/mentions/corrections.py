@@ -27,9 +27,9 @@ from models.tool import Reviews, Tool, normalize_name
 from models.values import Sentiment
 from services.mentions.scoring import Questions
 
-MOST_PAST = 50
+MAX_PAST = 50
 """The most earlier verdicts that a correction keeps: the newest."""
-MOST_JUDGED_CHARACTERS = 8000
+MAX_JUDGED_CHARACTERS = 8000
 """Of the passages that a correction keeps."""
 
 POLARITY: Mapping[Sentiment, float] = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
@@ -128,7 +128,7 @@ def passages_hash(passages: Iterable[JudgedPassage]) -> str:
 
 def kept_passages(passages: Iterable[JudgedPassage]) -> tuple[JudgedPassage, ...]:
     """The first passages, as many as a correction keeps."""
-    kept, left = [], MOST_JUDGED_CHARACTERS
+    kept, left = [], MAX_JUDGED_CHARACTERS
     for each in passages:
         left -= len(each.text)
         if left < 0:
@@ -199,7 +199,7 @@ def past(correction: Correction) -> PastVerdict:
 
 def with_history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:
     """The earlier verdicts of the correction with more of them, oldest first."""
-    return tuple(sorted((*correction.history, *more), key=lambda each: each.made_at)[-MOST_PAST:])
+    return tuple(sorted((*correction.history, *more), key=lambda each: each.made_at)[-MAX_PAST:])
 
 
 def runs_of(correction: Correction) -> set[str]:

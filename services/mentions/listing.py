@@ -28,7 +28,7 @@ from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 
 _JUDGEMENT = tuple(WordsJudgement.model_fields)
-MOST_PAGES = 20
+MAX_PAGES = 20
 """Pages that one list reads to find mentions with a sentiment. It then ends early, with a cursor."""
 
 
@@ -46,7 +46,7 @@ async def mentions_page(
     if said is None:
         return page
     found = [each for each in page.items if says(each, said)]
-    for _ in range(MOST_PAGES - 1):
+    for _ in range(MAX_PAGES - 1):
         if page.next is None or len(found) == limit:
             break
         page = await store.query(MENTIONS.name, replace(query, limit=limit - len(found), after=page.next))

@@ -30,10 +30,10 @@ from services.ports import Document, Store, readable
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.watchlist import Watchlist
 
-LEAST_EFFECT = 1.0
+MIN_EFFECT = 1.0
 """A word that decides at least doubles the odds of one side."""
-MOST_SHOWN = 6
-MOST_WORDS = 120
+MAX_SHOWN = 6
+MAX_WORDS = 120
 """So many words of a passage are looked at; each is judged once."""
 COVER = "x"
 _LEAST = 0.0005
@@ -64,7 +64,7 @@ def said_of(judgement: PassageJudgement, tool_id: str) -> Judgement | None:
 
 
 def deciding_words(judge: JudgePassages, passage: Passage, tool_id: str) -> tuple[Deciding, ...]:
-    """In the order of the passage, at most MOST_SHOWN: those with the largest effects. None for a passage that cannot
+    """In the order of the passage, at most MAX_SHOWN: those with the largest effects. None for a passage that cannot
     be judged."""
     said = said_of(judge([passage])[0], tool_id)
     if said is None:
@@ -74,15 +74,15 @@ def deciding_words(judge: JudgePassages, passage: Passage, tool_id: str) -> tupl
         each.span()
         for each in _WORD.finditer(passage.text)
         if not any(each.start() < name.end and name.start < each.end() for name in names)
-    ][:MOST_WORDS]
+    ][:MAX_WORDS]
     covered = [replace(passage, text=_without(passage.text, start, end)) for start, end in words]
     found = []
     for (start, end), judgement in zip(words, judge(covered), strict=True):
         other = said_of(judgement, tool_id)
         effect = 0.0 if other is None else round(odds_of(said) - odds_of(other), 2)
-        if abs(effect) >= LEAST_EFFECT:
+        if abs(effect) >= MIN_EFFECT:
             found.append(Deciding(start, end, effect))
-    largest = sorted(found, key=lambda each: (-abs(each.effect), each.start))[:MOST_SHOWN]
+    largest = sorted(found, key=lambda each: (-abs(each.effect), each.start))[:MAX_SHOWN]
     return tuple(sorted(largest, key=lambda each: each.start))
 
 

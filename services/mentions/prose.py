@@ -175,7 +175,7 @@ NOT_PROSE = (
 
 
 LONGEST_PUBLISHER = 60
-MOST_PUBLISHERS = 2
+MAX_PUBLISHERS = 2
 """How many names are removed from one end of a headline: `… - Reuters | CNBC`."""
 CODE_SYMBOLS = 0.04
 """The least share of symbols in code. Some feeds put their whole text into <pre>: that is prose."""
@@ -222,7 +222,7 @@ def headline_prose(
     own = {publisher_key(each) for each in publishers if each} | _site_names(url)
     own.discard("")
     end, start = len(headline), 0
-    for _ in range(MOST_PUBLISHERS):
+    for _ in range(MAX_PUBLISHERS):
         tail = _last(headline, end)
         if tail is None:
             break
@@ -231,7 +231,7 @@ def headline_prose(
         if not is_title and not _is_own_or_known(name, own):
             break
         end = tail.start()
-    for _ in range(MOST_PUBLISHERS):
+    for _ in range(MAX_PUBLISHERS):
         head = _PREFIX.match(headline, start, end)
         if head is None or not _is_prefix(head["name"], head["separator"]):
             break

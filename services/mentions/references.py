@@ -27,9 +27,9 @@ from services.tools.catalog import Catalog
 ROLES: tuple[ReferenceRole, ...] = get_args(ReferenceRole)
 KEPT_AFTER = timedelta(days=30)
 """The references of days that began so long ago are kept. Days are frozen two days later, and mentions live for 45."""
-MOST_KEPT = 2000
+MAX_KEPT = 2000
 """Of a day: a stored document has two megabytes at most."""
-MOST_LOOKED_AT = 5000
+MAX_LOOKED_AT = 5000
 """Mentions and references that one page looks at to find those of a role. It then ends early, with a cursor."""
 _DAYS_AT_ONCE = 10
 _FIRST, _LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"
@@ -96,7 +96,7 @@ class ToolReferences:
         looked_at: list[Place] = []
         async for place, reference in _latest_first(streams):
             is_asked = reference is not None and asked.role in (None, reference.role_for(tool))
-            if len(looked_at) == MOST_LOOKED_AT or (is_asked and len(found) == limit):
+            if len(looked_at) == MAX_LOOKED_AT or (is_asked and len(found) == limit):
                 page.next = encode_cursor(name, list(looked_at[-1]))
                 break
             if reference is not None and is_asked:
@@ -203,7 +203,7 @@ async def keep_references(store: Store, tool_id: str, day: date, mentions: Seque
         updated_at=now,
         tool_id=tool_id,
         day=day.isoformat(),
-        references=tuple(map(reference_of, latest_first[:MOST_KEPT])),
-        not_kept=len(latest_first[MOST_KEPT:]),
+        references=tuple(map(reference_of, latest_first[:MAX_KEPT])),
+        not_kept=len(latest_first[MAX_KEPT:]),
     )
     await store.upsert(CATALOG.name, kept.to_document())

@@ -16,7 +16,7 @@ from services.topology import REFRESH_TOOLS
 from services.work.messages import fields_of, id_in, ids_in, message_of, parts_of
 from services.work.stage import Stage
 
-MOST_TOOLS = 50
+MAX_TOOLS = 50
 """The most tools in one message."""
 DELAY_SECONDS = 1.0
 """How long a message waits for more mentions of its tools: one process has a tool recounted no more often than this."""
@@ -50,7 +50,7 @@ class RefreshMessage:
 
 
 def batches_of(tool_ids: Sequence[str]) -> list[list[str]]:
-    return parts_of(tool_ids, MOST_TOOLS)
+    return parts_of(tool_ids, MAX_TOOLS)
 
 
 REFRESH_STAGE = Stage(
@@ -62,7 +62,7 @@ REFRESH_STAGE = Stage(
     key=CATALOG.partition_key,
     form=lambda tool_ids: {"tool_ids": tool_ids},
     named="tool_ids",
-    most=MOST_TOOLS,
+    most=MAX_TOOLS,
     furthest=timedelta(0),
     overdue_after=OVERDUE,
     delay_seconds=DELAY_SECONDS,

@@ -27,7 +27,7 @@ from services.tools.detector import Detected
 from services.tools.matching import Span
 
 LONGEST_TEXT = 50_000
-MOST_SENTENCES = 12
+MAX_SENTENCES = 12
 HEADLINE_SHARE = 0.4
 """The least share of the headline in a score, however many sentences count."""
 HEADLINE_WEIGHT = 2.0
@@ -163,7 +163,7 @@ class _Passages:
 
     def weighed(self, sentences: Sequence[Span], *, with_headline: bool = True) -> tuple[Weighed, ...]:
         """The headline, if there is one, and the first sentences."""
-        counted = sentences[:MOST_SENTENCES]
+        counted = sentences[:MAX_SENTENCES]
         found = []
         if with_headline and self._headline.strip():
             share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)

@@ -19,7 +19,7 @@ from services.work.stage import Stage, Tries
 
 IDEAS = "processing.generate_ideas"
 EVENTS_UPDATED = "events_updated"
-MOST_TRIES = 15
+MAX_TRIES = 15
 """Over about four days: then the story is old."""
 
 
@@ -37,7 +37,7 @@ SIGNALS_STAGE = Stage(
     key="event_id",
     form=ideas_form,
     named="event_ids",
-    tries=Tries(address=lambda event_id: (day_of(event_id), due_id(event_id)), most=MOST_TRIES),
+    tries=Tries(address=lambda event_id: (day_of(event_id), due_id(event_id)), most=MAX_TRIES),
     workflow="generate_ideas",
 )
 

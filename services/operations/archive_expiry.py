@@ -28,7 +28,7 @@ log = logging.getLogger("toolpulse.archive")
 KEPT_AT_LEAST = timedelta(days=30)
 """The life of an article, and of its document unless quarantine holds it."""
 FOLDERS_AT_A_TIME = 100
-MOST_FOLDERS = 2_000
+MAX_FOLDERS = 2_000
 """In one run. The next run goes on after them, so documents that are held for long hold up no others."""
 _DELETED_AT_ONCE = 8
 
@@ -48,7 +48,7 @@ class ArchiveExpiry:
         deleted = 0
         before = day_of(self._clock() - KEPT_AT_LEAST)
         try:
-            for _ in range(MOST_FOLDERS // FOLDERS_AT_A_TIME):
+            for _ in range(MAX_FOLDERS // FOLDERS_AT_A_TIME):
                 folders = await self._archive.folders(before, after=self._after, limit=FOLDERS_AT_A_TIME)
                 if folders and not await self._is_steady():
                     break

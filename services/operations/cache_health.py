@@ -1,6 +1,6 @@
 """The health of the cache in detail: CacheMetadata, the last refresh, stale and missing entries.
 
-Entries are counted by queries. Of stale entries only those are read that are listed, at most MOST_LISTED. If entries
+Entries are counted by queries. Of stale entries only those are read that are listed, at most MAX_LISTED. If entries
 are missing, the entries of a bounded number of tools are searched for them.
 """
 
@@ -35,9 +35,9 @@ from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.work.backlog import BacklogReader
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 TOOLS_AT_ONCE = 100
-MOST_PAGES_SEARCHED = 10
+MAX_PAGES_SEARCHED = 10
 
 _EVERY_NAME = Where("primary_name_normalized", "gt", "")  # the embedded store then counts by the index of by_name
 _ACTIVE_TOOLS = (Where("entity_type", "eq", "Tool"), Where("status", "eq", "ACTIVE"), _EVERY_NAME)
@@ -110,7 +110,7 @@ class CacheHealth:
         total = await count_entries(self._store)
         stale, lacking = await self._stale(now)
         missing = max(0, len(PERIODS) * await self._store.count(CATALOG.name, _ACTIVE_TOOLS, may_be_stale=True) - total)
-        lacking += await self._missing(min(missing, MOST_LISTED - len(lacking)))
+        lacking += await self._missing(min(missing, MAX_LISTED - len(lacking)))
         check = judge_entries(state, stale, self._started, now)
         fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
         fields = {name: fields[name] for name in CacheMetadata.model_fields if name not in _INTERNAL}
@@ -142,7 +142,7 @@ class CacheHealth:
         where = (ENTRIES, Where("last_updated_ts", "lt", unix_seconds(now - FRESH_FOR)))
         count = await self._store.count(SENTIMENT_CACHE.name, where, may_be_stale=True)
         found = (
-            (await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=MOST_LISTED, may_be_stale=True))).items
+            (await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=MAX_LISTED, may_be_stale=True))).items
             if count
             else []
         )
@@ -158,7 +158,7 @@ class CacheHealth:
         """Stops when it has found `most` missing entries."""
         found: list[Lack] = []
         after: str | None = None
-        for _ in range(MOST_PAGES_SEARCHED):
+        for _ in range(MAX_PAGES_SEARCHED):
             if len(found) >= most:
                 break
             page = await self._catalog.page(TOOLS_AT_ONCE, after, ("ACTIVE",))

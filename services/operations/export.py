@@ -5,7 +5,7 @@ document that was read, `settled` behind the last one before which nothing can a
 visible some time after the second that its store gave it, and the clocks of two workers differ: so what was written in
 the last SETTLING is read again when an export is continued. Nothing is left out as long as a write takes less than
 SETTLING and the clocks agree within it. The cursor remembers which versions of these documents were brought, up to
-MOST_SEEN; beyond that they are brought again.
+MAX_SEEN; beyond that they are brought again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 SETTLING = timedelta(minutes=3)
 """Longer than a write waits for the store, and than clocks may differ (CLOCKS_DIFFER)."""
 
-MOST_SEEN = 300
+MAX_SEEN = 300
 """So that a cursor fits into a URL."""
 
 _ORDER = "by_change"
@@ -142,7 +142,7 @@ class Export:
             mark = _mark(place, each)
             if mark not in seen:
                 new.append(each)
-            if settled != place and len(seen) < MOST_SEEN:
+            if settled != place and len(seen) < MAX_SEEN:
                 seen.add(mark)
         remembered = frozenset() if settled == place else frozenset(seen)
         # What is gone already when the first page is read was never brought.

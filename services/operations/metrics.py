@@ -3,7 +3,7 @@ names of their specification behind it.
 
 Counters are sums over all instances since the first deployment, so that only one instance must be scraped.
 `memory_usage_bytes` and `database_connection_pool_size` are those of the instance that serves the request. A request
-needs as many reads for many feeds as for few: feeds are counted, and only the MOST_FEEDS fastest have gauges.
+needs as many reads for many feeds as for few: feeds are counted, and only the MAX_FEEDS fastest have gauges.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from services.work.backlog import Backlog, BacklogReader
 
 MEDIA_TYPE = "text/plain; version=0.0.4"
 PREFIX = "toolpulse_"
-MOST_FEEDS = 100
+MAX_FEEDS = 100
 _STATM = Path("/proc/self/statm")
 _ENABLED = Where("enabled", "eq", True)
 _HOSTS = Where("entity_type", "eq", "HostState")
@@ -95,7 +95,7 @@ class Metrics:
         return (await count_feeds(self._store, self._sources_off, None)).by_verdict
 
     async def _fastest(self) -> list[Feed]:
-        query = Query((_ENABLED,), order="by_velocity", limit=MOST_FEEDS, may_be_stale=True)
+        query = Query((_ENABLED,), order="by_velocity", limit=MAX_FEEDS, may_be_stale=True)
         page = await self._store.query(FEEDS.name, query)
         return [
             feed for feed in listed(page, Feed.from_document, "feed_id").items if feed.kind not in self._sources_off

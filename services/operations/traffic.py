@@ -17,7 +17,7 @@ from services.ports import Clock, Store
 from services.store.containers import CATALOG
 
 LOOKED_BACK_MINUTES = 5
-LEAST_UNITS = 100
+MIN_UNITS = 100
 """Fewer request units are added with later ones, so that an idle worker writes nothing."""
 
 
@@ -61,7 +61,7 @@ class StoreTraffic:
             return
         counted = sums_of(self._counted().values())
         new = counted - self._before
-        if new["request_units"] < LEAST_UNITS:
+        if new["request_units"] < MIN_UNITS:
             return
         self._before = counted
         now = self._clock()

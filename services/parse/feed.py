@@ -32,8 +32,8 @@ _WEB_PAGE = re.compile(
 )
 """Does not match a feed with a DOCTYPE of HTML."""
 _UTF8_MARK = b"\xef\xbb\xbf"
-_MOST_BEFORE_ROOT = 50_000
-_MOST_COMMENTS = 20
+_MAX_BEFORE_ROOT = 50_000
+_MAX_COMMENTS = 20
 _UTF8 = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
 _WIDE = (
     (b"\x00\x00\xfe\xff", "utf-32"),
@@ -105,7 +105,7 @@ def _read_xml(body: bytes, base: str, content_type: str) -> Collected:
     if _is_utf8(plain, content_type):
         with suppress(Unsupported):
             return read_fast(plain, base)
-    if _is_web_page(plain[:_MOST_BEFORE_ROOT].lstrip()):
+    if _is_web_page(plain[:_MAX_BEFORE_ROOT].lstrip()):
         raise Unreadable("html", "a web page, not a feed")
     from services.parse.xml_feedparser import read_with_feedparser
 
@@ -121,7 +121,7 @@ def _is_utf8(plain: bytes, content_type: str) -> bool:
 
 def _is_web_page(start: bytes) -> bool:
     """Whether the first element, after comments and processing instructions, is an element of HTML."""
-    for _ in range(_MOST_COMMENTS):
+    for _ in range(_MAX_COMMENTS):
         ending = b"-->" if start.startswith(b"<!--") else b"?>" if start.startswith(b"<?") else None
         if ending is None:
             break

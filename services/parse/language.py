@@ -109,7 +109,7 @@ def _table() -> _Table:
 
 TEXT_READ = 150
 """Characters of the text that are read besides the headline."""
-LEAST_TEXT = 60
+MIN_TEXT = 60
 """A shorter text is often a template in another language: `submitted by … [link] [comments]`."""
 IDEOGRAPH = 8
 HIRAGANA = 24
@@ -124,15 +124,15 @@ DECLARED_ENGLISH = 3.0
 LIKE_BEFORE = 40.0
 """How much more likely a text is in the declared language, which says less if it is that of most templates, and in one
 that all texts of its feed were in."""
-LEAST_SHARE = 0.35
-LEAST_SHARE_ENGLISH = 0.25
+MIN_SHARE = 0.35
+MIN_SHARE_ENGLISH = 0.25
 """The least probability of the language that is chosen. It is less for English if the text is plain ASCII: headlines of
 little but names of products are English most often, and would go unscored."""
 CONFIDENT = 0.85
 FEWEST_LETTERS = 20
 """From this probability and these letters on, the text alone decides, and counts in the history of its feed. A text is
 clearly in English only if this holds without the preference for English too."""
-MOST_IN_HISTORY = 200
+MAX_IN_HISTORY = 200
 
 _RARE_LANGUAGES = "af az be bs cy eo et eu ga gl is la lt lv mk ms sl sq sw tl"
 _RARE = frozenset(_RARE_LANGUAGES.split())
@@ -188,7 +188,7 @@ def decide(headline: str, text: str, declared: str, history: Mapping[str, int]) 
 
 
 def evidence_of(headline: str, text: str) -> Evidence:
-    read = headline if len(text) < LEAST_TEXT else f"{headline}\n{text[:TEXT_READ]}"
+    read = headline if len(text) < MIN_TEXT else f"{headline}\n{text[:TEXT_READ]}"
     plain = read.isascii()
     if not plain and (language := _by_script(read)):
         return Evidence(language, {}, plain)
@@ -211,7 +211,7 @@ def choose(evidence: Evidence, declared: str, history: Mapping[str, int]) -> Dec
         hints[declared] = hints.get(declared, 1.0) * (DECLARED_ENGLISH if declared == "en" else DECLARED)
     hinted = {language: share * hints.get(language, 1.0) for language, share in evidence.shares.items()}
     language = max(hinted, key=lambda each: hinted[each], default=UNKNOWN_LANGUAGE)
-    least = LEAST_SHARE_ENGLISH if language == "en" and evidence.plain else LEAST_SHARE
+    least = MIN_SHARE_ENGLISH if language == "en" and evidence.plain else MIN_SHARE
     if not hinted or hinted[language] < least * sum(hinted.values()):
         language = max(hints, key=lambda each: hints[each], default=UNKNOWN_LANGUAGE)
         if language == "en" and not history and hinted:  # declared only, of words that are not clearly English
@@ -224,7 +224,7 @@ def with_languages(history: Mapping[str, int], clear: Mapping[str, int]) -> dict
     language is soon known by the new one."""
     counts = Counter(history)
     counts.update(clear)
-    while sum(counts.values()) > MOST_IN_HISTORY:
+    while sum(counts.values()) > MAX_IN_HISTORY:
         counts = Counter({language: count // 2 for language, count in counts.items() if count > 1})
     return dict(sorted(counts.items()))
 

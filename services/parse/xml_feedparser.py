@@ -30,7 +30,7 @@ MAX_PROLOG = 20_000
 MAX_BASE = 1_000
 LONGEST_ENTITY = 100
 """Including its name."""
-MOST_REFERENCES = 100_000
+MAX_REFERENCES = 100_000
 """References to the entities that a document defines: more could expand three megabytes to a hundred."""
 MAX_NAMESPACES = 100
 """feedparser searches all namespaces for each element."""
@@ -217,7 +217,7 @@ def _bounded(data: bytes, collected: Collected) -> bytes:
     start = first.start() if first else len(data)
     # feedparser searches the prolog with expressions that take quadratic time in its white space.
     prolog = _WHITE_SPACE.sub(lambda match: b"\n" if b"\n" in match[0] else b" ", data[:start][:MAX_PROLOG])
-    if data.count(b"&") > MOST_REFERENCES:
+    if data.count(b"&") > MAX_REFERENCES:
         return _ENTITY.sub(b"", prolog) + data[start:]
     return _ENTITY.sub(_if_harmless, prolog) + data[start:]
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Literal
 
-from models.signal import MOST_NAMED, NOBODY, Side, Signal, SignalKind, signal_id
+from models.signal import MAX_NAMED, NOBODY, Side, Signal, SignalKind, signal_id
 from models.story import Topic
 from models.tally import Tally
 from models.values import format_time
@@ -102,11 +102,11 @@ class Finding:
 
     @property
     def articles(self) -> tuple[str, ...]:
-        return tuple(each.source_id for each in self.reports[:MOST_NAMED])
+        return tuple(each.source_id for each in self.reports[:MAX_NAMED])
 
     @property
     def publishers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.publisher for each in self.reports))[:MOST_NAMED]
+        return tuple(dict.fromkeys(each.publisher for each in self.reports))[:MAX_NAMED]
 
 
 def decide(stories: Collection[ToolStory], known: Collection[Signal], now: datetime) -> list[Signal]:

@@ -24,7 +24,7 @@ _chance = random.SystemRandom().random
 
 ROUNDS = 30
 FIRST_SECONDS = 0.02
-MOST_SECONDS = 1.0
+MAX_SECONDS = 1.0
 
 
 class Decision(Enum):
@@ -129,14 +129,14 @@ async def until_unchanged(once: Callable[[], Awaitable[T]], what: str) -> T:
         try:
             return await once()
         except ChangedMeanwhile:
-            if deadline.remaining() < MOST_SECONDS:
+            if deadline.remaining() < MAX_SECONDS:
                 break
     raise Unavailable(f"{what} keeps changing: try again", retry_after=1.0)
 
 
 def wait_seconds(round_no: int, chance: float) -> float:
     """How long to wait after the failed round, counted from 0. `chance` is random, from 0 to 1."""
-    return float(min(MOST_SECONDS, FIRST_SECONDS * 2**round_no)) * chance
+    return float(min(MAX_SECONDS, FIRST_SECONDS * 2**round_no)) * chance
 
 
 async def _created(store: Store, container: str, document: Mapping[str, Any]) -> Document:

@@ -16,7 +16,7 @@ from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
 from services.store import cosmos_batches, cosmos_items, plans, rules
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
-from services.store.cosmos_connection import MOST_CONNECTIONS, Connection, Counters, Response, result_of
+from services.store.cosmos_connection import MAX_CONNECTIONS, Connection, Counters, Response, result_of
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -37,7 +37,7 @@ class CosmosStore:
     `budget_seconds` bounds each request of an operation with all its retries.
     """
 
-    connections = MOST_CONNECTIONS
+    connections = MAX_CONNECTIONS
     """The most HTTP connections that this store opens."""
 
     def __init__(

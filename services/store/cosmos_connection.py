@@ -39,7 +39,7 @@ B = TypeVar("B")
 EXPECTED = frozenset({404, 409, 412})
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
 
-MOST_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
+MAX_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
 BULK_REQUESTS = 80  # in flight for bulk calls and background work, so that a person's request finds a connection
 PARALLEL = 16  # of one bulk call
 WAIT_WORTH_A_LINE_SECONDS = 0.1

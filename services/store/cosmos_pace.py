@@ -13,17 +13,17 @@ from collections import deque
 MEASURED_SECONDS = 1.0
 KEPT_SHARE = 0.8
 """The share of the measured rate that is left after a refusal."""
-LEAST_GIVEN_SHARE = 0.75
+MIN_GIVEN_SHARE = 0.75
 """A refusal does not count less than this share of the limit as given."""
 RAISED_BY, RAISED_SHARE = 5.0, 0.05
 """By how much each second raises the limit: a constant, which makes workers more equal, and a share, which makes a
 worker find out soon that it is alone."""
-LEAST_RATE = 10.0
+MIN_RATE = 10.0
 LOWERED_EVERY_SECONDS = 1.0
 """The refusals of a second are one sign."""
 SAVED_SECONDS = 0.25
 """An idle worker saves up no more than the units of this time, so that workers do not exceed the limit together."""
-LEAST_WAIT_SECONDS = 0.001
+MIN_WAIT_SECONDS = 0.001
 FIRST_ESTIMATE, NEWEST_SHARE = 10.0, 0.2
 """What a request probably costs: an average in which the newest request has this share."""
 
@@ -43,7 +43,7 @@ class Pace:
     def wait(self, now: float) -> float:
         """The time until the next request may be sent. The limit may change meanwhile: ask again then."""
         self._refill(now)
-        return 0.0 if self.rate == math.inf or self._left > 0 else max(-self._left / self.rate, LEAST_WAIT_SECONDS)
+        return 0.0 if self.rate == math.inf or self._left > 0 else max(-self._left / self.rate, MIN_WAIT_SECONDS)
 
     def reserve(self) -> float:
         """The units that a request probably costs are spent; `release` gives them back when the request has ended."""
@@ -72,8 +72,8 @@ class Pace:
         given = self._measured / MEASURED_SECONDS
         if self.rate < math.inf:
             # What was overspent is paid back meanwhile, when nothing is given: that says nothing of the container.
-            given = min(self.rate, max(given, LEAST_GIVEN_SHARE * self.rate))
-        self.rate = max(LEAST_RATE, KEPT_SHARE * given)
+            given = min(self.rate, max(given, MIN_GIVEN_SHARE * self.rate))
+        self.rate = max(MIN_RATE, KEPT_SHARE * given)
         self._left = min(self._left, 0.0)
 
     def _refill(self, now: float) -> None:

@@ -19,14 +19,14 @@ from models.values import format_time, parse_time
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from services.store.containers import CONTAINERS, Container
 
-MAXIMUM_ID_BYTES = 1023
-MAXIMUM_KEY_BYTES = 2048
-MAXIMUM_DOCUMENT_BYTES = 2 * 1024 * 1024
-MAXIMUM_DEPTH = 128
-MAXIMUM_WHOLE = 2**53  # Cosmos keeps every number as a double
-MAXIMUM_INCREMENTS = 10  # operations of one Cosmos patch
-MAXIMUM_OPERATIONS = 100
-MAXIMUM_BATCH_BYTES = 2_000_000
+MAX_ID_BYTES = 1023
+MAX_KEY_BYTES = 2048
+MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+MAX_DEPTH = 128
+MAX_WHOLE = 2**53  # Cosmos keeps every number as a double
+MAX_INCREMENTS = 10  # operations of one Cosmos patch
+MAX_OPERATIONS = 100
+MAX_BATCH_BYTES = 2_000_000
 """Of documents in a batch. Cosmos accepts requests of 2 MiB, which leaves each operation almost a kilobyte for its id
 and ETag."""
 
@@ -53,18 +53,18 @@ def check_id(value: object) -> None:
         or not _ID_CHARACTERS(value)
         or value[-1] == " "
         or value in (".", "..")
-        or byte_length(value) > MAXIMUM_ID_BYTES
+        or byte_length(value) > MAX_ID_BYTES
     ):
         raise InvalidInput(
             "id",
-            f"must be text of 1 to {MAXIMUM_ID_BYTES} bytes without / \\ ? # or control characters, "
+            f"must be text of 1 to {MAX_ID_BYTES} bytes without / \\ ? # or control characters, "
             "not . or .. and with no space at the end",
         )
 
 
 def check_key(field: str, value: object) -> None:
-    if not isinstance(value, str) or not value or byte_length(value) > MAXIMUM_KEY_BYTES:
-        raise InvalidInput(field, f"must be text of 1 to {MAXIMUM_KEY_BYTES} bytes")
+    if not isinstance(value, str) or not value or byte_length(value) > MAX_KEY_BYTES:
+        raise InvalidInput(field, f"must be text of 1 to {MAX_KEY_BYTES} bytes")
 
 
 def check_addresses(container: str, keys: Iterable[tuple[str, str]]) -> None:
@@ -81,7 +81,7 @@ def byte_length(text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError:  # half a surrogate pair: counts as too long
-        return MAXIMUM_DOCUMENT_BYTES
+        return MAX_DOCUMENT_BYTES
 
 
 def check_etag(value: object) -> None:
@@ -115,8 +115,8 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
         text = encoded(body)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput("document", f"must be JSON with finite numbers ({error})") from error
-    if len(text) > MAXIMUM_DOCUMENT_BYTES:
-        raise InvalidInput("document", f"must be at most {MAXIMUM_DOCUMENT_BYTES} bytes of JSON")
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise InvalidInput("document", f"must be at most {MAX_DOCUMENT_BYTES} bytes of JSON")
     if "ttl" in body:
         raise InvalidInput("ttl", "belongs to the store; use ttl_timestamp")
     for field in _SORT_FIELDS[container.name]:
@@ -148,7 +148,7 @@ def encoded(body: Document) -> bytes:
     orjson is ten times as fast as Python's encoder, but writes NaN as null, enumerations and UUIDs as text, and crashes
     on tuples nested without end. So orjson gets only values of plain types.
     """
-    if _are_plain(body.values(), MAXIMUM_DEPTH):
+    if _are_plain(body.values(), MAX_DEPTH):
         try:
             return memoryview(orjson.dumps(body)).tobytes()  # a copy, since orjson's buffer is twice as large
         except TypeError:  # a number of more than 64 bits, or a name that is not text
@@ -161,7 +161,7 @@ def encoded(body: Document) -> bytes:
 def _are_plain(values: Iterable[Any], levels: int) -> bool:
     """Whether the values are of JSON's own types, down to the last level."""
     if not levels:
-        raise ValueError(f"more than {MAXIMUM_DEPTH} levels")
+        raise ValueError(f"more than {MAX_DEPTH} levels")
     if _PLAIN.issuperset(map(type, values)):
         return True
     for each in values:
@@ -193,8 +193,8 @@ def _expiry(container: Container, body: Mapping[str, Any]) -> int | None:
 
 
 def check_amounts(container: Container, amounts: Mapping[str, int | float]) -> None:
-    if not 1 <= len(amounts) <= MAXIMUM_INCREMENTS:
-        raise InvalidInput("amounts", f"must name 1 to {MAXIMUM_INCREMENTS} fields")
+    if not 1 <= len(amounts) <= MAX_INCREMENTS:
+        raise InvalidInput("amounts", f"must name 1 to {MAX_INCREMENTS} fields")
     for name, amount in amounts.items():
         if not is_field(name) or name in ("id", container.partition_key, "ttl", "ttl_timestamp"):
             raise InvalidInput("amounts", f"{name!r} is not a field that can be incremented")
@@ -220,7 +220,7 @@ def not_a_number(name: str) -> InvalidInput:
 def is_number(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAXIMUM_WHOLE
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_WHOLE
 
 
 def is_field(name: object) -> bool:
@@ -248,8 +248,8 @@ class Step(NamedTuple):
 def prepare_batch(container: Container, partition: str, operations: Sequence[Operation]) -> list[Step]:
     """Raises InvalidInput for a batch that Cosmos would refuse."""
     check_key(container.partition_key, partition)
-    if not 1 <= len(operations) <= MAXIMUM_OPERATIONS:
-        raise InvalidInput("operations", f"must be 1 to {MAXIMUM_OPERATIONS} of one batch")
+    if not 1 <= len(operations) <= MAX_OPERATIONS:
+        raise InvalidInput("operations", f"must be 1 to {MAX_OPERATIONS} of one batch")
     steps = [_step(container, operation) for operation in operations]
     size = 0
     for _, _, _, prepared in steps:
@@ -257,8 +257,8 @@ def prepare_batch(container: Container, partition: str, operations: Sequence[Ope
             size += len(prepared.encoded)
             if prepared.partition != partition:
                 raise InvalidInput(container.partition_key, f"must be {partition!r} in every document of the batch")
-    if size > MAXIMUM_BATCH_BYTES:
-        raise InvalidInput("operations", f"must have at most {MAXIMUM_BATCH_BYTES} bytes of documents in one batch")
+    if size > MAX_BATCH_BYTES:
+        raise InvalidInput("operations", f"must have at most {MAX_BATCH_BYTES} bytes of documents in one batch")
     if len({step.id for step in steps}) < len(steps):
         raise InvalidInput("operations", "must be about different ids in one batch")
     return steps

@@ -19,7 +19,7 @@ import orjson
 from models.errors import ChangedMeanwhile
 from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
 from services.store import plans, rules, sqlite_sql
-from services.store.sqlite_connection import MOST_CONNECTIONS, Threads
+from services.store.sqlite_connection import MAX_CONNECTIONS, Threads
 from services.store.sqlite_sql import STATEMENTS
 from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write, padded
 
@@ -34,7 +34,7 @@ class SqliteStore:
     After `wait_seconds` of waiting for another writer's lock, a write raises Unavailable.
     """
 
-    connections = MOST_CONNECTIONS
+    connections = MAX_CONNECTIONS
     """The most connections that this store opens."""
 
     def __init__(

@@ -27,7 +27,7 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 READING_THREADS = 4
-MOST_CONNECTIONS = READING_THREADS + 3
+MAX_CONNECTIONS = READING_THREADS + 3
 """The event loop's, the writer's, the readers' and the housekeeper's."""
 
 HOUSEKEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the housekeeper meanwhile

@@ -1,7 +1,7 @@
 """Finds the articles that an article is compared with: those that share most keys with it, by documents in `locators`.
 
 A key stands for rare terms of a headline, or for some words of a lead (services/stories/signature.py). Its document
-names the latest MOST_UNDER_KEY articles that have it, and an article is compared with MOST_COMPARED at most: so the
+names the latest MAX_UNDER_KEY articles that have it, and an article is compared with MAX_COMPARED at most: so the
 cost of an article does not grow with what is stored. A name under a key is a hint: the article may have been deleted or
 edited since.
 """
@@ -26,9 +26,9 @@ from services.stories.documents import day_of_time, readable_member
 from services.stories.grouping import Known
 from services.stories.similarity import WITHIN_MINUTES
 
-MOST_UNDER_KEY = 100
+MAX_UNDER_KEY = 100
 """The articles that a key names: the latest."""
-MOST_COMPARED = 50
+MAX_COMPARED = 50
 """The articles that an article is compared with: those with most keys in common, then the nearest in time."""
 
 _PREFIX = source_id("")
@@ -46,12 +46,12 @@ def nearest(article: Known, under: Mapping[str, Mapping[str, int]]) -> list[str]
             if apart <= WITHIN_MINUTES and name != article.source_id:
                 keys[name] += 1
                 distance[name] = apart
-    return heapq.nsmallest(MOST_COMPARED, keys, key=lambda name: (-keys[name], distance[name], name))
+    return heapq.nsmallest(MAX_COMPARED, keys, key=lambda name: (-keys[name], distance[name], name))
 
 
 def latest(articles: Mapping[str, int]) -> dict[str, int]:
     """The articles that a key names, of all that have it. Pure."""
-    return dict(sorted(articles.items(), key=lambda each: (each[1], each[0]))[-MOST_UNDER_KEY:])
+    return dict(sorted(articles.items(), key=lambda each: (each[1], each[0]))[-MAX_UNDER_KEY:])
 
 
 @dataclass(slots=True)

@@ -25,9 +25,9 @@ from services.stories.grouping import Decision, Known
 from services.stories.signature import Signature, signature_of
 from services.stories.terms import phrases
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """The publishers, tools and sources that a story lists."""
-MOST_WORDS = 1000
+MAX_WORDS = 1000
 """The words by which a story is found."""
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 _PHRASES = {topic: tuple(f" {each} " for each in phrases(f"topic {topic}")) for topic in TOPICS}
@@ -145,12 +145,12 @@ def story_of(event: str, members: Sequence[Document], headline: str, before: Doc
         language=ordered[0].get("language"),
         article_count=len(ordered),
         near_duplicate_count=sum(each.get("near_duplicate_of") is not None for each in ordered),
-        publisher_ids=publishers[:MOST_LISTED],
+        publisher_ids=publishers[:MAX_LISTED],
         publisher_count=len(publishers),
-        tool_ids=_distinct(tool for each in ordered for tool in each.get("detected_tool_ids", ()))[:MOST_LISTED],
-        sources=_distinct(source for each in ordered for source in each.get("article_sources", ()))[:MOST_LISTED],
+        tool_ids=_distinct(tool for each in ordered for tool in each.get("detected_tool_ids", ()))[:MAX_LISTED],
+        sources=_distinct(source for each in ordered for source in each.get("article_sources", ()))[:MAX_LISTED],
         topics=topics_of_story([each.get("topics", ()) for each in ordered]),
-        words=_distinct(word for each in ordered for word in each.get("words", ()))[:MOST_WORDS],
+        words=_distinct(word for each in ordered for word in each.get("words", ()))[:MAX_WORDS],
     )
 
 

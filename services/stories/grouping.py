@@ -1,6 +1,6 @@
 """Decides which article each article repeats, and to which story it belongs. Pure.
 
-An article is decided when it is new, or when something about it changed: from at most MOST_COMPARED articles that are
+An article is decided when it is new, or when something about it changed: from at most MAX_COMPARED articles that are
 decided already (services/stories/candidates.py). Articles that are due together are decided in the order of their
 publication. It joins the story of the most similar article if it is similar to the opening article of that story too:
 a chain of articles, each like the next, does not lead away from what the story reports. Else it begins a story.

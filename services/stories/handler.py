@@ -25,7 +25,7 @@ from services.stories.writing import GroupWriter
 from services.work.handling import Handled, Handler, Worked
 
 PORTION = 100
-MOST_LISTED = 1000
+MAX_LISTED = 1000
 """The most due articles that are listed at once."""
 BUSY_SECONDS = 10.0
 """How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
@@ -45,7 +45,7 @@ class Grouping:
         """Groups what is due until nothing is left or the deadline is near. Raises Unavailable if the store or the
         queues did not answer."""
         lease, total = Lease(self.store, self.clock, self.new_id()), Handled()
-        keys = [*message.article_ids, *await self.announcer.due(MOST_LISTED)]
+        keys = [*message.article_ids, *await self.announcer.due(MAX_LISTED)]
         if not keys:
             return total
         if not await lease.hold():
@@ -66,7 +66,7 @@ class Grouping:
                 total.left += handled.left
                 if handled.left or handled.halved or not handled.done:
                     return total
-                keys = await self.announcer.due(MOST_LISTED)
+                keys = await self.announcer.due(MAX_LISTED)
         finally:
             with contextlib.suppress(Unavailable):  # then the lease ends by itself
                 await lease.release()

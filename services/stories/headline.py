@@ -25,7 +25,7 @@ from services.stories.terms import (
 )
 from services.tools.lexicon import is_common_word
 
-MOST_WORDS = 30
+MAX_WORDS = 30
 LONGEST_TAIL = 60
 
 _WIRE = re.compile(
@@ -84,7 +84,7 @@ class Headline(NamedTuple):
 def headline_of(headline: str, publisher: str = "", publisher_names: Iterable[str | None] = ()) -> Headline:
     """`publisher`: its id, such as its domain. `publisher_names`: as the sources name it, or themselves."""
     plain, is_cut = _without_additions(headline, publisher, tuple(publisher_names))
-    words = words_of(_ONE.sub("1-", plain))[:MOST_WORDS]
+    words = words_of(_ONE.sub("1-", plain))[:MAX_WORDS]
     return Headline(tuple(words), marks_of(words), _names(plain), is_cut)
 
 

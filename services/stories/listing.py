@@ -16,7 +16,7 @@ from services.ports import Where
 STATES: tuple[StoryState, ...] = get_args(StoryState)
 FEWEST_ARTICLES = 2
 """A story of fewer has no document, so no list has it."""
-MOST_ARTICLES = 1_000_000
+MAX_ARTICLES = 1_000_000
 
 AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
 """The filters that articles have too, with the same form."""

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from models.article import Article
 from models.errors import Conflict, InvalidInput, NotFound
 from models.grouping_correction import (
-    MOST_ARTICLES,
+    MAX_ARTICLES,
     GroupingCorrection,
     GroupingCorrectionKind,
     partition_of_correction,
@@ -56,7 +56,7 @@ class StorySplit(
     """The articles to split off a story."""
 
     articles: Annotated[
-        tuple[ArticleId, ...], Field(min_length=1, max_length=MOST_ARTICLES), AfterValidator(each_once)
+        tuple[ArticleId, ...], Field(min_length=1, max_length=MAX_ARTICLES), AfterValidator(each_once)
     ] = Field(description="The articles that leave the story together.")
 
 
@@ -168,8 +168,8 @@ class GroupingCorrections:
         members = [StoryMember.from_document(each).source_id for each in await members_of(self.store, event_id)]
         if not members:
             raise NotFound(f"{field}: there is no story with the id {event_id}")
-        if len(members) > MOST_ARTICLES:
-            raise InvalidInput(field, f"a story of at most {MOST_ARTICLES} articles, not of {len(members)}")
+        if len(members) > MAX_ARTICLES:
+            raise InvalidInput(field, f"a story of at most {MAX_ARTICLES} articles, not of {len(members)}")
         return members
 
 

@@ -35,7 +35,7 @@ from services.stories.listing import closes_at, state_of
 from services.stories.pins import GroupingCorrections, members_of
 from services.tools.catalog import Catalog
 
-MOST_SHOWN = 500
+MAX_SHOWN = 500
 """The articles that a story is shown with, and by which its tools' sentiment is counted."""
 _READ_AT_ONCE = 500
 
@@ -62,7 +62,7 @@ class Stories:
         members = await self._members(event_id)
         if not members.items:
             raise await self._gone(event_id)
-        found = members.items[:MOST_SHOWN]
+        found = members.items[:MAX_SHOWN]
         documents = await self.store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in found])
         articles = {
             each.source_id: article

@@ -34,10 +34,10 @@ from services.stories.terms import (
 
 SHINGLE = 3
 """Words in a shingle."""
-MOST_TOPICS = 16
+MAX_TOPICS = 16
 TOPIC_WORDS = 60
 """The words at the start of a lead that are searched for topics."""
-MOST_STORY_KEYS = 4
+MAX_STORY_KEYS = 4
 TELLING = 3.5
 """What a term says at least that is a key by itself."""
 HEADLINE_BONUS = 1.0
@@ -47,8 +47,8 @@ _KEY_SHINGLE = 4
 _KEY_SPANS = ((0, 16), (10, 50))
 """The parts of a lead of which each gives a key: one for leads that are cut soon, one for leads that begin with
 something else."""
-_MOST_INFORMATIVE = 6
-MOST_LEAD_WORDS = 100
+_MAX_INFORMATIVE = 6
+MAX_LEAD_WORDS = 100
 """The words of a lead that are compared."""
 FEWEST_WORDS = 6
 """A shorter lead says too little."""
@@ -58,7 +58,7 @@ READ_FURTHER = 3_000
 
 _WINDOW = 12
 """Words that are looked at together to tell prose from a menu."""
-_MOST_CAPITALS = 7
+_MAX_CAPITALS = 7
 """In a window of prose. In a menu, nearly every word begins with a capital."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s*(?=\S)|\s{2,}|\s[|\u2022\u00b7\u00bb\u203a]\s")
@@ -237,7 +237,7 @@ def _keys(words: Sequence[str], names: Sequence[str], lead: Sequence[int]) -> li
     telling = {stem(word) for word in names} | {stem(word) for word in words if len(word) > 3 and not is_usual(word)}
     if len(telling) <= _KEY_PAIRS:
         telling.update(each for each in subject if len(each) > 3)
-    chosen = sorted(sorted(telling, key=word_id)[:_MOST_INFORMATIVE])
+    chosen = sorted(sorted(telling, key=word_id)[:_MAX_INFORMATIVE])
     pairs = sorted(hashed(f"{one} {other}") for one, other in combinations(chosen, 2))[:_KEY_PAIRS]
     keys = [f"p{each:08x}" for each in pairs]
     if len(keys) < _KEY_PAIRS and subject:
@@ -256,14 +256,14 @@ def _packed(lead: Sequence[int]) -> bytes:
 
 def _topics(lead: Sequence[str], headline: Collection[str]) -> tuple[str, ...]:
     found = [term for term in terms_of(lead[:TOPIC_WORDS]) if term not in headline and weight(term) > 0]
-    return tuple(sorted(found, key=weight, reverse=True)[:MOST_TOPICS])  # equal ones: the first in the lead
+    return tuple(sorted(found, key=weight, reverse=True)[:MAX_TOPICS])  # equal ones: the first in the lead
 
 
 def _story_keys(headline: Iterable[str], topics: Iterable[str]) -> list[str]:
     """The most telling terms: independent articles about one event share one of them with high probability."""
     bonus = dict.fromkeys(topics, 0.0) | dict.fromkeys(headline, HEADLINE_BONUS)
     telling = [(-weight(term) - more, hashed(term)) for term, more in bonus.items() if weight(term) >= TELLING]
-    return [f"t{each:08x}" for _, each in sorted(telling)[:MOST_STORY_KEYS]]
+    return [f"t{each:08x}" for _, each in sorted(telling)[:MAX_STORY_KEYS]]
 
 
 def lead_of(text: str, headline: Sequence[str]) -> list[str]:
@@ -273,7 +273,7 @@ def lead_of(text: str, headline: Sequence[str]) -> list[str]:
         words = words_of(_without_menu(_without_notices(_without_menu(text[:READ_FURTHER])))[:READ])
     if len(headline) > 2 and words[: len(headline)] == list(headline):
         words = words[len(headline) :]
-    return words[:MOST_LEAD_WORDS] if len(words) >= FEWEST_WORDS else []
+    return words[:MAX_LEAD_WORDS] if len(words) >= FEWEST_WORDS else []
 
 
 def _without_notices(text: str) -> str:
@@ -289,7 +289,7 @@ def _is_notice(text: str) -> bool:
 
 
 def _is_menu(text: str) -> bool:
-    return sum(each[0][0].isupper() for each in islice(_CASED_WORD.finditer(text), _WINDOW)) > _MOST_CAPITALS
+    return sum(each[0][0].isupper() for each in islice(_CASED_WORD.finditer(text), _WINDOW)) > _MAX_CAPITALS
 
 
 def _without_menu(text: str) -> str:
@@ -300,7 +300,7 @@ def _without_menu(text: str) -> str:
     capital = [each[0][0].isupper() for each in found]
     for at in range(1, len(found) - _WINDOW + 1):
         begins = capital[at] and not capital[at + 1]
-        if begins and sum(capital[at : at + _WINDOW]) <= _MOST_CAPITALS and _has_function_word(found, at):
+        if begins and sum(capital[at : at + _WINDOW]) <= _MAX_CAPITALS and _has_function_word(found, at):
             return text[found[at].start() :]
     return ""
 

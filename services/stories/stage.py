@@ -26,7 +26,7 @@ from services.work.stage import Stage, Tries
 TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
 TRIGGER_REASONS: tuple[TriggerReason, ...] = get_args(TriggerReason)
 GROUP = "processing.group_headlines"
-MOST_NAMED = 100
+MAX_NAMED = 100
 """The most articles in one message."""
 DELAY_SECONDS = 1.0
 """How long a message waits. Until then, this process sends no other one."""
@@ -73,7 +73,7 @@ def grouping_stage(interval: timedelta) -> Stage:
         key="source_id",
         form=_form,
         named="article_ids",
-        most=MOST_NAMED,
+        most=MAX_NAMED,
         overdue_after=interval,
         delay_seconds=DELAY_SECONDS,
         workflow="group_headlines",
@@ -114,7 +114,7 @@ class GroupingAnnouncer:
         return [each["source_id"] for each in (await self.store.query(ARTICLES.name, query)).items]
 
     async def _announce(self, reason: TriggerReason, count: int) -> bool:
-        named = tuple(await self.due(MOST_NAMED))
+        named = tuple(await self.due(MAX_NAMED))
         if not named:
             return False
         await self.again(GroupMessage(named, reason, max(count, len(named))), DELAY_SECONDS)

@@ -57,7 +57,7 @@ IN_ORDER = 0.84
 CHOSEN, CHOSEN_IN_ALL = 11.0, 7.0
 """What the words must say that both headlines chose, unless the headlines are equal; the second figure if one has all
 words of the other: of one event, many write the same in few words."""
-MUCH, MOST_LIKE = 14.0, 0.88
+MUCH, MAX_LIKE = 14.0, 0.88
 """If they say less than the first figure, the headlines must be so much alike."""
 TURNED = 5
 """Telling words of headlines that have the same ones in another order."""
@@ -163,7 +163,7 @@ def _is_similar_headline(one: Signature, other: Signature, alike: Likeness) -> b
     asked = LIKE - CONTAINED * contained
     if alike.lead is None:
         enough = CHOSEN_IN_ALL if contained else CHOSEN
-        asked = 1.0 if chosen < enough else max(asked, MOST_LIKE) if chosen < MUCH else asked
+        asked = 1.0 if chosen < enough else max(asked, MAX_LIKE) if chosen < MUCH else asked
     return alike.headlines >= min(asked, 1.0) and alike.in_order >= IN_ORDER
 
 

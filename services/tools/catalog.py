@@ -19,7 +19,7 @@ from services.tools.form import ToolFields, changed_tool, detects_alike
 from services.tools.names import NameClaims, owns
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
-MOST_MERGES = 20
+MAX_MERGES = 20
 _IS_MERGE = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
 _PAGE = 1000
 
@@ -42,7 +42,7 @@ class Catalog:
             holder = await self.names.tool(claim.tool_id) if claim else None
             # While a merge moves names, the claim may still be for the merged tool, which lists the name too.
             tool = holder if owns(holder, text) else None
-        for _ in range(MOST_MERGES):
+        for _ in range(MAX_MERGES):
             if tool is None or tool.merged_into is None:
                 return tool
             tool = await self.names.tool(tool.merged_into)

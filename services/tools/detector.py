@@ -18,10 +18,10 @@ from models.tool import Tool, normalize_name
 from services.tools.ambiguity import MatchRule, match_rule, meaning, ticker_meaning
 from services.tools.matching import NormalizedText, Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
-MOST_MATCHES = 20
-MOST_POSITIONS = 10
+MAX_MATCHES = 20
+MAX_POSITIONS = 10
 """Of one name in the headline or in the text."""
-MOST_OCCURRENCES = 1000
+MAX_OCCURRENCES = 1000
 """How many occurrences of one name in one text are checked: a text that repeats a name endlessly would take minutes."""
 LONGEST_SHOWN = 120
 SEPARATOR = " \x00 "
@@ -144,7 +144,7 @@ class Detector:
         hits: list[_Hit] = []
         for name in candidates:
             excluded = self._excluded_spans(name.tool_id, article.text)
-            for start, end in islice(name.phrase.occurrences(article.text), MOST_OCCURRENCES):
+            for start, end in islice(name.phrase.occurrences(article.text), MAX_OCCURRENCES):
                 if any(first < end and start < last for first, last in excluded):
                     continue
                 if name.kind == "TICKER":
@@ -166,7 +166,7 @@ class Detector:
 
     def _excluded_spans(self, tool_id: str, text: str) -> list[tuple[int, int]]:
         phrases = self._excluded_phrases.get(tool_id, ())
-        return [span for phrase in phrases for span in islice(phrase.occurrences(text), MOST_OCCURRENCES)]
+        return [span for phrase in phrases for span in islice(phrase.occurrences(text), MAX_OCCURRENCES)]
 
     def _is_excluded(self, tool_id: str, text: str) -> bool:
         return any(phrase.is_in(text) for phrase in self._excluded_articles.get(tool_id, ()))
@@ -217,13 +217,13 @@ def _detected(
         spans[part].append(span)
         shown = " ".join(written.split())[:LONGEST_SHOWN]
         positions = reasons.setdefault(Reason(shown, hit.kind, part), [])
-        if len(positions) < MOST_POSITIONS:
+        if len(positions) < MAX_POSITIONS:
             positions.append(span)
         if hit.cues:
             cues.setdefault(shown, hit.cues)
     for each in tagged:
         reasons.setdefault(each, [])
-    names = tuple(reasons)[:MOST_MATCHES]
+    names = tuple(reasons)[:MAX_MATCHES]
     return Detected(names, tuple(spans["HEADLINE"]), tuple(spans["TEXT"]), tuple(tickers), cues, reasons)
 
 

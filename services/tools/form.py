@@ -20,7 +20,7 @@ from models.values import Flag
 
 STORED_AS: Mapping[str, str] = {"name": "primary_name"}
 LONGEST_NAME = 120
-MOST_NAMES = 100
+MAX_NAMES = 100
 TICKER = r"^[A-Z0-9][A-Z0-9.\-]{0,14}$"
 
 DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules", "status")
@@ -52,13 +52,13 @@ Name = Annotated[
     Field(json_schema_extra={"format": "visible-text"}),
 ]
 """A name or a phrase, with single blanks between its words."""
-Names = Annotated[tuple[Name, ...], Field(max_length=MOST_NAMES), AfterValidator(each_once)]
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES), AfterValidator(each_once)]
 Ticker = Annotated[str, AfterValidator(_ticker), Field(json_schema_extra={"pattern": TICKER})]
-Tickers = Annotated[tuple[Ticker, ...], Field(max_length=MOST_NAMES), AfterValidator(each_once)]
+Tickers = Annotated[tuple[Ticker, ...], Field(max_length=MAX_NAMES), AfterValidator(each_once)]
 ToolText = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1), Field(json_schema_extra={"pattern": "\\S"})
 ]
-Sources = Annotated[tuple[FeedId, ...], Field(max_length=MOST_NAMES), AfterValidator(each_once)]
+Sources = Annotated[tuple[FeedId, ...], Field(max_length=MAX_NAMES), AfterValidator(each_once)]
 
 
 class NewNameRule(Request):
@@ -69,7 +69,7 @@ class NewNameRule(Request):
 
 
 _ABOUT_NAME = "A name belongs to one tool; case and spacing are ignored, punctuation is not (C, C#, C++)."
-Rules = Annotated[dict[Name, NewNameRule], Field(max_length=MOST_NAMES)]
+Rules = Annotated[dict[Name, NewNameRule], Field(max_length=MAX_NAMES)]
 
 
 class NewTool(

@@ -10,10 +10,10 @@ from services.tools.matching import UNSPACED, has_unspaced
 
 BESIDE = 100
 """How many characters before and after a name belong to its sentence at most."""
-MOST_CAPITALISED = 0.7
+MAX_CAPITALISED = 0.7
 """From this share of capitalised words, a text is in headline case, and a capital says little."""
 
-LEAST_FOREIGN = 2
+MIN_FOREIGN = 2
 """From this number of small words of another language, a sentence is not English."""
 
 _FOREIGN = CUES["another language"]
@@ -55,7 +55,7 @@ class Surroundings:
         # The first word of the sentence has a capital anyway.
         words = [word for word in (*before[1:], *after) if len(word) > 3 and word[0].isalpha()]
         capitalised = sum(word[0].isupper() for word in words)
-        is_foreign = sum(word.lower() in _FOREIGN for word in (*before, *after)) >= LEAST_FOREIGN
+        is_foreign = sum(word.lower() in _FOREIGN for word in (*before, *after)) >= MIN_FOREIGN
         longer = [word for word in (*before, *after) if len(word) > 2 and word[0].isalpha()]
         upper = sum(word.isupper() for word in longer)
         return cls(
@@ -67,11 +67,11 @@ class Surroundings:
             tuple(after),
             # German capitalises all nouns; between Chinese characters, each Latin word is a name.
             is_headline_case=capitalised >= 1
-            and capitalised >= MOST_CAPITALISED * len(words)
+            and capitalised >= MAX_CAPITALISED * len(words)
             and not is_foreign
             and not has_unspaced(left + right),
             is_foreign=is_foreign,
-            is_all_capitals=upper >= 1 and upper >= MOST_CAPITALISED * len(longer),
+            is_all_capitals=upper >= 1 and upper >= MAX_CAPITALISED * len(longer),
         )
 
     @property

@@ -13,7 +13,7 @@ from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.work")
 
-MOST_REMEMBERED = 20_000
+MAX_REMEMBERED = 20_000
 
 
 class Announcer:
@@ -59,7 +59,7 @@ class Announcer:
         await self.send(stage, messages, delay_seconds=delay)
         sent = [key for keys in wanted for key in keys]
         if stage.delay_seconds and delay_seconds is None and self._queues.delays:
-            if len(self._waiting) > MOST_REMEMBERED:
+            if len(self._waiting) > MAX_REMEMBERED:
                 self._waiting = {each: until for each, until in self._waiting.items() if until > began}
             self._waiting |= {(stage.name, key): began + delay for key in sent}
         return sent

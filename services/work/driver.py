@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
-from models.run import MOST_ERRORS_KEPT, Attempt, CountName, JobRun
+from models.run import MAX_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
 from services.ports import Clock, Where
@@ -240,7 +240,7 @@ class Workflows:
             reason = f"{type(error).__name__}: gave up after {delivery} deliveries"
         after = run.changed(now, due_at=now + LEASE)
         if reason is not None:
-            errors = (*summary(others)["errors"][: MOST_ERRORS_KEPT - 1], reason)
+            errors = (*summary(others)["errors"][: MAX_ERRORS_KEPT - 1], reason)
             after = rules.ended(run, "FAILED", now).changed(now, errors=errors)
         with contextlib.suppress(ToolpulseError):
             await self._save(after, [rules.failed(page, error, duration_ms, now)])
@@ -265,7 +265,7 @@ def summary(attempts: Iterable[Attempt]) -> dict[str, Any]:
     return {
         "progress": sum(page.progress or 0 for page in pages),
         "metrics": {**counts, "failed": failed},
-        "errors": tuple(errors[:MOST_ERRORS_KEPT]),
+        "errors": tuple(errors[:MAX_ERRORS_KEPT]),
     }
 
 
@@ -296,7 +296,7 @@ def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime
         now,
         progress=result.progress,
         counts={**result.counts, "failed": len(result.failed)},
-        errors=tuple(errors[:MOST_ERRORS_KEPT]),
+        errors=tuple(errors[:MAX_ERRORS_KEPT]),
         tool_ids=tuple(result.changed_tools),
     )
 

@@ -112,7 +112,7 @@ def _span(given: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
 
 
 _RUNS_AT_ONCE = 100
-_MOST_PAGES = 20
+_MAX_PAGES = 20
 """Pages of runs that one list reads to find attempts that its filter accepts. It then ends early, with a cursor."""
 
 
@@ -123,7 +123,7 @@ async def history(
     fewer than `limit`; it has more if the first run alone has more."""
     at_once = limit if by == EVERY_ATTEMPT else max(limit, _RUNS_AT_ONCE)
     unreadable: tuple[str, ...] = ()
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         runs = await _runs_of(store, feed_id, at_once, after, by)
         found = [_accepted(in_run(run, feed_id), by) for run in runs.items]
         numbers = accumulate(len(each.items) for each in found)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.run import MOST_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
+from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.values import unix_milliseconds
 from services.work import rules
 
@@ -39,7 +39,7 @@ class Invocation:
 def run_of(one: Invocation) -> JobRun:
     """The run as it ended. PARTIAL if some items failed, FAILED if all did."""
     attempts = [_done(one)] if one.done else []
-    attempts += [_failed(one, key, why) for key, why in list(one.failed.items())[:MOST_ERRORS_KEPT]]
+    attempts += [_failed(one, key, why) for key, why in list(one.failed.items())[:MAX_ERRORS_KEPT]]
     queued = rules.queued(one.workflow, one.run_id, one.began)
     begun = rules.begun(queued, one.invocation_id, one.began)
     ended = rules.ended(begun, rules.status_of(attempts), one.ended)
@@ -48,7 +48,7 @@ def run_of(one: Invocation) -> JobRun:
         attempts=tuple(each.in_run() for each in attempts),
         progress=one.done,
         metrics={**one.counts, "failed": len(one.failed)},
-        errors=tuple(f"{key}: {why}" for key, why in list(one.failed.items())[:MOST_ERRORS_KEPT]),
+        errors=tuple(f"{key}: {why}" for key, why in list(one.failed.items())[:MAX_ERRORS_KEPT]),
     )
 
 

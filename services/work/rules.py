@@ -11,7 +11,7 @@ from typing import Any
 
 from models.errors import ToolpulseError
 from models.run import (
-    MOST_ERRORS_KEPT,
+    MAX_ERRORS_KEPT,
     WORKER_DIED,
     Attempt,
     CollisionMetrics,
@@ -155,7 +155,7 @@ def ingestion_summary(run: JobRun, attempts: Sequence[Attempt], tickers: Sequenc
         "progress": len(last),
         "sources_queried": tuple(sorted({each.subject for each in last})),
         "tickers_processed": tuple(tickers),
-        "errors": tuple(errors[:MOST_ERRORS_KEPT]),
+        "errors": tuple(errors[:MAX_ERRORS_KEPT]),
     }
 
 

@@ -17,7 +17,7 @@ from models.values import format_time, is_over, parse_time
 from services.ports import Document, Where
 from services.work.messages import ids_in, message_of, parts_of
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 FIRST_WAIT = timedelta(seconds=30)
 LONGEST_WAIT = timedelta(days=1)
 OVERDUE_AFTER = timedelta(minutes=1)
@@ -42,7 +42,7 @@ class Tries:
     address: Callable[[str], tuple[str, str]]
     count: str = "tries"
     error: str = "error"
-    most: int = MOST_TRIES
+    most: int = MAX_TRIES
     given_up: Callable[[Document], Mapping[str, Any]] = nothing_more
 
 

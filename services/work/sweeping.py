@@ -25,7 +25,7 @@ SENT_WITHIN = timedelta(seconds=30)
 STARTS_TOGETHER = timedelta(seconds=10)
 """Of workers that start within this time, one announces what is due."""
 _PAGE = 500
-_MOST_PAGES = 100
+_MAX_PAGES = 100
 
 
 def overdue_range(
@@ -109,7 +109,7 @@ class Sweeper:
             if page.items:
                 yield page.items
             number += 1
-            if number == _MOST_PAGES:
+            if number == _MAX_PAGES:
                 return
 
     async def _is_first(

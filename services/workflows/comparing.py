@@ -39,7 +39,7 @@ from services.work.driver import Counted, PageResult, RunImpossible, page_after
 log = logging.getLogger("toolpulse.analysis")
 
 PAGE = 100
-MOST_SAMPLES = 20
+MAX_SAMPLES = 20
 LONGEST_HEADLINE = 200
 
 Label = Literal["positive", "negative", "neutral", "unscored"]
@@ -120,7 +120,7 @@ class Comparison(Value):
         if after.label != before.label:
             headline = (mention.headline or "")[:LONGEST_HEADLINE] or mention.source_id
             sample = Sample(source_id=mention.source_id, headline=headline, before=before, after=after)
-            samples = tuple(sorted((*samples, sample), key=lambda each: each.rank)[:MOST_SAMPLES])
+            samples = tuple(sorted((*samples, sample), key=lambda each: each.rank)[:MAX_SAMPLES])
         return Comparison(
             before=self.before.plus(before.tally),
             after=self.after.plus(after.tally),

@@ -39,7 +39,7 @@ from services.mentions.writing import MentionWriter
 from services.ports import Clock, Store
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
-from services.tools.form import MOST_NAMES
+from services.tools.form import MAX_NAMES
 from services.tools.watchlist import Watchlist
 from services.work.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
 
@@ -242,8 +242,8 @@ def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
     listed: tuple[str, ...] = getattr(tool, field)
     if any(same(each) for each in listed):
         return tool
-    if len(listed) >= MOST_NAMES:
-        raise InvalidInput(field, f"a tool has at most {MOST_NAMES}")
+    if len(listed) >= MAX_NAMES:
+        raise InvalidInput(field, f"a tool has at most {MAX_NAMES}")
     return tool.changed(now, **{field: (*listed, value)})
 
 

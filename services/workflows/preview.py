@@ -27,8 +27,8 @@ from services.tools.names import owns
 from services.tools.watchlist import Watchlist
 from services.workflows.backfill import LOOKED_BACK, published_since, readable
 
-MOST_PREVIEWED = 20_000
-MOST_SAMPLES = 10
+MAX_PREVIEWED = 20_000
+MAX_SAMPLES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,14 @@ class ToolPreviews:
             others = [each for each in present.tools.values() if each.tool_id != tool.tool_id]
             detectors = _Detectors(tool.tool_id, present, await asyncio.to_thread(Detector, [*others, after]))
             since = format_time(now - LOOKED_BACK)
-            while looked_at < MOST_PREVIEWED:
+            while looked_at < MAX_PREVIEWED:
                 page = await self.store.query(ARTICLES.name, published_since(since, cursor, newest_first=True))
                 changes = await asyncio.to_thread(detectors.changes, page.items)
                 if tool.corrections:
                     changes = await self._without_corrected(tool.tool_id, changes)
                 counts.update(each.is_added for each in changes)
                 for each in changes:
-                    if len(samples[each.is_added]) < MOST_SAMPLES:
+                    if len(samples[each.is_added]) < MAX_SAMPLES:
                         samples[each.is_added].append(each.shown)
                 looked_at, cursor = looked_at + len(page.items), page.next
                 if cursor is None:

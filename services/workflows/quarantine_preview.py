@@ -30,10 +30,10 @@ from services.store.containers import FEEDS, LOCATORS
 from services.tools.detector import Detector
 from services.tools.watchlist import Watchlist
 
-MOST_PREVIEWED = 1_000
+MAX_PREVIEWED = 1_000
 """Entries of a batch. A preview of more would take longer than a response may."""
-MOST_TOOLS = 50
-MOST_SAMPLES = 20
+MAX_TOOLS = 50
+MAX_SAMPLES = 20
 NO_EFFECT = EffectOfDecision(
     new_articles=0, changed_articles=0, ids_added=0, left_out=0, mentions_added=0, tools_changed=0, tools=()
 )
@@ -58,7 +58,7 @@ class QuarantinePreviews:
         if item.decision is not None:
             raise Conflict(f"quarantine item {quarantine_id} was reviewed already: {item.decision}")
         items = await QuarantinedBatches(self.store).items(item)
-        looked_at = items[:MOST_PREVIEWED]
+        looked_at = items[:MAX_PREVIEWED]
         effects: dict[str, EffectOfDecision] = dict.fromkeys(item.decisions, NO_EFFECT)
         ambiguous: Sequence[Ambiguous] = ()
         feed = await self.store.read(FEEDS.name, item.subject, Feed.ID)
@@ -82,7 +82,7 @@ class QuarantinePreviews:
             entries_looked_at=len(looked_at),
             complete=len(looked_at) == len(items),
             effects=effects,
-            ambiguous=tuple(map(_sample, ambiguous[:MOST_SAMPLES])),
+            ambiguous=tuple(map(_sample, ambiguous[:MAX_SAMPLES])),
         )
 
     async def _effect(
@@ -105,7 +105,7 @@ class QuarantinePreviews:
         articles = [each for each in made if each is not None]
         detector = await self.watchlist.detector()
         found = await asyncio.to_thread(_detected, articles, detector)
-        most = sorted(found.items(), key=lambda each: (-each[1], each[0]))[:MOST_TOOLS]
+        most = sorted(found.items(), key=lambda each: (-each[1], each[0]))[:MAX_TOOLS]
         names = {tool_id: detector.tools[tool_id].primary_name for tool_id, _ in most}
         tools = [EffectOnTool(tool_id=each, tool=names[each], mentions_added=count) for each, count in most]
         return EffectOfDecision(

@@ -13,8 +13,8 @@ from tests.hosting import ROOT
 VIEWS = re.findall(
     r'path: "([^"]*)"', (ROOT / "triggers" / "page" / "dashboard" / "views" / "index.js").read_text("utf-8")
 )
-MOST_REQUESTS = 60
-MOST_OF_API = 12
+MAX_REQUESTS = 60
+MAX_OF_API = 12
 
 
 def test_there_are_views() -> None:
@@ -39,8 +39,8 @@ def test_a_view_needs_few_requests(app: DemoApp, browsers: Browsers) -> None:
             visit.requests.clear()
             visit.open(path)
             of_api = [each for each in visit.requests if "/api/v1/" in each]
-            assert len(visit.requests) <= MOST_REQUESTS, path
-            assert len(of_api) <= MOST_OF_API, of_api
+            assert len(visit.requests) <= MAX_REQUESTS, path
+            assert len(of_api) <= MAX_OF_API, of_api
 
 
 def test_at_400_percent_zoom_nothing_is_lost(app: DemoApp, browsers: Browsers) -> None:

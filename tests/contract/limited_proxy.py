@@ -30,7 +30,7 @@ from tests.contract.charged_requests import Charges, Request, parsed
 
 REFUSAL_UNITS = 0.38
 """What Azure says that a refused request has cost. It is not taken from what is left."""
-LEAST_WAIT_MS = 5
+MIN_WAIT_MS = 5
 
 
 @dataclass
@@ -158,7 +158,7 @@ class LimitedProxy:
         budget.refill(self.limit, now)
         if budget.left > 0:
             return None
-        wait = LEAST_WAIT_MS + int(1000 * -budget.left / self.limit)
+        wait = MIN_WAIT_MS + int(1000 * -budget.left / self.limit)
         if request.kind == "batch":
             self._refused_batches += 1
             if self._refused_batches % 2:

@@ -19,7 +19,7 @@ FEEDS = 6
 ENTRIES = 8
 SHARED = 3
 ROUNDS = 3
-MOST_DELIVERIES = 40
+MAX_DELIVERIES = 40
 """More than the queue's limit, which does not matter here."""
 SHARE_OF_FAULTS = 0.25
 
@@ -59,7 +59,7 @@ class FaultyWorld:
     async def deliver(self, messages: Sequence[str]) -> None:
         """Delivers each message, to a new worker every time, until it has been worked on without an error."""
         waiting = list(messages)
-        for delivery in range(1, MOST_DELIVERIES + 1):
+        for delivery in range(1, MAX_DELIVERIES + 1):
             if self.chance.random() < 0.2:
                 self.world.clock.forward(minutes=4)  # leases expire
             self.proxy.script[:] = [self._fault() for _ in range(3_000)]

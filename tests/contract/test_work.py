@@ -20,7 +20,7 @@ from services.store.containers import STORIES
 from services.work.announcing import Announcer
 from services.work.backlog import backlog_of
 from services.work.handling import Handled, Handler, Worked
-from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MOST_TRIES, Stage, Tries
+from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MAX_TRIES, Stage, Tries
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues
 from tests.contract.conftest import SettableClock
@@ -234,14 +234,14 @@ async def test_an_item_that_fails_is_tried_again_later_and_given_up_visibly(worl
     assert world.sent() == [["a"]]
     toy = await world.toy("a")
     assert (toy["tries"], toy["error"], toy[TOYS.due]) == (1, "it is broken", format_time(world.clock() + FIRST_WAIT))
-    for _ in range(MOST_TRIES - 1):
+    for _ in range(MAX_TRIES - 1):
         world.clock.forward(int(LONGEST_WAIT.total_seconds()))
         handled = await world.worker().handle(["a"])
     assert handled.given_up == ["a"]
     toy = await world.toy("a")
-    assert (toy["tries"], toy.get(TOYS.due)) == (MOST_TRIES, None)
+    assert (toy["tries"], toy.get(TOYS.due)) == (MAX_TRIES, None)
     await world.worker().handle(["a"])
-    assert (await world.toy("a"))["tries"] == MOST_TRIES
+    assert (await world.toy("a"))["tries"] == MAX_TRIES
 
     world.broken.clear()
     await world.store.replace(STORIES.name, TOYS.redriven(toy, world.clock()), toy["_etag"])
@@ -258,7 +258,7 @@ async def test_an_item_that_kills_its_workers_is_given_up_and_the_others_are_don
     others = sorted(set("abcd") - {deadly})
     assert await world.painted(*others) == [1, 1, 1]
     toy = await world.toy(deadly)
-    assert (toy["painted"], toy["tries"], toy["error"]) == (0, MOST_TRIES, WORKER_DIED)
+    assert (toy["painted"], toy["tries"], toy["error"]) == (0, MAX_TRIES, WORKER_DIED)
     assert TOYS.due not in toy
 
 

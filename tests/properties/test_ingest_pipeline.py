@@ -17,7 +17,7 @@ from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
 from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
-from services.articles.matching import GROUP, MOST_KEPT, DocumentCache, KnownEntries
+from services.articles.matching import GROUP, MAX_KEPT, DocumentCache, KnownEntries
 from services.articles.sources import chosen_source, sources_of
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
@@ -174,7 +174,7 @@ def test_known_entries_have_the_last_document_and_stay_bounded(documents: list[l
         recent.has_form(ShortHash(group[:16])) and recent.has(ShortHash(group[16:32])) for group in fresh.values()
     )
     assert not recent.has(ShortHash(f"1{documents[-1][0]:015x}"))
-    assert len(hashes) // GROUP <= MOST_KEPT
+    assert len(hashes) // GROUP <= MAX_KEPT
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))

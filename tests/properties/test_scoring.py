@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.values import agrees
 from services.mentions.analyzers.port import Judgement, PassageJudgement
-from services.mentions.scoring import MOST_SENTENCES, ask, conclude
+from services.mentions.scoring import MAX_SENTENCES, ask, conclude
 from services.tools.detector import Detected
 from services.tools.matching import Span
 
@@ -47,7 +47,7 @@ def test_passages_and_scores_of_any_article(
             assert spans == places(passage.text)[name]
     for name, weighed in questions.tools.items():
         assert weighed, "a tool that the article names has a passage"
-        assert len(weighed) <= MOST_SENTENCES + 1
+        assert len(weighed) <= MAX_SENTENCES + 1
         assert all(name in questions.passages[each.passage].names for each in weighed)
         if name in only:
             alone = [(some.passages[each.passage], each.weight) for each in some.tools[name]]

@@ -16,7 +16,7 @@ from toolpulse.options import ByTool
 if TYPE_CHECKING:
     from services.container import Container
 
-_MOST_SHOWN = 50
+_MAX_SHOWN = 50
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,8 +38,8 @@ def audit(call: Call, tool: ByTool = None) -> int:
         call.out.rows(found, [], none="")
     else:
         if found:
-            call.out.table(found[:_MOST_SHOWN], ["kind", "subject", "detail"])
-        more = f", the first {_MOST_SHOWN} are shown" if len(found) > _MOST_SHOWN else ""
+            call.out.table(found[:_MAX_SHOWN], ["kind", "subject", "detail"])
+        more = f", the first {_MAX_SHOWN} are shown" if len(found) > _MAX_SHOWN else ""
         print(f"{checked} documents checked, {len(found)} differences{more}")
     return FAILED if found else 0
 

@@ -25,7 +25,7 @@ from services.mentions.analyzers.port import Judgement, NotJudged, Passage, Pass
 from services.mentions.analyzers.tables import ToolTable, Weight, WordTable, shipped_tools, shipped_words
 
 _INLINE_CHARACTERS = 2000  # about 2 ms; more text is judged in a thread
-_MOST_REMEMBERED = 10_000
+_MAX_REMEMBERED = 10_000
 """Weights of placed words that are kept in memory, so that those of frequent words are added up once. Ten thousand
 take 3 MB; fifty thousand take 14 MB and make no measurable difference."""
 _STAND_IN = "Xx"
@@ -149,7 +149,7 @@ class ToolJudge:
             if known is not None:
                 negative += known[0]
                 positive += known[1]
-        if len(self._placed) < _MOST_REMEMBERED:
+        if len(self._placed) < _MAX_REMEMBERED:
             self._placed[word, place] = (negative, positive)
         return negative, positive
 

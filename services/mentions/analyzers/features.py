@@ -24,15 +24,15 @@ Probabilities = Sequence[float]
 _NEAR = 3  # words
 _NEGATION_REACHES = 3  # words
 _NEGATED = -0.6
-_LEAST_STEM = 3
-_LEAST_STEMMED = 5
+_MIN_STEM = 3
+_MIN_STEMMED = 5
 _CONTEXT = 3  # symbols
-_MOST_OTHERS = 6
+_MAX_OTHERS = 6
 """Names of other tools whose relation to the tool is read."""
 _BETWEEN = 6  # symbols
 _LONG = "*"
 """What stands for a sequence that is too long for a pattern."""
-_MOST_VALENCE = 3.0
+_MAX_VALENCE = 3.0
 _RELATION_WORDS = (
     "to from of in on with by for than over at against into via about like without under using is are be was not 's vs"
     " or and your my a the between through out off up down if why how what it its"
@@ -61,7 +61,7 @@ class Vocabulary:
         self._entries = {
             word: Entry(
                 classes.get(word, ()),
-                max(-_MOST_VALENCE, min(_MOST_VALENCE, valences.get(word, 0.0))),
+                max(-_MAX_VALENCE, min(_MAX_VALENCE, valences.get(word, 0.0))),
                 _symbol(word, classes.get(word, ())),
                 "negator" in classes.get(word, ()),
             )
@@ -146,7 +146,7 @@ def features_of(reading: Reading, tool: str) -> Features:
     patterns = [f"others {min(len(others), 2)}", f"names {min(len(own), 2)}"]
     patterns += _pairs(words, own)
     patterns += _sequences(reading, frozenset(own))
-    for other in others[:_MOST_OTHERS]:
+    for other in others[:_MAX_OTHERS]:
         nearest = min(own, key=lambda index: abs(index - other))
         patterns += _between(reading, words, nearest, other)
     return Features(placed, list(dict.fromkeys(patterns)), figures)
@@ -156,7 +156,7 @@ def word_features(word: str, place: str, classes: Sequence[str]) -> list[str]:
     """The features of a placed word, from general to special: the word anywhere, on this side, at this place."""
     side = place[:2] if place[0] == "X" else place[0]
     found = [f"w {word}", f"w {word} {side}", f"w {word} {place}"]
-    if len(word) >= _LEAST_STEMMED and word.isalpha():
+    if len(word) >= _MIN_STEMMED and word.isalpha():
         stem = _stem(word)
         found += (f"s {stem}", f"s {stem} {side}")
     for each in classes:
@@ -294,7 +294,7 @@ def _joined(parts: Sequence[str], most: int) -> str:
 
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
             return word[: -len(ending)].rstrip("e")
     return word.rstrip("e")
 

@@ -55,7 +55,7 @@ _BEFORE_CONTRAST, _FROM_CONTRAST = 0.5, 1.5
 """The words after "but" count for more: "slow but reliable"."""
 _SQUEEZE = 15
 """The square of the sum of valences that `_squeezed` maps to 0.7."""
-_MOST_COUNTED = 3
+_MAX_COUNTED = 3
 """A feature that counts words, such as "questions", does not grow beyond so many."""
 _PLAIN = Word()
 _COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
@@ -118,12 +118,12 @@ def read_features(text: str, table: WordTable) -> TextFeatures:
     words = tokens.words
     length = len(words)
     for name, count in tokens.counts.items():
-        figures[name] = min(count, _MOST_COUNTED) / 2
+        figures[name] = min(count, _MAX_COUNTED) / 2
     figures["length"] = math.log1p(length) / 2
     figures["capitals"] = min(1.0, len(_CAPITAL.findall(text)) / (length + 1))
     identifiers = len(_IDENTIFIER.findall(text))
     if identifiers or code:
-        figures["code"] = min(identifiers + code, _MOST_COUNTED) / 2
+        figures["code"] = min(identifiers + code, _MAX_COUNTED) / 2
     if "?" in text:
         figures["asked"] = figures["total"]
     return TextFeatures(figures, tokens.texts)

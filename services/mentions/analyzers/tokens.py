@@ -27,7 +27,7 @@ _PIECE = re.compile(
 )
 _STAND_INS = re.compile("[\ue000-\uf8ff]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_MOST_NAMES = 6000  # as many as there are characters to stand for them
+_MAX_NAMES = 6000  # as many as there are characters to stand for them
 
 Phrases = Mapping[str, Sequence[tuple[str, ...]]]
 """By first word, the other words of each phrase, longest first."""
@@ -95,7 +95,7 @@ def read_tokens(text: str, names: Mapping[str, Sequence[Span]], phrases: Phrases
 
 def _masked(text: str, names: Mapping[str, Sequence[Span]]) -> tuple[str, list[frozenset[str]]]:
     """The text in lower case with one character for each name, and the tools of each. Overlapping names are one."""
-    spans = sorted((start, end, tool) for tool, each in names.items() for start, end in each)[:_MOST_NAMES]
+    spans = sorted((start, end, tool) for tool, each in names.items() for start, end in each)[:_MAX_NAMES]
     parts: list[str] = []
     tools: list[frozenset[str]] = []
     last = -1

@@ -13,7 +13,7 @@ from services.container import Container
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.refresh_due import RefreshMessage
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
-from services.work.stage import MOST_TRIES
+from services.work.stage import MAX_TRIES
 from tests.documents import article
 from tests.functional.api.conftest import call
 from tests.functional.figures.world import a_mention, a_tool, everything
@@ -148,7 +148,7 @@ async def test_every_figure_says_whether_it_counts_all_articles_also_after_an_an
     await watched.store.upsert(ARTICLES.name, broken)
     await watched.mentions.analysis.handle([stored.source_id])
     assert await served() == [(1, 0, False)] * 6
-    await watched.store.upsert(ARTICLES.name, {**broken, "analysis_attempts": MOST_TRIES - 1})
+    await watched.store.upsert(ARTICLES.name, {**broken, "analysis_attempts": MAX_TRIES - 1})
     await watched.mentions.analysis.handle([stored.source_id])
     assert await served() == [(0, 1, False)] * 6
     await watched.store.upsert(ARTICLES.name, stored.to_document())

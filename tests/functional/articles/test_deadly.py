@@ -17,7 +17,7 @@ from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import World, item
 
 FEEDS = 6
-MOST_STARTS = 30
+MAX_STARTS = 30
 
 
 class Deadly(DyingStore):
@@ -43,7 +43,7 @@ async def test_a_deadly_feed_is_disabled_after_a_few_deaths_and_the_others_go_on
     for number, name in enumerate(names):
         await world.add_feed(name, [item(number)])
     deliveries, deaths = Counter[str](), 0
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         mortal, now = Deadly(world, deadly), world.clock.now
         worker = world.new_worker(mortal, mortal)
         deliveries.update(dict.fromkeys((each.run_id for each in await worker.claims.claim_due(now)), 0))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from models.feed import MOST_ERRORS
+from models.feed import MAX_ERRORS
 from services.feeds.form import feed_change, new_feed
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
@@ -109,7 +109,7 @@ async def test_a_feed_that_moved_comes_back_when_a_person_asks_for_it(world: Wor
     await moved(world)
     if "enabled" in fields:
         world.shelf.pages[OLD] = Page(status=FetchStatus.TIMEOUT)
-        for _ in range(MOST_ERRORS):
+        for _ in range(MAX_ERRORS):
             await world.poll("a")
         assert not (await world.feed("a")).enabled
         world.shelf.pages[OLD] = Page(rss([*ITEMS, item(3)]))

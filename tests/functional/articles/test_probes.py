@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from models.feed import MOST_ERRORS
+from models.feed import MAX_ERRORS
 from services.feeds.form import feed_change
-from services.feeds.outcome import MOST_NOT_FOUND
+from services.feeds.outcome import MAX_NOT_FOUND
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.world import Page, World, item, rss
@@ -28,7 +28,7 @@ async def disabled(world: World, status: FetchStatus = FetchStatus.SERVER_ERROR)
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     world.shelf.pages[URL] = Page(status=status)
-    for _ in range(MOST_ERRORS if status is FetchStatus.SERVER_ERROR else 1):
+    for _ in range(MAX_ERRORS if status is FetchStatus.SERVER_ERROR else 1):
         await world.poll("a")
     assert not (await world.feed("a")).enabled
 
@@ -58,7 +58,7 @@ async def test_an_address_that_is_not_found_for_half_a_year_is_given_up(world: W
     asked = len(world.shelf.asked)
     await ticks(world, 300, every_minutes=720)
     feed = await world.feed("a")
-    assert (feed.probes, feed.probe_at, len(world.shelf.asked) - asked) == (MOST_NOT_FOUND, None, MOST_NOT_FOUND)
+    assert (feed.probes, feed.probe_at, len(world.shelf.asked) - asked) == (MAX_NOT_FOUND, None, MAX_NOT_FOUND)
     assert (feed.verdict_reason or "").endswith("It is not tried again.")
 
 

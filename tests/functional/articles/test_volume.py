@@ -12,7 +12,7 @@ import pytest
 from services import deadline
 from services.articles.entries import PER_POLL, PORTION
 from services.articles.quarantine import Quarantine
-from services.feeds.volume import MOST_PER_DAY as NEW_PER_DAY
+from services.feeds.volume import MAX_PER_DAY as NEW_PER_DAY
 from services.ports import Document
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore

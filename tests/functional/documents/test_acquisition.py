@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.documents.texts import MOST_SCORED
+from services.documents.texts import MAX_SCORED
 from tests.functional.documents.world import HEADLINE, TEXT, World, html, page
 from tests.functional.fetch.conftest import response
 
@@ -264,7 +264,7 @@ async def test_a_long_text_is_scored_up_to_a_limit(world: World) -> None:
     await world.acquire(asked)
     article = await world.mentions.read(asked.source_id)
     assert article.full_text is not None
-    assert article.full_text.characters > MOST_SCORED
+    assert article.full_text.characters > MAX_SCORED
     assert [len(await world.mentions.mentions(tool)) for tool in tools] == [1, 0]
 
 

@@ -24,7 +24,7 @@ from services.store.containers import ARTICLES
 from services.topology import LAST_DELIVERY
 from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
-from services.work.stage import MOST_TRIES
+from services.work.stage import MAX_TRIES
 from tests.failing_stores import Crash
 from tests.functional.mentions.world import Words, World
 
@@ -188,11 +188,11 @@ async def test_an_unreadable_article_fails_alone_and_becomes_an_error_at_its_fif
     assert (await world.worker.analysis.handle([broken, well])).failed.keys() == {broken}
     assert set(await world.mentions(quorvia)) == {well}
     assert (await world.worker.analysis.handle([broken])).failed == {}, "it is due again after a while"
-    waits = [await tried_again_after(world, broken) for _ in range(MOST_TRIES - 1)]
+    waits = [await tried_again_after(world, broken) for _ in range(MAX_TRIES - 1)]
     assert waits == [30, 60, 120, 240]
     failed = await world.store.read(ARTICLES.name, broken, "article")
     assert failed is not None
-    assert (failed["status"], failed["analysis_attempts"]) == ("error", MOST_TRIES)
+    assert (failed["status"], failed["analysis_attempts"]) == ("error", MAX_TRIES)
     assert "analysis_due_since" not in failed
 
     await world.store.upsert(ARTICLES.name, {**failed, "sources": document["sources"]})
@@ -224,7 +224,7 @@ async def test_an_article_that_kills_its_workers_becomes_an_error_and_the_others
         with contextlib.suppress(Crash):
             await world.worker.analysis.handle([deadly, well], deliveries)
         world.watch.advance(minutes=10)
-    assert deliveries > MOST_TRIES
+    assert deliveries > MAX_TRIES
     assert (await world.read(deadly)).last_error_fingerprint == WORKER_DIED
     assert (await world.read(well)).status == "analyzed"
 

@@ -22,7 +22,7 @@ from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.test_races import interrupted
 from tests.functional.mentions.world import Worker, World
 
-MOST_CALLS = 80
+MAX_CALLS = 80
 Act = Callable[[Worker, Tool, str], Awaitable[Any]]
 
 
@@ -35,7 +35,7 @@ class Newsroom:
         self.articles: list[str] = []
 
     async def fill(self, verdict: str | None = None) -> None:
-        for number in range(MOST_CALLS):
+        for number in range(MAX_CALLS):
             self.tools.append(await self.world.tool(f"Quorvia{number}x"))
             self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
         await self.world.delivered(self.articles)
@@ -95,7 +95,7 @@ async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
         await correct(world.worker, news.tools[number], news.articles[number])
         assert await news.sentiment(number) == left, "when the call returns"
 
-    async for number in interrupted(world, analyse, act, MOST_CALLS):
+    async for number in interrupted(world, analyse, act, MAX_CALLS):
         assert await news.sentiment(number) == left, number
         await world.is_counted(news.tools[number])
 
@@ -116,7 +116,7 @@ async def test_a_correction_that_is_undone_before_it_was_applied_is_applied_by_n
     async def undo(number: int) -> None:
         await world.worker.undo(news.tools[number], news.articles[number])
 
-    async for number in interrupted(world, analyse, undo, MOST_CALLS):
+    async for number in interrupted(world, analyse, undo, MAX_CALLS):
         assert await news.sentiment(number) == "positive", number
         await world.is_counted(news.tools[number])
 
@@ -135,7 +135,7 @@ async def test_an_analysis_in_the_middle_of_a_correction_changes_nothing(
     async def act(number: int) -> None:
         await other(world.worker, news.tools[number], news.articles[number])
 
-    async for number in interrupted(world, make, act, MOST_CALLS):
+    async for number in interrupted(world, make, act, MAX_CALLS):
         assert await news.sentiment(number) == left, number
         await world.is_counted(news.tools[number])
 
@@ -151,7 +151,7 @@ async def test_of_two_corrections_at_once_one_follows_the_other_and_both_are_in_
     async def other(number: int) -> None:
         await world.worker.correct(news.tools[number], news.articles[number], "neutral", "Grace")
 
-    async for number in interrupted(world, one, other, MOST_CALLS):
+    async for number in interrupted(world, one, other, MAX_CALLS):
         found = await world.worker.corrections.get(news.tools[number].tool_id, news.articles[number])
         assert {found.author, *(each.author for each in found.history)} == {"Ada", "Grace"}
         assert len(found.history) == 1
@@ -176,7 +176,7 @@ async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_th
         await world.edit(news.articles[number], f"Quorvia{number}x {headline}")
         await world.delivered([news.articles[number]])
 
-    async for number in interrupted(world, correct, edit, MOST_CALLS):
+    async for number in interrupted(world, correct, edit, MAX_CALLS):
         made = await world.worker.corrections.find(news.tools[number].tool_id, news.articles[number])
         if made is None:  # refused, since the article was edited
             left_now = "negative" if headline == "is bad" else "positive"
@@ -202,7 +202,7 @@ async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdi
         run = await world.run(await world.worker.changes.merge(news.tools[number].tool_id, targets[number].tool_id))
         assert run.status == "SUCCEEDED"
 
-    async for number in interrupted(world, correct, merge, MOST_CALLS):
+    async for number in interrupted(world, correct, merge, MAX_CALLS):
         made = await world.worker.corrections.find(targets[number].tool_id, news.articles[number])
         assert await world.worker.corrections.of_merged(news.tools[number].tool_id) == []
         assert await news.sentiment(number, targets[number]) == ("positive" if made is None else left), number
@@ -217,7 +217,7 @@ async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
 ) -> None:
     news = Newsroom(world)
     await news.fill()
-    targets = {number: await world.tool(f"Tarnwick{number}y") for number in range(MOST_CALLS)}
+    targets = {number: await world.tool(f"Tarnwick{number}y") for number in range(MAX_CALLS)}
     refused = set()
 
     async def merge(worker: Worker, number: int) -> None:
@@ -231,7 +231,7 @@ async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
         except ToolpulseError:
             refused.add(number)
 
-    async for number in interrupted(world, merge, correct, MOST_CALLS):
+    async for number in interrupted(world, merge, correct, MAX_CALLS):
         expected = "positive" if number in refused else left
         assert await news.sentiment(number, targets[number]) == expected, number
         for tool in (news.tools[number], targets[number]):

@@ -16,14 +16,14 @@ from tests.documents import reading
 from tests.failing_stores import Crash, Interrupted
 from tests.functional.mentions.world import Worker, World
 
-MOST_CALLS = 40
+MAX_CALLS = 40
 
 
 async def interrupted(
     world: World,
     work: Callable[[Worker, int], Awaitable[Any]],
     act: Callable[[int], Awaitable[Any]],
-    most_calls: int = MOST_CALLS,
+    most_calls: int = MAX_CALLS,
 ) -> AsyncIterator[int]:
     """Does `work` once for each store call that it makes, with `act` before that call. Both get the call's number."""
     for number in range(most_calls):
@@ -50,7 +50,7 @@ class Newsroom:
         self.articles: list[str] = []
 
     async def fill(self, *, analysed: bool) -> None:
-        for number in range(MOST_CALLS):
+        for number in range(MAX_CALLS):
             self.tools.append(await self.world.tool(f"Quorvia{number}x"))
             self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
         if analysed:
@@ -181,7 +181,7 @@ async def test_a_merge_and_another_analysis_meanwhile_leave_no_mention_of_the_me
 async def test_an_alias_that_is_added_and_applied_meanwhile_is_found(world: World, analysed: bool) -> None:
     """Also if the worker has asked for the detector before, and reads the article afterwards."""
     news = Newsroom(world)
-    for number in range(MOST_CALLS):
+    for number in range(MAX_CALLS):
         news.tools.append(await world.tool(f"Quorvia{number}x"))
         news.articles.append(await world.article(number + 1, f"Tarnwick{number}x is good"))
     if analysed:
@@ -202,7 +202,7 @@ async def test_an_alias_that_is_added_and_applied_meanwhile_is_found(world: Worl
 async def test_an_edit_of_an_article_that_cannot_be_judged_stays_due(world: World) -> None:
     """Its message may be lost: then the stored article is all that says so."""
     quorvia = await world.tool("Quorvia")
-    articles = [await world.article(number + 1, "Quorvia is cursed") for number in range(MOST_CALLS)]
+    articles = [await world.article(number + 1, "Quorvia is cursed") for number in range(MAX_CALLS)]
 
     async def analyse(worker: Worker, number: int) -> None:
         await worker.analysis.handle([articles[number]])
@@ -230,7 +230,7 @@ async def test_an_article_beside_one_that_another_worker_analyses_gets_its_menti
     """Mentions of one tool are written in one batch, so that the conflict of one concerns all."""
     news = Newsroom(world)
     await news.fill(analysed=False)
-    beside = [await world.article(600 + number, f"Quorvia{number}x is bad") for number in range(MOST_CALLS)]
+    beside = [await world.article(600 + number, f"Quorvia{number}x is bad") for number in range(MAX_CALLS)]
 
     async def both(worker: Worker, number: int) -> None:
         await worker.analysis.handle([news.articles[number], beside[number]])

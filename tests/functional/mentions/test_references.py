@@ -130,7 +130,7 @@ async def test_a_role_is_found_among_others_and_a_page_looks_at_a_bounded_number
     wanted = ["article-00", "article-07", "article-14"]
     for limit in (1, 2, 3, 50):
         assert await ids(world, tool, limit=limit, role="OTHER") == wanted
-    monkeypatch.setattr(references, "MOST_LOOKED_AT", 4)
+    monkeypatch.setattr(references, "MAX_LOOKED_AT", 4)
     reader, cursor = reader_of(world), None
     pages: list[list[str]] = []
     while cursor is not None or not pages:
@@ -185,7 +185,7 @@ async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_pag
     at = world.watch.now - 33 * DAY
     for number in range(5):
         await said(world, tool, f"article-{number}", at, created_at=world.watch.now)
-    monkeypatch.setattr(references, "MOST_KEPT", 3)
+    monkeypatch.setattr(references, "MAX_KEPT", 3)
     await keep(world, tool, at.date())
     world.watch.advance(hours=24 * 60)
     page = await reader_of(world).page(tool, Asked(), 50, None)

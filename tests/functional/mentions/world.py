@@ -58,7 +58,7 @@ from services.work.driver import (
 )
 from services.work.handling import Handler
 from services.work.runs import RunEngine
-from services.work.stage import MOST_TRIES
+from services.work.stage import MAX_TRIES
 from services.workflows.backfill import Backfill, Reanalysis
 from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
 from services.workflows.comparing import Comparing
@@ -225,7 +225,7 @@ class World:
 
     async def given_up(self, source_ids: Sequence[str]) -> None:
         """Analyses articles until they are errors."""
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             await self.delivered(source_ids)
             self.watch.advance(minutes=10)
 

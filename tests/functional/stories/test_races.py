@@ -24,7 +24,7 @@ from tests.functional.stories.world import ANY, LEAD, OTHER, OUTAGE, OUTAGE_LATE
 
 pytestmark = pytest.mark.soak
 
-MOST_CALLS = 60
+MAX_CALLS = 60
 Act = Callable[[World, list[str]], Awaitable[Any]]
 
 
@@ -96,7 +96,7 @@ async def test_the_grouping_is_right_whatever_happens_at_one_of_its_calls(
 ) -> None:
     """`dies`: after so many writes more."""
     articles = await grouped_before(path := tmp_path / "before.db")
-    for number in range(0, MOST_CALLS, 2):
+    for number in range(0, MAX_CALLS, 2):
         store = SqliteStore(Path(shutil.copy(path, tmp_path / f"{number}.db")), watch := Watch(NOW))
         world = World(store, watch)
         acted = functools.partial(act, world, articles)

@@ -174,8 +174,8 @@ def test_the_text_is_the_contents_else_the_summarys() -> None:
 
 
 def test_text_and_markup_are_cut() -> None:
-    assert len(text_of(raw(content_html="x" * 5_000))) == identity.MOST_TEXT == 4_000
-    assert identity.MOST_MARKUP == 16_384
+    assert len(text_of(raw(content_html="x" * 5_000))) == identity.MAX_TEXT == 4_000
+    assert identity.MAX_MARKUP == 16_384
     assert text_of(raw(content_html=" " * 16_383 + "ab", summary_html="")) == "a"
     assert text_of(raw(content_html="x" * 3_999 + " y", summary_html="")) == "x" * 3_999
 

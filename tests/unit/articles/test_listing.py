@@ -8,7 +8,7 @@ import pytest
 from models.errors import InvalidInput
 from services.articles.listing import (
     CONDITIONS,
-    MOST_PAGES,
+    MAX_PAGES,
     NOT_DELETED,
     _query,
     article_filter,
@@ -116,7 +116,7 @@ async def test_pages_have_every_article_once_newest_first(store: SqliteStore, pu
 
 async def test_a_list_that_finds_little_reads_on(store: SqliteStore, put: Put) -> None:
     await put_many(put, 9)
-    assert MOST_PAGES == 20
+    assert MAX_PAGES == 20
     assert await listed(store, 1, tag="even") == [[]]
     pages = await listed(store, 2, tag="odd")
     assert sum(map(len, pages)) == 4

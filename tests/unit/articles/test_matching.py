@@ -14,7 +14,7 @@ from services.articles.matching import (
     FLOOD_SHARE,
     GROUP,
     KEPT_PER_ENTRY,
-    MOST_KEPT,
+    MAX_KEPT,
     DocumentCache,
     Known,
     KnownEntries,
@@ -53,7 +53,7 @@ def test_an_entry_is_known_by_its_form_and_by_identity_url_and_headline() -> Non
 
 
 def test_entries_that_have_left_the_feed_are_kept_up_to_four_for_each_that_is_in_it() -> None:
-    assert (KEPT_PER_ENTRY, FEWEST_KEPT, MOST_KEPT) == (4, 100, 2_000)
+    assert (KEPT_PER_ENTRY, FEWEST_KEPT, MAX_KEPT) == (4, 100, 2_000)
     known = KnownEntries(hashes(range(1_000)))
     present = [group(number) for number in range(5_000, 5_030)]
     assert known.with_entries(present) == hashes(range(910, 1_000)) + "".join(present)

@@ -11,7 +11,7 @@ from models.values import format_time
 from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.articles.merge import (
-    MOST_TAGS,
+    MAX_TAGS,
     Merged,
     analysed_alike,
     change_of,
@@ -366,7 +366,7 @@ def test_an_edit_of_a_pending_article_keeps_since_when_its_analysis_is_due() -> 
 def test_an_article_keeps_a_hundred_tags() -> None:
     first = article_after(by_a(), in_a(tags=tuple(f"a{number}" for number in range(60))))
     joined = article_after(by_b(1), in_b(tags=tuple(f"b{number}" for number in range(60))), article=first)
-    assert len(joined["tags"]) == MOST_TAGS == 100
+    assert len(joined["tags"]) == MAX_TAGS == 100
     assert joined["tags"][59:61] == ["a59", "b0"]
 
 

@@ -20,7 +20,7 @@ from services.articles.poll import (
     tries_own_url,
 )
 from services.feeds.outcome import PollResult, failure_of
-from services.fetch.limits import MOST_PARSED_BYTES
+from services.fetch.limits import MAX_PARSED_BYTES
 from services.fetch.outcome import BasicCredential, FetchRequest, FetchResult, FetchStatus, credentials_in
 from tests.documents import NOW, feed
 
@@ -118,7 +118,7 @@ def poller(fetcher: Bodies) -> FeedPoller:
 
 
 async def test_near_the_deadline_neither_a_fetch_nor_a_body_waits_any_longer() -> None:
-    polling = poller(Bodies(MOST_PARSED_BYTES + 1))
+    polling = poller(Bodies(MAX_PARSED_BYTES + 1))
     async with polling.polled(feed(), NOW):
         with deadline.within(0.05):
             async with polling.polled(feed(**VALIDATORS), NOW) as second:

@@ -18,7 +18,7 @@ from models.resources.tools import Precision
 from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
 from services import container
-from services.articles.listing import MOST_WORDS
+from services.articles.listing import MAX_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.counters import Counters
 from services.mentions.analysis_due import ANALYSIS_STAGE
@@ -215,7 +215,7 @@ def test_an_attempt_names_every_kind_of_failed_fetch() -> None:
 @pytest.mark.parametrize("endpoint", ["GET articles", "GET stories"])
 def test_a_search_says_how_many_words_it_takes(endpoint: str) -> None:
     (text,) = [each["description"] for each in ENDPOINTS[endpoint]["parameters"] if each["name"] == "text"]
-    assert f"up to {MOST_WORDS}" in text
+    assert f"up to {MAX_WORDS}" in text
 
 
 @pytest.fixture

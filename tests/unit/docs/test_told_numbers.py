@@ -7,7 +7,7 @@ import pytest
 
 import function_app
 from models.cache import FEWEST, FRESH_MINUTES, ONE_PUBLISHER
-from models.feed import MOST_ERRORS, SHORT_TEXT
+from models.feed import MAX_ERRORS, SHORT_TEXT
 from triggers.http_page import contract_file
 
 assert function_app.app is not None, "its modules declare the endpoints"
@@ -17,7 +17,7 @@ WORDS = {"five": "5", "ten": "10", "thirty": "30"}
 NUMBER = r"([\d,]+|five|ten|thirty)"
 TOLD = (
     (FRESH_MINUTES, rf"(?:over|older than|succeeded for|more than|up to) {NUMBER} minutes (?:old|ago|too long|;)"),
-    (MOST_ERRORS, rf"{NUMBER} errors in a row|\(`?{NUMBER} in a row\)"),
+    (MAX_ERRORS, rf"{NUMBER} errors in a row|\(`?{NUMBER} in a row\)"),
     (FEWEST, rf"fewer than {NUMBER} (?:scored )?mentions"),
     (int(ONE_PUBLISHER * 100), rf"at least {NUMBER} ?% of them"),
     (SHORT_TEXT, rf"fewer than {NUMBER} characters of text"),

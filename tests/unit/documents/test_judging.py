@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from services.documents.extraction import NotRead, PageContent
 from services.documents.judging import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     Text,
     Unavailable,
     Unknown,
@@ -186,7 +186,7 @@ def test_lines_around_the_sentences_and_the_headline_are_removed() -> None:
 
 def test_a_text_is_cut_at_a_paragraph() -> None:
     found, notes = normalized("\n".join(["A sentence that is as long as any other sentence."] * 3000), "x")
-    assert MOST_CHARACTERS - 60 < len(found) <= MOST_CHARACTERS
+    assert MAX_CHARACTERS - 60 < len(found) <= MAX_CHARACTERS
     assert found.endswith("sentence.")
     assert notes == ["the text was cut at 100,000 characters"]
 

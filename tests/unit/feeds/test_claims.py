@@ -18,8 +18,8 @@ from models.values import format_time
 from services.feeds.claims import (
     FEW_FEEDS,
     INGESTION_STAGE,
-    MOST_FEEDS,
-    MOST_OF_HOST,
+    MAX_FEEDS,
+    MAX_OF_HOST,
     NEW_PER_SECOND,
     PER_HOST,
     TICK_SECONDS,
@@ -103,18 +103,18 @@ def names(groups: Sequence[Sequence[dict[str, Any]]]) -> list[list[str]]:
 
 
 def test_all_feeds_of_a_host_are_in_one_message_and_small_hosts_share_messages() -> None:
-    big = [due(f"b{number}", "big.example") for number in range(MOST_FEEDS + 1)]
-    many = [due(f"m{number}", f"{number}.example") for number in range(MOST_FEEDS + 1)]
+    big = [due(f"b{number}", "big.example") for number in range(MAX_FEEDS + 1)]
+    many = [due(f"m{number}", f"{number}.example") for number in range(MAX_FEEDS + 1)]
     pair = [due("p1", "pair.example"), due("p2", "pair.example")]
     found = names(grouped([*big[:1], *many[:5], *pair, *big[1:], *many[5:]]))
     assert found[0] == [each["feed_id"] for each in big]
     assert [len(each) for each in found] == [13, 12, 3]
     assert sum(("p1" in each and "p2" in each) for each in found) == 1
-    assert MOST_FEEDS == 12
+    assert MAX_FEEDS == 12
 
 
 def test_a_host_has_at_most_200_feeds_in_a_message_and_the_others_stay_due() -> None:
-    crowd = [due(f"c{number}", "crowd.example") for number in range(MOST_OF_HOST + 1)]
+    crowd = [due(f"c{number}", "crowd.example") for number in range(MAX_OF_HOST + 1)]
     assert [len(each) for each in grouped(crowd)] == [200]
     assert [len(each) for each in grouped(crowd, 1_000)] == [201]
 

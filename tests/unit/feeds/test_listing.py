@@ -8,7 +8,7 @@ import pytest
 from models.errors import InvalidInput
 from models.feed import Feed, host_of_address, words_of_name
 from services.feeds.listing import (
-    MOST_IDS,
+    MAX_IDS,
     SORTS,
     Sorting,
     accepts,
@@ -113,7 +113,7 @@ async def test_a_list_has_the_feeds_that_meet_all_filters(stored: Store, given: 
         ({"tag": "a,b"}, "tag"),
         ({"ids": []}, "ids"),
         ({"ids": ["f1", 7]}, "ids"),
-        ({"ids": [f"f{n}" for n in range(MOST_IDS + 1)]}, "ids"),
+        ({"ids": [f"f{n}" for n in range(MAX_IDS + 1)]}, "ids"),
         ({"colour": "red"}, "colour"),
     ],
 )

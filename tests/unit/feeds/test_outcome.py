@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.feed import MOST_ERRORS, Feed
+from models.feed import MAX_ERRORS, Feed
 from models.raw_item import Freshness, ParsedDocument
 from services.feeds.outcome import (
     LONGEST_ERROR,
@@ -300,7 +300,7 @@ def test_a_retry_after_is_kept_for_up_to_a_day(retry_after: float | None, second
 
 
 def test_the_tenth_error_in_a_row_disables_the_feed() -> None:
-    assert MOST_ERRORS == 10
+    assert MAX_ERRORS == 10
     assert failed(feed(consecutive_errors=8)).enabled
     after = failed(feed(consecutive_errors=9))
     assert (after.enabled, after.disabled_at) == (False, LATER)

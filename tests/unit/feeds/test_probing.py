@@ -10,7 +10,7 @@ from models.feed import DisabledCause, Feed
 from services.feeds.form import changed_feed
 from services.feeds.outcome import (
     JITTER,
-    MOST_NOT_FOUND,
+    MAX_NOT_FOUND,
     WAITS,
     Failure,
     PollResult,
@@ -39,7 +39,7 @@ def failed(before: Feed, kind: str = "timeout", *, days: int = 1) -> Feed:
 
 
 def test_the_constants() -> None:
-    assert (WAITS[0], WAITS[-1], MOST_NOT_FOUND, JITTER) == (DAY, 30 * DAY, 10, 0.1)
+    assert (WAITS[0], WAITS[-1], MAX_NOT_FOUND, JITTER) == (DAY, 30 * DAY, 10, 0.1)
 
 
 def test_probes_are_ever_less_often() -> None:
@@ -74,7 +74,7 @@ def test_some_causes_may_pass_and_others_need_a_person(cause: DisabledCause, pro
 
 
 def test_ten_probes_of_a_404_take_half_a_year() -> None:
-    waits = [next_probe("not_found", number, NOW, 0.0) for number in range(MOST_NOT_FOUND)]
+    waits = [next_probe("not_found", number, NOW, 0.0) for number in range(MAX_NOT_FOUND)]
     assert sum((each - NOW) / DAY for each in waits if each is not None) == 181
 
 
@@ -117,7 +117,7 @@ def test_a_410_at_a_probe_ends_the_probes_and_a_404_becomes_the_cause() -> None:
     assert (gone.disabled_cause, gone.probe_at, gone.verdict) == ("gone", None, "gone")
     missing = failed(disabled(), "not_found")
     assert (missing.disabled_cause, missing.probe_at is None) == ("not_found", False)
-    assert failed(disabled("not_found", probes=MOST_NOT_FOUND - 1), "not_found").probe_at is None
+    assert failed(disabled("not_found", probes=MAX_NOT_FOUND - 1), "not_found").probe_at is None
     assert failed(missing, "timeout").disabled_cause == "not_found"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.feed import Feed
-from services.feeds.saving import MOST_DEATHS, FeedSaves, FeedTry
+from services.feeds.saving import MAX_DEATHS, FeedSaves, FeedTry
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -127,7 +127,7 @@ async def test_a_worker_that_works_on_a_feed_alone_counts_its_death_unless_it_su
     one = await begun(saves, store, worker_deaths=1)
     alone = await saves.alone(one)
     assert alone is not None
-    assert ((await read(store)).worker_deaths, MOST_DEATHS) == (2, 3)
+    assert ((await read(store)).worker_deaths, MAX_DEATHS) == (2, 3)
     await saves.survived(one)
     assert (await read(store)).worker_deaths == 1
     await saves.survived(one)

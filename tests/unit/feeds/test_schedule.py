@@ -11,7 +11,7 @@ from models.feed import hour_multiplier
 from services.feeds import schedule
 from services.feeds.schedule import (
     DAYS,
-    MOST_AT_ONCE,
+    MAX_AT_ONCE,
     NO_GAPS,
     STEPS,
     Hints,
@@ -42,7 +42,7 @@ def peaking_at(hour: int) -> tuple[float, ...]:
 
 def test_the_constants() -> None:
     assert (schedule.PRICE_SCALE, schedule.RATE_MEMORY_HOURS, schedule.MEMORY_HOURS) == (256, 24, 28 * 24)
-    assert (schedule.REPLAY_HOURS, schedule.MOST_AT_ONCE, schedule.AT_ONCE_HOURS) == (7 * 24, 20, 1 / 60)
+    assert (schedule.REPLAY_HOURS, schedule.MAX_AT_ONCE, schedule.AT_ONCE_HOURS) == (7 * 24, 20, 1 / 60)
     assert (schedule.STEP_PRIOR, schedule.PRIOR_ARTICLES, schedule.PRIOR_HOURS, schedule.HOUR_PRIOR) == (2, 1, 12, 5)
     assert schedule.GAPS == (0.25, 0.5, 1, 2, 3, 4, 8, 12, 16, 22, 26)
     assert schedule.USUAL == (4, 4, 3.5, 2, 1, 0.6, 0.4, 0.4, 0.6, 0.7, 0.8, 0.7)
@@ -285,7 +285,7 @@ def test_a_clock_that_jumps_back_breaks_nothing() -> None:
 def test_a_flood_counts_no_more_than_a_big_burst() -> None:
     calm = fetched_every(15 * MINUTE, 4 * 72)
     soon = TEN + 15 * MINUTE
-    burst, flood = (observe(calm, count, [soon] * count, soon) for count in (MOST_AT_ONCE, 10_000))
+    burst, flood = (observe(calm, count, [soon] * count, soon) for count in (MAX_AT_ONCE, 10_000))
     assert expected_rate(flood, soon) == expected_rate(burst, soon)
     undated = observe(calm, 10_000, [], soon)
     assert expected_rate(undated, soon) <= expected_rate(burst, soon)

@@ -12,8 +12,8 @@ from services.feeds.volume import (
     CHANCE,
     DAYS_KEPT,
     FEWEST_DAYS,
-    LEAST_FACTOR,
-    LEAST_GAP,
+    MIN_FACTOR,
+    MIN_GAP,
     gaps_after,
     longest_explained,
 )
@@ -27,7 +27,7 @@ def ago(**span: float) -> datetime:
 
 
 def test_the_constants() -> None:
-    assert (0.01, 3.0, 33, timedelta(hours=6)) == (CHANCE, LEAST_FACTOR, DAYS_KEPT, LEAST_GAP)
+    assert (0.01, 3.0, 33, timedelta(hours=6)) == (CHANCE, MIN_FACTOR, DAYS_KEPT, MIN_GAP)
 
 
 def test_a_fetch_without_new_articles_changes_nothing() -> None:
@@ -88,7 +88,7 @@ def test_the_fewer_gaps_are_known_the_longer_a_gap_may_be(gaps: tuple[float, ...
 def test_a_gap_as_long_as_a_known_one_is_always_explained(gaps: list[float]) -> None:
     explained = longest_explained(gaps)
     assert explained is not None
-    assert explained >= timedelta(hours=max(gaps)) * LEAST_FACTOR
+    assert explained >= timedelta(hours=max(gaps)) * MIN_FACTOR
 
 
 @given(st.lists(st.integers(0, 400), max_size=30), st.integers(0, 30))

@@ -11,9 +11,9 @@ from models.feed import Feed
 from services.feeds.volume import (
     FACTOR,
     FIRST_DAYS,
-    LEAST_PER_DAY,
+    MAX_PER_DAY,
     MEMORY,
-    MOST_PER_DAY,
+    MIN_PER_DAY,
     is_implausible,
     limit_of,
     room_for_new,
@@ -32,7 +32,7 @@ def known(per_day: float | None = 5.0, **changes: Any) -> Feed:
 
 
 def test_the_constants() -> None:
-    assert (MOST_PER_DAY, LEAST_PER_DAY, FACTOR, FIRST_DAYS, MEMORY) == (20_000, 1_000, 10.0, 3 * DAY, 28 * DAY)
+    assert (MAX_PER_DAY, MIN_PER_DAY, FACTOR, FIRST_DAYS, MEMORY) == (20_000, 1_000, 10.0, 3 * DAY, 28 * DAY)
 
 
 @pytest.mark.parametrize(

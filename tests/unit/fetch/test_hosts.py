@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.fetch.limits import (
     ANSWERED_WITHIN_SECONDS,
     LONGEST_PAUSE_SECONDS,
-    MOST_HOSTS,
+    MAX_HOSTS,
     PAUSE_SECONDS,
     THRESHOLD,
     Breaker,
@@ -21,7 +21,7 @@ def failing(times: int = THRESHOLD, now: float = 0.0) -> Breaker:
 
 
 def test_the_limits() -> None:
-    assert (THRESHOLD, PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MOST_HOSTS) == (5, 60, 600, 10_000)
+    assert (THRESHOLD, PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MAX_HOSTS) == (5, 60, 600, 10_000)
     assert ANSWERED_WITHIN_SECONDS == 300
 
 
@@ -100,10 +100,10 @@ def test_the_reports_count_the_failures_since_the_last_success_and_are_given_onc
 
 def test_only_so_many_hosts_are_remembered() -> None:
     breaker = Breaker(threshold=1)
-    for index in range(MOST_HOSTS + 1):
+    for index in range(MAX_HOSTS + 1):
         breaker.failed(f"host{index}", 0.0, "timeout")
     assert breaker.pause("host0", 0.0) is None
-    assert breaker.pause(f"host{MOST_HOSTS}", 0.0) == 60
+    assert breaker.pause(f"host{MAX_HOSTS}", 0.0) == 60
     reports = breaker.take_reports()
-    assert len(reports) == MOST_HOSTS
+    assert len(reports) == MAX_HOSTS
     assert "host0" not in reports

@@ -8,9 +8,9 @@ import pytest
 
 from services.fetch.limits import (
     FREE_BYTES,
-    LEAST_PARSED_BYTES,
-    MOST_BODY_BYTES,
-    MOST_PARSED_BYTES,
+    MAX_BODY_BYTES,
+    MAX_PARSED_BYTES,
+    MIN_PARSED_BYTES,
     POLITE_PER_HOST,
     STEP_BYTES,
     BodyBudget,
@@ -166,16 +166,16 @@ class Bodies:
 
 
 async def test_as_many_bodies_are_parsed_at_once_as_the_budget_has_bytes() -> None:
-    bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
-    for size in (6 * LEAST_PARSED_BYTES, 1, 2, 3, 4):
+    bodies = Bodies(ParsingBudget(10 * MIN_PARSED_BYTES))
+    for size in (6 * MIN_PARSED_BYTES, 1, 2, 3, 4):
         await bodies.arrives(size)
-    assert bodies.parsed == [6 * LEAST_PARSED_BYTES, 1, 2, 3, 4]
+    assert bodies.parsed == [6 * MIN_PARSED_BYTES, 1, 2, 3, 4]
     await bodies.arrives(5)
     assert 5 not in bodies.parsed
 
 
 async def test_bodies_that_had_to_wait_begin_together_once_most_of_the_budget_is_free() -> None:
-    bodies = Bodies(ParsingBudget(4 * LEAST_PARSED_BYTES, batch_seconds=60))
+    bodies = Bodies(ParsingBudget(4 * MIN_PARSED_BYTES, batch_seconds=60))
     for size in range(1, 9):
         await bodies.arrives(size)
     await bodies.is_done(1)
@@ -186,8 +186,8 @@ async def test_bodies_that_had_to_wait_begin_together_once_most_of_the_budget_is
 
 
 async def test_large_bodies_are_parsed_one_at_a_time_and_keep_no_small_one_waiting() -> None:
-    bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
-    large, larger = 11 * LEAST_PARSED_BYTES, 99 * LEAST_PARSED_BYTES
+    bodies = Bodies(ParsingBudget(10 * MIN_PARSED_BYTES))
+    large, larger = 11 * MIN_PARSED_BYTES, 99 * MIN_PARSED_BYTES
     for size in (1, large, larger, 2):
         await bodies.arrives(size)
     assert bodies.parsed == [1, large, 2]
@@ -196,8 +196,8 @@ async def test_large_bodies_are_parsed_one_at_a_time_and_keep_no_small_one_waiti
 
 
 async def test_a_large_body_that_gives_up_waiting_blocks_no_other() -> None:
-    bodies = Bodies(ParsingBudget(LEAST_PARSED_BYTES))
-    first, second, third = (LEAST_PARSED_BYTES + number for number in (1, 2, 3))
+    bodies = Bodies(ParsingBudget(MIN_PARSED_BYTES))
+    first, second, third = (MIN_PARSED_BYTES + number for number in (1, 2, 3))
     await bodies.arrives(first)
     waiting = await bodies.arrives(second)
     await bodies.arrives(third)
@@ -208,4 +208,4 @@ async def test_a_large_body_that_gives_up_waiting_blocks_no_other() -> None:
 
 
 def test_the_limits() -> None:
-    assert (MOST_BODY_BYTES, MOST_PARSED_BYTES) == (24_000_000, 1_500_000)
+    assert (MAX_BODY_BYTES, MAX_PARSED_BYTES) == (24_000_000, 1_500_000)

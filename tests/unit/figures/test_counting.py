@@ -10,7 +10,7 @@ import pytest
 
 from models.errors import UnreadableDocument
 from models.tally import Tally
-from models.timeline import MOST_ROWS_OF_DAY, MOST_ROWS_OF_HOUR, DayCounts
+from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts
 from services.figures.breadth import Breadth, story_key
 from services.figures.count_documents import of_tool
 from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of
@@ -118,17 +118,17 @@ def _rows_of(number: int) -> HourCount:
 
 
 def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
-    full, crowded = _rows_of(MOST_ROWS_OF_HOUR).rows(), _rows_of(MOST_ROWS_OF_HOUR + 1).rows()
-    assert (number_of(full), number_of(crowded)) == (MOST_ROWS_OF_HOUR, 60)
+    full, crowded = _rows_of(MAX_ROWS_OF_HOUR).rows(), _rows_of(MAX_ROWS_OF_HOUR + 1).rows()
+    assert (number_of(full), number_of(crowded)) == (MAX_ROWS_OF_HOUR, 60)
     count = Count()
     count.add_rows(crowded)
-    assert (count.tally.total, list(count.analyzers), count.breadth()) == (MOST_ROWS_OF_HOUR + 1, ["embedded/1"], None)
+    assert (count.tally.total, list(count.analyzers), count.breadth()) == (MAX_ROWS_OF_HOUR + 1, ["embedded/1"], None)
     assert (count.publishers, count.sources) == ({}, {})
 
 
 def test_the_largest_hour_of_a_day_with_too_many_rows_is_crowded() -> None:
     sizes = (2500, 2400, 2400, 2400, 301)
-    assert sum(sizes) == MOST_ROWS_OF_DAY + 1
+    assert sum(sizes) == MAX_ROWS_OF_DAY + 1
     day = DayCount.of({f"20260302{hour:02}": _rows_of(size).rows() for hour, size in enumerate(sizes)})
     assert [number_of(rows) for rows in day.hours.values()] == [60, *sizes[1:]]
     assert (day.whole.tally.total, day.whole.is_broad) == (sum(sizes), False)

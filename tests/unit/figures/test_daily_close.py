@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from models.history import DailyClose, HistoryProgress
-from services.figures.daily_close import CLOSED_AFTER, MOST_PAGES, TOOLS_AT_ONCE, after_page, next_day
+from services.figures.daily_close import CLOSED_AFTER, MAX_PAGES, TOOLS_AT_ONCE, after_page, next_day
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 FIRST_LIVE = date(2026, 1, 30)
@@ -20,7 +20,7 @@ def _progress(since: str, closed_until: str, after: str | None = None) -> Histor
 
 
 def test_the_limits_of_one_call() -> None:
-    assert (timedelta(hours=6), 20, 50) == (CLOSED_AFTER, TOOLS_AT_ONCE, MOST_PAGES)
+    assert (timedelta(hours=6), 20, 50) == (CLOSED_AFTER, TOOLS_AT_ONCE, MAX_PAGES)
 
 
 def test_a_day_is_closed_six_hours_after_its_end() -> None:

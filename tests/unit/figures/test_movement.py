@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from models.tally import Tally
 from services.figures.movement import (
-    MOST_LISTED,
+    MAX_LISTED,
     Movement,
     Part,
     Times,
@@ -94,10 +94,10 @@ def test_a_part_counts_its_present_mentions_by_sentiment() -> None:
 
 
 def test_lists_have_those_that_moved_most_or_have_most() -> None:
-    parts = [Part(f"p{number:03}", tally=Tally(number), moved=-number / 100) for number in range(MOST_LISTED + 5)]
+    parts = [Part(f"p{number:03}", tally=Tally(number), moved=-number / 100) for number in range(MAX_LISTED + 5)]
     found = Movement(tally_of([]), tally_of([]), 0, 0, parts, parts, parts)
     assert [part.key for part in found.moving(parts)][:2] == ["p054", "p053"]
-    assert len(found.largest(parts)) == MOST_LISTED
+    assert len(found.largest(parts)) == MAX_LISTED
     assert [part.key for part in found.largest(parts[:3])] == ["p002", "p001"]
 
 

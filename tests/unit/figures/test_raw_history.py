@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from services.figures.history import MOST_RAW_MENTIONS, refuse_too_many, sources_of
+from services.figures.history import MAX_RAW_MENTIONS, refuse_too_many, sources_of
 from services.figures.points import Point
 from tests.documents import mention
 
 
 def test_at_most_a_hundred_thousand_mentions_are_read() -> None:
-    assert MOST_RAW_MENTIONS == 100_000
+    assert MAX_RAW_MENTIONS == 100_000
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from models.cache import SentimentCacheEntry
 from services.figures.completeness import Completeness
 from services.figures.entries import Generations
-from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, resource_of
+from services.figures.reader import MAX_KEPT, Aggregate, RecentAggregates, resource_of
 from services.store.sqlite import SqliteStore
 from tests.documents import TOOL_ID, cache_entry, cache_generation
 
@@ -89,12 +89,12 @@ def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
 
 
 def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Generations) -> None:
-    assert MOST_KEPT == 20_000
+    assert MAX_KEPT == 20_000
     recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
-    for number in range(MOST_KEPT + 1):
+    for number in range(MAX_KEPT + 1):
         recent.put(str(number), aggregate, NOW)
-    kept = [number for number in (0, 1, MOST_KEPT) if recent.get(str(number), "HOUR_24", NOW) is not None]
-    assert kept == [1, MOST_KEPT]
+    kept = [number for number in (0, 1, MAX_KEPT) if recent.get(str(number), "HOUR_24", NOW) is not None]
+    assert kept == [1, MAX_KEPT]
 
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:

@@ -10,9 +10,9 @@ from models.errors import InvalidInput
 from services.figures.span import (
     DEFAULT_DAYS,
     LIVE_DAYS,
-    MOST_DAYS,
-    MOST_POINTS,
-    MOST_TOOLS,
+    MAX_DAYS,
+    MAX_POINTS,
+    MAX_TOOLS,
     Span,
     Step,
     first_live_day,
@@ -26,7 +26,7 @@ DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 
 def test_the_limits() -> None:
-    assert (DEFAULT_DAYS, MOST_DAYS, LIVE_DAYS, MOST_POINTS, MOST_TOOLS) == (7, 30, 32, 4000, 20)
+    assert (DEFAULT_DAYS, MAX_DAYS, LIVE_DAYS, MAX_POINTS, MAX_TOOLS) == (7, 30, 32, 4000, 20)
 
 
 def test_a_history_is_of_the_last_seven_days_unless_asked_otherwise() -> None:

@@ -12,8 +12,8 @@ from models.resources.tools import Precision
 from models.tool import Reviews
 from services.mentions.analyzers.port import Passage
 from services.mentions.corrections import (
-    MOST_JUDGED_CHARACTERS,
-    MOST_PAST,
+    MAX_JUDGED_CHARACTERS,
+    MAX_PAST,
     after_undoing,
     after_verdict,
     carried,
@@ -103,10 +103,10 @@ def test_what_is_judged_are_the_passages_that_count_for_the_tool() -> None:
 
 
 def test_a_correction_keeps_the_first_passages_only() -> None:
-    most = JudgedPassage(text="x" * (MOST_JUDGED_CHARACTERS - 1))
+    most = JudgedPassage(text="x" * (MAX_JUDGED_CHARACTERS - 1))
     one = JudgedPassage(text="y")
     assert kept_passages([most, one, one]) == (most, one)
-    assert (MOST_JUDGED_CHARACTERS, MOST_PAST) == (8000, 50)
+    assert (MAX_JUDGED_CHARACTERS, MAX_PAST) == (8000, 50)
 
 
 def test_a_new_verdict_replaces_the_one_before_which_goes_into_the_history() -> None:

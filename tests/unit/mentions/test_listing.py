@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from models.values import format_time
-from services.mentions.listing import MOST_PAGES, mentions_page
+from services.mentions.listing import MAX_PAGES, mentions_page
 from services.ports import Where
 from services.store.sqlite import SqliteStore
 from tests import documents
@@ -49,4 +49,4 @@ async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStor
 
 
 def test_a_list_reads_at_most_twenty_pages() -> None:
-    assert MOST_PAGES == 20
+    assert MAX_PAGES == 20

@@ -3,7 +3,7 @@
 import pytest
 
 from models.article import Article
-from services.articles.identity import MOST_TEXT, normalize_headline
+from services.articles.identity import MAX_TEXT, normalize_headline
 from services.mentions import prose as rules
 from services.mentions.prose import headline_prose, prose_of, text_prose
 from services.parse.text import html_to_text
@@ -231,8 +231,8 @@ def test_the_bounds_of_code() -> None:
     ],
 )
 def test_a_hostile_text_takes_no_long_time(part: str) -> None:
-    text = (part * MOST_TEXT)[:MOST_TEXT]
-    assert len(text_prose(text)) == len(headline_prose(text)) == MOST_TEXT
+    text = (part * MAX_TEXT)[:MAX_TEXT]
+    assert len(text_prose(text)) == len(headline_prose(text)) == MAX_TEXT
 
 
 def of(**fields: object) -> Article:

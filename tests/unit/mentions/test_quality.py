@@ -15,12 +15,12 @@ from services.mentions.analyzers.port import Judgement, Passage
 from services.tools.matching import Span
 from tests.steps import steps
 
-LEAST_MACRO_F1 = 0.69
-LEAST_DIFFERING = 0.42
-LEAST_GAIN = 0.10
+MIN_MACRO_F1 = 0.69
+MIN_DIFFERING = 0.42
+MIN_GAIN = 0.10
 """Over the judgement of the whole text."""
-MOST_BIAS = 0.05
-MOST_CALIBRATION_GAP = 0.05
+MAX_BIAS = 0.05
+MAX_CALIBRATION_GAP = 0.05
 
 
 @cache
@@ -30,13 +30,13 @@ def said() -> tuple[list[Said], list[Said]]:
 
 def test_tools_are_judged_better_than_by_the_whole_text() -> None:
     own, whole = said()
-    assert macro_f1(own) >= LEAST_MACRO_F1
-    assert macro_f1(own) - macro_f1(whole) >= LEAST_GAIN
+    assert macro_f1(own) >= MIN_MACRO_F1
+    assert macro_f1(own) - macro_f1(whole) >= MIN_GAIN
 
 
 def test_tools_of_a_text_can_differ_in_tone() -> None:
     right, mixed = differing(said()[0])
-    assert right / mixed >= LEAST_DIFFERING
+    assert right / mixed >= MIN_DIFFERING
 
 
 def test_scores_are_as_often_right_as_they_say() -> None:
@@ -44,7 +44,7 @@ def test_scores_are_as_often_right_as_they_say() -> None:
     for low, high in ((0.0, 0.6), (0.6, 0.8), (0.8, 1.01)):
         inside = [each for each in own if low <= each.score < high]
         right = fmean(each.label == each.given for each in inside)
-        assert abs(right - fmean(each.score for each in inside)) < MOST_CALIBRATION_GAP
+        assert abs(right - fmean(each.score for each in inside)) < MAX_CALIBRATION_GAP
 
 
 def test_the_name_of_a_tool_is_no_opinion() -> None:
@@ -54,10 +54,10 @@ def test_the_name_of_a_tool_is_no_opinion() -> None:
         for text in NEUTRAL
     ]
     judged = [each.tools["tool"] for each in EmbeddedAnalyzer().judge(passages)]
-    assert fmean(abs(each.polarity) for each in judged if isinstance(each, Judgement)) <= MOST_BIAS
+    assert fmean(abs(each.polarity) for each in judged if isinstance(each, Judgement)) <= MAX_BIAS
 
 
-MOST_CALLS = 650
+MAX_CALLS = 650
 """For a headline of about a dozen words."""
 
 
@@ -66,4 +66,4 @@ def test_a_headline_takes_few_steps() -> None:
     passages = [Passage(row.text, row.names) for row in held_out()[:200]]
     analyzer = EmbeddedAnalyzer()
     analyzer.judge(passages)
-    assert steps(lambda: analyzer.judge(passages), of_lines=False) / len(passages) < MOST_CALLS
+    assert steps(lambda: analyzer.judge(passages), of_lines=False) / len(passages) < MAX_CALLS

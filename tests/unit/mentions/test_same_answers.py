@@ -58,9 +58,9 @@ def prose() -> list[tuple[str, str]]:
 
 
 def test_the_limits_that_no_headline_reaches() -> None:
-    assert (general.LONGEST_TEXT, scoring.LONGEST_TEXT, scoring.MOST_SENTENCES) == (20_000, 50_000, 12)
-    assert (rules.MOST_PUBLISHERS, rules.LONGEST_PUBLISHER) == (2, 60)
-    assert (detecting.MOST_MATCHES, detecting.MOST_POSITIONS, detecting.MOST_OCCURRENCES) == (20, 10, 1000)
+    assert (general.LONGEST_TEXT, scoring.LONGEST_TEXT, scoring.MAX_SENTENCES) == (20_000, 50_000, 12)
+    assert (rules.MAX_PUBLISHERS, rules.LONGEST_PUBLISHER) == (2, 60)
+    assert (detecting.MAX_MATCHES, detecting.MAX_POSITIONS, detecting.MAX_OCCURRENCES) == (20, 10, 1000)
 
 
 def test_each_headline_is_judged_as_before() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.scoring import (
-    MOST_SENTENCES,
+    MAX_SENTENCES,
     Questions,
     Score,
     Scores,
@@ -98,7 +98,7 @@ def test_only_some_tools_are_scored_as_all_would_be() -> None:
 
 def test_of_many_sentences_the_first_twelve_are_judged() -> None:
     text = " ".join(f"Alpha {number} is fine." for number in range(100))
-    assert len(asked("Alpha", text, "Alpha").tools["Alpha"]) == MOST_SENTENCES + 1
+    assert len(asked("Alpha", text, "Alpha").tools["Alpha"]) == MAX_SENTENCES + 1
 
 
 def test_a_text_that_could_not_be_judged_is_left_out() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from models.cache import (
     FRESH_FOR,
-    MOST_FAILED_LISTED,
-    MOST_TOOLS_LISTED,
+    MAX_FAILED_LISTED,
+    MAX_TOOLS_LISTED,
     PERIOD_BY_HOURS,
     PERIODS,
     CacheGeneration,
@@ -191,7 +191,7 @@ def test_a_tool_is_at_generation_0_until_its_entries_are_invalidated() -> None:
 
 
 def test_metadata_are_stored_with_their_hit_rate_and_name_at_most_a_thousand_tools() -> None:
-    assert MOST_TOOLS_LISTED == 1000
+    assert MAX_TOOLS_LISTED == 1000
     documents.cache_metadata(tools_refreshed=("a",) * 1000)
     with pytest.raises(ValueError, match="at most 1000"):
         documents.cache_metadata(tools_refreshed=("a",) * 1001)
@@ -204,7 +204,7 @@ def test_how_a_refresh_ended_is_stored_beside_the_metadata_with_at_most_a_hundre
     last: LastRefresh = documents.last_refresh()
     assert (last.CONTAINER, last.partition, last.id) == ("sentiment_cache", "metadata", "last_refresh")
     assert LastRefresh.from_document(last.to_document()) == last
-    assert MOST_FAILED_LISTED == 100
+    assert MAX_FAILED_LISTED == 100
     reasons = {str(number): "why" for number in range(101)}
     with pytest.raises(ValueError, match="at most 100"):
         documents.last_refresh(failed_tools=reasons)

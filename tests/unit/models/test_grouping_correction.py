@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from models.grouping_correction import MOST_ARTICLES, grouping_correction_id, partition_of_correction
+from models.grouping_correction import MAX_ARTICLES, grouping_correction_id, partition_of_correction
 from models.resources.corrections import GroupingCorrectionResource
 from tests.documents import NOW
 from tests.unit.stories.test_pins import correction
@@ -27,7 +27,7 @@ def test_the_id_says_the_partition() -> None:
         ("ONE_STORY", "a", "b", {"source": "feed"}),
         ("SPLIT_ARTICLE", "a", "b", {}),
         ("ONE_STORY", "a", "b", {"undone_at": NOW}),
-        ("ONE_STORY", "a", [f"x{number}" for number in range(MOST_ARTICLES + 1)], {}),
+        ("ONE_STORY", "a", [f"x{number}" for number in range(MAX_ARTICLES + 1)], {}),
     ],
 )
 def test_what_does_not_fit_is_refused(kind, articles, others, more) -> None:  # type: ignore[no-untyped-def]

@@ -144,7 +144,7 @@ async def test_a_text_that_was_asked_for_late_expires_with_its_article(
 async def test_many_held_documents_do_not_keep_others_from_expiring(
     store: SqliteStore, archive: MemoryArchive, expiry: Expiry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive_expiry, "MOST_FOLDERS", 4)
+    monkeypatch.setattr(archive_expiry, "MAX_FOLDERS", 4)
     monkeypatch.setattr(archive_expiry, "FOLDERS_AT_A_TIME", 2)
     held = [quarantined(f"dedup:0{n}") for n in range(7)]
     await written(store, *held)

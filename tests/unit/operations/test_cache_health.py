@@ -17,8 +17,8 @@ from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.dirty_hours import DirtyTools
 from services.operations import cache_health
 from services.operations.cache_health import (
-    MOST_LISTED,
-    MOST_PAGES_SEARCHED,
+    MAX_LISTED,
+    MAX_PAGES_SEARCHED,
     TOOLS_AT_ONCE,
     CacheHealth,
     Lack,
@@ -96,7 +96,7 @@ def test_the_cache_is_degraded_by_stale_entries_too(last: Any, stale: int, statu
 
 
 def test_the_bounds_are_those_of_the_documentation() -> None:
-    assert (MOST_LISTED, TOOLS_AT_ONCE, MOST_PAGES_SEARCHED) == (100, 100, 10)
+    assert (MAX_LISTED, TOOLS_AT_ONCE, MAX_PAGES_SEARCHED) == (100, 100, 10)
 
 
 async def report_of(store: SqliteStore | CountingStore, now: datetime = NOW) -> dict[str, Any]:

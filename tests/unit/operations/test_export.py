@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from models.article import source_id
-from services.operations.export import MOST_SEEN, SETTLING, Export
+from services.operations.export import MAX_SEEN, SETTLING, Export
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, article
@@ -106,14 +106,14 @@ async def test_very_many_new_documents_are_brought_again_but_none_is_lost_and_th
     stores: tuple[SqliteStore, SqliteStore, Watch, Watch],
 ) -> None:
     first, _, now, _ = stores
-    number = MOST_SEEN + 50
+    number = MAX_SEEN + 50
     await first.write_many("articles", [named(each) for each in range(number)])
     export = Export(first, now)
     found, cursor = await followed(export, None, 100)
     assert len(set(found)) == number
     assert len(cursor) < 5000
     again, cursor = await followed(export, cursor, 100)
-    assert len(again) == number - MOST_SEEN
+    assert len(again) == number - MAX_SEEN
     now.now += SETTLING + timedelta(seconds=1)
     _, cursor = await followed(export, cursor, 100)
     assert (await followed(export, cursor, 100))[0] == []

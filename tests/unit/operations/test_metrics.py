@@ -11,7 +11,7 @@ from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, Stor
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.operations.checks import Waiting
 from services.operations.metrics import (
-    MOST_FEEDS,
+    MAX_FEEDS,
     PREFIX,
     Metrics,
     of_analysis,
@@ -35,7 +35,7 @@ def samples(lines: Any) -> list[str]:
 
 
 def test_the_prefix_and_the_number_of_feeds_are_those_of_the_documentation() -> None:
-    assert (PREFIX, MOST_FEEDS) == ("toolpulse_", 100)
+    assert (PREFIX, MAX_FEEDS) == ("toolpulse_", 100)
 
 
 def test_metrics_are_lines_of_the_prometheus_format_with_one_prefix() -> None:
@@ -150,7 +150,7 @@ async def test_the_feeds_with_the_highest_velocity_have_gauges_and_all_due_feeds
     lines = await text_of(store, sources_off=("tiingo",))
     velocity = [line for line in lines if line.startswith("feed_velocity")]
     assert velocity[0] == 'feed_velocity_articles_per_hour{feed_id="feed-00149"} 149.0'
-    assert len(velocity) == MOST_FEEDS - 1, "the news API without a token is one of the hundred"
+    assert len(velocity) == MAX_FEEDS - 1, "the news API without a token is one of the hundred"
     assert {"queue_size 150", "failing_hosts 1", "pending_articles 0"} <= set(lines)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from models.operations import StoreLoad, StoreTotals
-from services.operations.traffic import LEAST_UNITS, LOOKED_BACK_MINUTES, Load, StoreTraffic, sums_of
+from services.operations.traffic import LOOKED_BACK_MINUTES, MIN_UNITS, Load, StoreTraffic, sums_of
 from services.store.cosmos_connection import Counters
 from services.store.sqlite import SqliteStore
 from tests.builders import NOON, Watch
@@ -18,7 +18,7 @@ def _counted(own: Counters) -> dict[str, Counters]:
 
 
 def test_the_rules_are_those_of_the_documentation() -> None:
-    assert (LOOKED_BACK_MINUTES, LEAST_UNITS) == (5, 100)
+    assert (LOOKED_BACK_MINUTES, MIN_UNITS) == (5, 100)
 
 
 def test_the_counters_of_all_containers_are_added_up() -> None:

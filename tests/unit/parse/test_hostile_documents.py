@@ -47,7 +47,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
-MOST_CALLS_PER_BYTE = 100
+MAX_CALLS_PER_BYTE = 100
 
 
 def entries(body: bytes) -> int:
@@ -63,7 +63,7 @@ def entries(body: bytes) -> int:
 def test_a_hostile_document_costs_little(name: str) -> None:
     body = HOSTILE[name]()
     beginning = body[: len(body) // 8]  # counting makes it five times as slow
-    assert steps(lambda: entries(beginning), of_lines=False) < MOST_CALLS_PER_BYTE * len(beginning)
+    assert steps(lambda: entries(beginning), of_lines=False) < MAX_CALLS_PER_BYTE * len(beginning)
     assert entries(body) <= 1
 
 

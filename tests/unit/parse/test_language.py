@@ -86,15 +86,15 @@ def test_the_history_counts_texts_and_forgets_old_ones() -> None:
     assert with_languages({"de": 3, "en": 1}, {"en": 2}) == {"de": 3, "en": 3}
     assert with_languages({"de": 200}, {}) == {"de": 200}
     assert with_languages({"de": 200, "fr": 1}, {"en": 3}) == {"de": 100, "en": 1}
-    assert sum(with_languages({}, {"de": 100_000}).values()) <= rules.MOST_IN_HISTORY
+    assert sum(with_languages({}, {"de": 100_000}).values()) <= rules.MAX_IN_HISTORY
 
 
 def test_the_constants() -> None:
-    assert (rules.TEXT_READ, rules.LEAST_TEXT, rules.FEWEST_LETTERS) == (150, 60, 20)
+    assert (rules.TEXT_READ, rules.MIN_TEXT, rules.FEWEST_LETTERS) == (150, 60, 20)
     assert (rules.IDEOGRAPH, rules.HIRAGANA) == (8, 24)
     assert (rules.ENGLISH, rules.RARE, rules.DECLARED, rules.DECLARED_ENGLISH) == (6, 0.2, 8, 3)
-    assert (rules.LEAST_SHARE, rules.LEAST_SHARE_ENGLISH) == (0.35, 0.25)
-    assert (rules.LIKE_BEFORE, rules.CONFIDENT, rules.MOST_IN_HISTORY) == (40, 0.85, 200)
+    assert (rules.MIN_SHARE, rules.MIN_SHARE_ENGLISH) == (0.35, 0.25)
+    assert (rules.LIKE_BEFORE, rules.CONFIDENT, rules.MAX_IN_HISTORY) == (40, 0.85, 200)
 
 
 def test_headlines_full_of_product_names_are_recognised() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import ChangedMeanwhile, Unavailable
 from services import deadline
-from services.store.change import FIRST_SECONDS, MOST_SECONDS, ROUNDS, until_unchanged, wait_seconds
+from services.store.change import FIRST_SECONDS, MAX_SECONDS, ROUNDS, until_unchanged, wait_seconds
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_the_span_of_waiting_doubles_up_to_a_second(round_no: int, chance: float
 
 
 def test_a_document_is_tried_thirty_times_within_half_a_minute() -> None:
-    assert (ROUNDS, FIRST_SECONDS, MOST_SECONDS) == (30, 0.02, 1.0)
+    assert (ROUNDS, FIRST_SECONDS, MAX_SECONDS) == (30, 0.02, 1.0)
     assert sum(wait_seconds(each, 1.0) for each in range(ROUNDS)) < 30
 
 
@@ -39,6 +39,6 @@ async def test_a_document_that_never_settles_is_unavailable(monkeypatch: pytest.
 
 
 async def test_no_wait_goes_past_the_deadline() -> None:
-    with deadline.within(MOST_SECONDS / 2), pytest.raises(Unavailable):
-        async with asyncio.timeout(MOST_SECONDS / 2):
+    with deadline.within(MAX_SECONDS / 2), pytest.raises(Unavailable):
+        async with asyncio.timeout(MAX_SECONDS / 2):
             await until_unchanged(_contended, "it")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from services.store.cosmos_pace import FIRST_ESTIMATE, LEAST_RATE, Pace
+from services.store.cosmos_pace import FIRST_ESTIMATE, MIN_RATE, Pace
 
 
 def spending(units: float, seconds: float = 1.0) -> Pace:
@@ -42,10 +42,10 @@ def test_the_refusals_of_a_second_are_one_sign() -> None:
 def test_a_limit_never_falls_below_the_least() -> None:
     pace = Pace()
     pace.lower(100)
-    assert pace.rate == LEAST_RATE
+    assert pace.rate == MIN_RATE
     for second in range(101, 110):
         pace.lower(second)
-        assert LEAST_RATE == 10 <= pace.rate < 13
+        assert MIN_RATE == 10 <= pace.rate < 13
 
 
 def test_each_second_raises_the_limit_by_five_and_a_twentieth() -> None:

@@ -183,7 +183,7 @@ def test_a_cursor_may_be_long() -> None:
     longest = plans.encode_cursor("f", ["x" * 12_000])
     assert plans.decode_cursor("f", longest, [False]) == ("x" * 12_000,)
     at_most = plans.encode_cursor("f", ["x" * 12_280])
-    assert len(at_most) == plans.MAXIMUM_CURSOR == 16_384
+    assert len(at_most) == plans.MAX_CURSOR == 16_384
     assert plans.decode_cursor("f", at_most, [False]) == ("x" * 12_280,)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from models.article import source_id
 from models.story import event_id
-from services.stories.candidates import MOST_COMPARED, MOST_UNDER_KEY, latest, nearest
+from services.stories.candidates import MAX_COMPARED, MAX_UNDER_KEY, latest, nearest
 from services.stories.grouping import Decision, Known, copies_before, decide_all
 from services.stories.pins import WITHOUT, Constraints
 from services.stories.signature import signature_of
@@ -157,14 +157,14 @@ def test_an_article_is_compared_with_a_bounded_number_of_others_that_share_most_
     under = {one: {f"n{at}": minute - at for at in range(90)}, other: {f"n{at}": minute - at for at in range(80, 90)}}
     found = nearest(asked, under)
     assert found[:10] == [f"n{at}" for at in range(80, 90)], "those with two keys in common first"
-    assert found[10:] == [f"n{at}" for at in range(MOST_COMPARED - 10)], "then the nearest in time"
+    assert found[10:] == [f"n{at}" for at in range(MAX_COMPARED - 10)], "then the nearest in time"
     assert nearest(asked, {one: {name(1): minute, "n": minute + WITHIN_MINUTES + 1}}) == []
 
 
 def test_a_key_names_the_latest_articles() -> None:
-    found = latest({f"n{at:03d}": at for at in range(MOST_UNDER_KEY + 5)})
-    assert (len(found), min(found)) == (MOST_UNDER_KEY, "n005")
-    assert (MOST_UNDER_KEY, MOST_COMPARED) == (100, 50)
+    found = latest({f"n{at:03d}": at for at in range(MAX_UNDER_KEY + 5)})
+    assert (len(found), min(found)) == (MAX_UNDER_KEY, "n005")
+    assert (MAX_UNDER_KEY, MAX_COMPARED) == (100, 50)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.stories.signature import MOST_LEAD_WORDS, lead_of
+from services.stories.signature import MAX_LEAD_WORDS, lead_of
 
 PROSE = "The town council voted late on Monday to close the old bridge for two years, because the pillars are weak."
 WORDS = PROSE.lower().replace(",", "").replace(".", "").split()
@@ -44,4 +44,4 @@ def test_the_headline_before_the_lead_is_left_out() -> None:
 
 
 def test_a_lead_has_a_limited_number_of_words() -> None:
-    assert len(lead_of(PROSE * 50, ())) == MOST_LEAD_WORDS == 100
+    assert len(lead_of(PROSE * 50, ())) == MAX_LEAD_WORDS == 100

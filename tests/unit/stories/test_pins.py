@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from models.grouping_correction import MOST_ARTICLES, GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
+from models.grouping_correction import MAX_ARTICLES, GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.request import Request
 from services.stories.pins import WITHOUT, ArticleSplit, StoryPair, StorySplit, constraints_of
 from tests.documents import NOW
@@ -82,7 +82,7 @@ BY = {"author": "Ada"}
         (ArticleSplit, {"source": "a b"}, "source"),
         (StorySplit, {"articles": "dedup:1"}, "articles"),
         (StorySplit, {"articles": []}, "articles"),
-        (StorySplit, {"articles": ["x"] * (MOST_ARTICLES + 1)}, "articles"),
+        (StorySplit, {"articles": ["x"] * (MAX_ARTICLES + 1)}, "articles"),
         (StorySplit, {"articles": ["x" * 2001]}, "articles"),
         (StorySplit, {"articles": ["x", ""]}, "articles"),
         (StoryPair, {"story": " "}, "story"),

@@ -116,14 +116,14 @@ def test_tickers_count_as_cashtags_and_behind_an_exchange(text: str, reasons: li
     assert found(AMBIGUOUS, text).get("Apple", []) == reasons
 
 
-MOST_CALLS = 650_000
+MAX_CALLS = 650_000
 
 
 @pytest.mark.parametrize("unit", ["Go ", "Orion Belt "])
 def test_a_text_that_repeats_one_name_is_searched_in_a_bounded_number_of_steps(unit: str) -> None:
     tools = [*AMBIGUOUS, tool("Orion", excluded=("Orion Belt",))]
     counted = [steps(partial(found, tools, "x", unit * size), of_lines=False) for size in (2_000, 4_000)]
-    assert max(counted) < MOST_CALLS
+    assert max(counted) < MAX_CALLS
     found(tools, "x", unit * 20_000)  # no expression is quadratic: see steps.py
     assert found(tools, "x", "Orion Belt " * 5000 + "and Orion") == {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.tools.surroundings import BESIDE, LEAST_FOREIGN, MOST_CAPITALISED, Surroundings
+from services.tools.surroundings import BESIDE, MAX_CAPITALISED, MIN_FOREIGN, Surroundings
 
 
 def of(text: str, name: str = "Go") -> Surroundings:
@@ -40,12 +40,12 @@ def test_a_sentence_is_read_100_characters_before_and_after() -> None:
     ],
 )
 def test_headline_case_is_seven_of_ten_words_capitalised(text: str, is_headline: bool) -> None:
-    assert MOST_CAPITALISED == 0.7
+    assert MAX_CAPITALISED == 0.7
     assert of(text).is_headline_case == is_headline
 
 
 def test_two_small_words_of_another_language_make_a_sentence_foreign() -> None:
-    assert LEAST_FOREIGN == 2
+    assert MIN_FOREIGN == 2
     assert of("Der Browser Go ist Neu").is_foreign
     assert not of("Der Browser Go hat Neues").is_foreign
     assert not of("Der Browser Go ist Neu").is_headline_case, "German capitalises nouns"

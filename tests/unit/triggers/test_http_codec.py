@@ -19,7 +19,7 @@ from models.errors import (
     Unavailable,
     WrongSettings,
 )
-from models.request import MOST_REDRIVEN
+from models.request import MAX_REDRIVEN
 from triggers.http_codec import (
     JSON,
     MAX_BODY_BYTES,
@@ -142,7 +142,7 @@ def test_an_empty_body_is_an_empty_object() -> None:
 
 def test_the_limits_of_requests() -> None:
     assert (MAX_BODY_BYTES, MAX_URL_CHARACTERS) == (1_048_576, 8192)
-    assert (SAMPLES, MOST_REDRIVEN) == (5, 1000)
+    assert (SAMPLES, MAX_REDRIVEN) == (5, 1000)
 
 
 def test_an_accepted_run_has_its_location() -> None:

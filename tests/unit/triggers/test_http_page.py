@@ -25,7 +25,7 @@ from triggers.http_page import (
 )
 from triggers.page_files import FOLDER, PageFiles, read_files
 
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 """All that a browser can load of the dashboard, compressed."""
 
 
@@ -140,7 +140,7 @@ def test_no_file_names_another_host(files: PageFiles) -> None:
 
 
 def test_all_files_together_are_small(files: PageFiles) -> None:
-    assert sum(len(each.zipped) for each in (files.page, *files.assets.values())) < MOST_BYTES
+    assert sum(len(each.zipped) for each in (files.page, *files.assets.values())) < MAX_BYTES
 
 
 def test_the_page_needs_no_key_and_no_settings() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidTransition, Unavailable
-from models.run import MOST_ERRORS_KEPT, Attempt, CollisionMetrics, IngestionBatch, JobRun
+from models.run import MAX_ERRORS_KEPT, Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.states import AttemptStatus, RunStatus
 from services.work import rules
 from services.work.rules import ingestion_summary as summary
@@ -183,7 +183,7 @@ def test_sources_progress_and_errors_go_by_the_last_attempt_of_each_feed() -> No
 
 
 def test_so_many_errors_are_kept() -> None:
-    assert MOST_ERRORS_KEPT == 50
+    assert MAX_ERRORS_KEPT == 50
     errors = summary(ended(), [failed(f"feed-{n}") for n in range(51)])["errors"]
     assert (len(errors), errors[0]) == (50, "feed-0: it was down")
 

@@ -6,7 +6,7 @@ from models.mention import SentimentScore
 from models.values import Sentiment
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.workflows.comparing import (
-    MOST_SAMPLES,
+    MAX_SAMPLES,
     Comparison,
     Rating,
     rating_of_confirmed,
@@ -48,7 +48,7 @@ def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
         found = found.with_rating(stored(number, "negative", -number / 100, headline=f"Number {number}"), NEUTRAL)
         found = found.with_rating(stored(number, "neutral", 0.0), NEUTRAL)
     headlines = [each.headline for each in found.samples]
-    assert (MOST_SAMPLES, len(headlines)) == (20, 20)
+    assert (MAX_SAMPLES, len(headlines)) == (20, 20)
     assert headlines == [f"Number {number}" for number in range(39, 19, -1)]
     assert found.report(ANALYZER)["samples"][0] == {
         "source_id": f"dedup:{39:032x}",

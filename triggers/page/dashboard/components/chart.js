@@ -10,7 +10,7 @@ const RIGHT = 8;
 const TOP = 10;
 const AXIS = 22;
 const BETWEEN = 16;
-const LEAST_DRAG = 5;
+const MIN_DRAG = 5;
 export const COLOURS = [1, 2, 3, 4, 5, 6].map((each) => `var(--series-${each})`);
 /** Lines differ by their dashes too, so that colour is not all that tells them apart. */
 export const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 2 1 2 1 2", "1 4"];
@@ -82,7 +82,7 @@ export function TimeChart(props) {
   const released = () => {
     if (!drag) return;
     setDrag(null);
-    if (Math.abs(drag.end - drag.start) >= LEAST_DRAG) onChoose(...snapped(timeAt(drag.start), timeAt(drag.end)));
+    if (Math.abs(drag.end - drag.start) >= MIN_DRAG) onChoose(...snapped(timeAt(drag.start), timeAt(drag.end)));
     else if (chosen) onChoose(null, null);
     else {
       const index = nearest(middles, drag.start);
@@ -108,7 +108,7 @@ export function TimeChart(props) {
     event.preventDefault();
   };
 
-  const shade = drag && Math.abs(drag.end - drag.start) >= LEAST_DRAG ? snapped(timeAt(drag.start), timeAt(drag.end)) : chosen && [chosen.from, chosen.to];
+  const shade = drag && Math.abs(drag.end - drag.start) >= MIN_DRAG ? snapped(timeAt(drag.start), timeAt(drag.end)) : chosen && [chosen.from, chosen.to];
   const at = cursor === null ? null : Math.min(cursor, starts.length - 1);
   return html`
     <div class="chart" ref=${frame}>

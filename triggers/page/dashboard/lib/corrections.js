@@ -80,7 +80,7 @@ export async function correct({ title, effect, action, what, send, undo, changed
 }
 
 const WAIT_MS = 700;
-const MOST_WAITS = 40;
+const MAX_WAITS = 40;
 /** Articles are grouped within seconds of a correction, without a run that could be waited for. */
 const GROUPED_MS = [2_000, 6_000];
 
@@ -88,7 +88,7 @@ const GROUPED_MS = [2_000, 6_000];
 async function followed(answer, changed, later) {
   if (answer?.run_id) {
     const close = note(t("correct.running"));
-    for (let waits = 0; waits < MOST_WAITS; waits += 1) {
+    for (let waits = 0; waits < MAX_WAITS; waits += 1) {
       const run = await api.run(answer.run_id);
       if (!["QUEUED", "RUNNING"].includes(run.status)) break;
       await new Promise((resolve) => setTimeout(resolve, WAIT_MS));

@@ -7,13 +7,13 @@ const connection = { lost: false, since: null, attempts: 0, retryAt: null };
 const connectionListeners = new Set();
 const readListeners = new Set();
 const RETRY_SECONDS = [2, 4, 8, 15, 30];
-const MOST_KEPT = 60;
+const MAX_KEPT = 60;
 
 function entryOf(key) {
   if (!entries.has(key)) {
     entries.set(key, { data: undefined, error: null, at: 0, loading: null, users: new Set(), load: null, every: 0 });
     for (const [old, entry] of entries) {
-      if (entries.size <= MOST_KEPT) break;
+      if (entries.size <= MAX_KEPT) break;
       if (!entry.users.size && old !== key) entries.delete(old);
     }
   }

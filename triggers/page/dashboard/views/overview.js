@@ -18,7 +18,7 @@ import { Table, sorted } from "../components/table.js";
 import { note } from "../components/toast.js";
 
 export const DEFAULTS = OVERVIEW;
-const MOST_COMPARED = 6;
+const MAX_COMPARED = 6;
 
 const toolHref = (row, period) => href(["tools", row.tool_id], { period: period === "DAY_7" ? "" : period });
 
@@ -86,7 +86,7 @@ function columnsOf(period, reach, chosen, compare) {
       className: "pick",
       cell: (row) => {
         const is = chosen.includes(row.tool_id);
-        return html`<input type="checkbox" checked=${is} disabled=${!is && chosen.length >= MOST_COMPARED} aria-label=${t("overview.compare.tool", { tool: row.tool })} onChange=${(event) => compare(row.tool_id, event.currentTarget.checked)} />`;
+        return html`<input type="checkbox" checked=${is} disabled=${!is && chosen.length >= MAX_COMPARED} aria-label=${t("overview.compare.tool", { tool: row.tool })} onChange=${(event) => compare(row.tool_id, event.currentTarget.checked)} />`;
       },
     },
     {

@@ -27,6 +27,7 @@ from models.values import hour_key
 from services import logs
 from services.container.operations import STAGES
 from services.feeds.budget import Budget
+from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Policy
 from services.figures.count_documents import of_tool, timeline_document
 from services.figures.counting import Count
@@ -57,7 +58,8 @@ from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
 
-FEEDS, ENTRIES, NEW = 20, 40, 3
+FEEDS, ENTRIES, NEW = MAX_FEEDS, 40, 3
+"""The feeds of one message, the entries of each, and the new ones among them."""
 TOOLS = 50
 ARTICLES = 20
 RECOUNTED = ((24, 20), (768, 20), (768, 220))

@@ -8,7 +8,7 @@ import pytest
 from models.errors import Unavailable
 from models.run import IngestionBatch
 from services.articles.poll import CHECKED_EVERY
-from services.feeds.claims import INGESTION_STAGE
+from services.feeds.claims import INGESTION_STAGE, MAX_FEEDS
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
@@ -19,7 +19,7 @@ from tests.functional.articles.world import Page, World, item, rss
 
 
 async def test_unchanged_feeds_cost_their_message_seven_operations_however_many_they_are(world: World) -> None:
-    for number in range(20):
+    for number in range(MAX_FEEDS):
         await world.add_feed(f"feed-{number}", [item(n) for n in range(50)])
     for name in ("cold", "not modified", "same body"):
         world.clock.forward(minutes=30)
@@ -31,7 +31,7 @@ async def test_unchanged_feeds_cost_their_message_seven_operations_however_many_
             # Feeds read and saved, each with one write; run read, begun and ended; totals; and the price of a
             # fetch, once in ten minutes.
             assert counting.operations == 7
-        for number in range(20 if name == "cold" else 0):
+        for number in range(MAX_FEEDS if name == "cold" else 0):
             world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
 
 

@@ -30,7 +30,8 @@ class Messages:
         self._folder.mkdir(exist_ok=True)
 
     def put(self, run_id: str) -> None:
-        path = self._folder / f"{run_id}.0"
+        # A run may have two messages: the one that its killed worker had, and the one that is sent again.
+        path = self._folder / f"{uuid.uuid4().hex}.0"
         path.with_suffix(".writing").write_text(run_id)
         path.with_suffix(".writing").replace(path)
 

@@ -43,7 +43,7 @@ EACH: dict[str, tuple[StoredDocument, Callable[[View], Resource]]] = {
         documents.correction(),
         lambda view: CorrectionResource.of(documents.correction(), "active", view),
     ),
-    "Story": (documents.story(), lambda view: StoryResource.of(documents.story(), "open", NOW, view)),
+    "Story": (documents.story(), lambda view: StoryResource.of(documents.story(), NOW, view)),
     "Signal": (
         documents.signal(),
         lambda view: SignalResource.of(documents.signal(), "Apple", documents.HEADLINE, view),

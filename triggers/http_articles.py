@@ -123,8 +123,8 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
 @articles_http.get("articles/{article_id}/document", VIEW, returns=DocumentResource)
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the state of an article's full text."""
-    found = await services.fetching.documents.documents.get(req.route_params["article_id"])
-    return json_response(found.resource(VIEW.of(req)).shown())
+    found = await services.fetching.documents.get(req.route_params["article_id"], VIEW.of(req))
+    return json_response(found.shown())
 
 
 @articles_http.post(
@@ -137,7 +137,7 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
 async def acquire_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Acquire the full text of an article."""
     sent(req, Nothing)
-    document = await services.fetching.documents.documents.acquire(req.route_params["article_id"])
+    document = await services.fetching.documents.acquire(req.route_params["article_id"])
     return json_response(DocumentResource.of(document, VIEW.of(req)).shown(), 202)
 
 
@@ -223,5 +223,5 @@ async def review_quarantine(services: Container, req: func.HttpRequest) -> func.
     if reviewed.run_id is not None:
         await services.announcer.announce_stored(INGESTION_STAGE, [reviewed.run_id])
     if reviewed.item.kind == "DOCUMENT":
-        await services.fetching.documents.reviews.follow(reviewed.item)
+        await services.fetching.documents.follow(reviewed.item)
     return json_response(QuarantineResource.of(reviewed.item, VIEW.of(req)).with_added(run_id=reviewed.run_id).shown())

@@ -6,7 +6,7 @@ The message is acknowledged when its function returns: whatever follows from it 
 import azure.functions as func
 
 from services.container import Container
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.documents import DOCUMENTS_STAGE
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.refresh_due import RefreshMessage
 from services.mentions.signals_due import SIGNALS_STAGE
@@ -37,7 +37,7 @@ async def ingest_feeds(services: Container, message: func.QueueMessage, context:
 @consumer(queues, ACQUIRE_DOCUMENTS)
 async def acquire_documents(services: Container, message: func.QueueMessage) -> None:
     source_ids = DOCUMENTS_STAGE.keys_of(message.get_body().decode())
-    await services.fetching.documents.handler.handle(source_ids, message.dequeue_count or 1)
+    await services.fetching.document_work.handle(source_ids, message.dequeue_count or 1)
 
 
 @consumer(queues, ANALYZE_ARTICLES)

@@ -12,8 +12,8 @@ from models.grouping_correction import GroupingCorrectionKind
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
 from models.signal import Side, Signal, SignalKind
-from models.story import Reason, Story, StoryMember, Topic, first_article
-from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time
+from models.story import SILENCE, Reason, Story, StoryMember, Topic, first_article
+from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time, parse_time
 
 StoryState = Literal["open", "closed"]
 
@@ -120,13 +120,15 @@ class StoryResource(Stored):
     )
 
     @classmethod
-    def of(cls, story: Story, state: StoryState, closes_at: datetime, view: View = "default") -> Self:
+    def of(cls, story: Story, now: datetime, view: View = "default") -> Self:
+        """A story is open until SILENCE after its last article, unless another article joins it."""
+        closes_at = story.timestamp + SILENCE
         own = path("stories", story.event_id)
         first = path("articles", first_article(story.event_id))
         return cls.made(
             story,
             view,
-            state=state,
+            state="open" if parse_time(now) <= closes_at else "closed",
             closes_at=closes_at,
             links=links(self=own, ledger=f"{own}/ledger", first_article=first),
         )

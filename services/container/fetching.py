@@ -13,9 +13,13 @@ from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, FeedPreviews
 from services.container.container import Container
 from services.documents import profiles
-from services.documents.services import DocumentServices
+from services.documents.acquisition import Acquisition
+from services.documents.documents import DOCUMENTS_STAGE, Documents
 from services.fetch.limits import HostLimits
+from services.work.handling import Handler
 
+HOSTS_AT_ONCE = 24
+"""The hosts whose documents one worker acquires at once."""
 WAITING_FEEDS = 64
 """How many feeds a worker has in progress besides those that it is fetching: they wait for their next try, for parsing
 or for the store."""
@@ -28,11 +32,21 @@ class FetchingPart:
         self._of = of
 
     @cached_property
-    def documents(self) -> DocumentServices:
+    def documents(self) -> Documents:
         of = self._of
-        return DocumentServices.build(
-            *(of.store, of.archive, of.announcer, of.fetcher, of.runs, of.feeds.hosts, of.articles, of.announce),
-            *(profiles.load(), of.settings.fetch_user_agent, of.clock),
+        return Documents(of.store, of.announcer, of.articles, of.runs, of.clock)
+
+    @cached_property
+    def document_work(self) -> Handler:
+        of = self._of
+        acquisition = Acquisition(
+            *(of.store, of.archive, self.documents, of.runs, of.fetcher, of.feeds.hosts, profiles.load()),
+            *(of.settings.fetch_user_agent, of.announce, of.clock),
+        )
+        return Handler(
+            *(DOCUMENTS_STAGE, acquisition.work, of.store, of.announcer, of.clock),
+            portion=DOCUMENTS_STAGE.most,
+            at_once=HOSTS_AT_ONCE,
         )
 
     @cached_property
@@ -52,7 +66,7 @@ class FetchingPart:
             DocumentCache(settings.dedup_cache_size),
             timedelta(days=settings.dedup_retention_days),
             self._of.announce,
-            discover=self.documents.discovery.discover,
+            discover=self.documents.discover,
             writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
         )
 

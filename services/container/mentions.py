@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from services.container.container import Container
-from services.documents.texts import FullTexts
+from services.documents.archived import FullTexts
 from services.mentions.analysis import Analysis, Delays
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.port import LocalAnalyzer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from models.version import VERSION
 from services.container.container import Container
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.refresh_due import REFRESH_STAGE

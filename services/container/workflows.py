@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from services.container.container import Container
-from services.documents.removal import Removal
+from services.documents.archived import Removal
 from services.work.driver import (
     BACKFILL,
     COMPARE,

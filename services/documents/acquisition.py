@@ -1,4 +1,5 @@
-"""One try at one document: claims it, fetches the page, stores files, text and verdict.
+"""Acquires the due documents of one host, one after the other, as one run. A try claims the document, fetches the page,
+and stores files, text and verdict.
 
 The order of writes lets the next try complete what a crash left:
     1. the document is claimed by its ETag: of two workers, one goes on; a try that kills its worker counts;
@@ -10,39 +11,52 @@ A deleted article has no document: whoever finds that it is gone removes what wa
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
+import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject, FileRole
 from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.locator import DocumentAlias, document_key
-from models.run import WORKER_DIED, Attempt
+from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.states import AcquisitionStatus, ValidationStatus
+from services import deadline
 from services.archive.keys import folder_of
 from services.articles.writing import Announce
 from services.documents import life_cycle
-from services.documents.judging import Text, Unknown, Wanted
-from services.documents.judging import Unavailable as Withheld
-from services.documents.page_fetch import Failed, PageFetch
-from services.documents.removal import Removal
-from services.documents.reviews import DocumentReviews
+from services.documents.archived import Removal
+from services.documents.documents import Documents
+from services.documents.judging import Text, Unknown, Wanted, Withheld
+from services.documents.pages import Failed, PageFetch, PageReader
+from services.documents.profiles import Profiles
+from services.documents.robots import Robots, agents_of
+from services.feeds.hosts import HostStates, host_of
+from services.fetch.addresses import is_loopback
 from services.logs import log_event
-from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert
+from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert, listed_documents
 from services.store.change import change
-from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS
+from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, RUNS
 from services.work import rules
+from services.work.handling import Worked
 from services.work.runs import RunEngine
+
+if TYPE_CHECKING:
+    from services.fetch.fetcher import Fetcher
 
 log = logging.getLogger("toolpulse.documents")
 
 NORMALIZED_TYPE = "text/plain; charset=utf-8"
 ARCHIVE_UNAVAILABLE = "ARCHIVE_UNAVAILABLE"
+PAUSE_SECONDS = 1.0
+"""Between two pages of a host, unless its robots.txt asks for more."""
 
 
 class _Overtaken(Exception):
@@ -52,12 +66,13 @@ class _Overtaken(Exception):
 @dataclass
 class _Try:
     """One try: the document as it is stored, its article, the attempt that will be recorded, and when it began, with
-    the fraction of a second that documents do not have."""
+    the fraction of a second that documents do not have. `files`: what it has put into the archive."""
 
     document: DocumentProduct
     article: Article
     attempt: Attempt
     began: datetime
+    files: list[FileObject] = field(default_factory=list)
     error: str | None = None
     status_code: int | None = None
 
@@ -70,51 +85,97 @@ class _Try:
         return Wanted(reading.headline, names, len(article.text_for_analysis or ""), url)
 
 
-@dataclass(frozen=True, slots=True)
 class Acquisition:
-    """Tries to acquire one document after the other, each by the steps above."""
+    """Acquires the documents of one message, each by the steps above. `user_agents` are those of the fetcher."""
 
-    store: Store
-    archive: Archive
-    engine: RunEngine
-    pages: PageFetch
-    reviews: DocumentReviews
-    removal: Removal
-    announce: Announce
-    clock: Clock
+    def __init__(
+        self,
+        store: Store,
+        archive: Archive,
+        documents: Documents,
+        engine: RunEngine,
+        fetcher: Fetcher,
+        hosts: HostStates,
+        profiles: Profiles,
+        user_agents: Sequence[str],
+        announce: Announce,
+        clock: Clock,
+    ) -> None:
+        agents = agents_of(user_agents)
+        self._store = store
+        self._archive = archive
+        self._documents = documents
+        self._engine = engine
+        self._hosts = hosts
+        self._robots = Robots(fetcher, agents, clock)
+        self._pages = PageFetch(fetcher, self._robots, PageReader(), profiles, agents)
+        self._removal = Removal(store, archive)
+        self._announce = announce
+        self._clock = clock
 
-    async def attempt(self, run_id: str, document: DocumentProduct) -> Attempt | None:
+    async def work(self, source_ids: Sequence[str], *, alone: bool) -> Worked:
+        """Tries those documents that are due, until the deadline. The run is stored when it has ended: the attempt of a
+        worker that dies is recorded by the next one."""
+        began, run_id, attempts = self._clock(), uuid.uuid4().hex, list[Attempt]()
+        due = await self._due(source_ids)
+        if not due:
+            return Worked()
+        cooling = self._hosts.cooling(await self._hosts.listed(), began)
+        if cooling.in_outage or all(host_of(_url(each)) in cooling.closed for each in due):
+            await self._back_off(due)
+            return Worked()
+        left = list(due)
+        while left and not deadline.is_near():
+            if len(left) < len(due):
+                await asyncio.sleep(await self._pause_seconds(_url(left[0])))
+            attempt = await self._attempt(run_id, left.pop(0))
+            attempts += [] if attempt is None else [attempt]
+        if attempts:
+            await self._store.create(RUNS.name, run_of(run_id, attempts, began, self._clock()).to_document())
+        await self._hosts.note(self._clock())
+        return Worked(done=len(due) - len(left), left=[each.source_id for each in left])
+
+    async def _due(self, source_ids: Sequence[str]) -> list[DocumentProduct]:
+        keys = [(each, DocumentProduct.ID) for each in dict.fromkeys(source_ids)]
+        found = await self._store.read_many(DOCUMENTS.name, keys)
+        documents = listed_documents(found, DocumentProduct.from_document, "source_id").items
+        now = self._clock()
+        return [each for each in documents if life_cycle.is_due(each, now)]
+
+    async def _pause_seconds(self, url: str) -> float:
+        if is_loopback(host_of(url).rpartition(":")[0]):
+            return 0.0
+        return max(PAUSE_SECONDS, (await self._robots.decide(url)).delay_seconds or 0.0)
+
+    async def _attempt(self, run_id: str, document: DocumentProduct) -> Attempt | None:
         """Tries to acquire the document, and returns the record of the try; None if no request was sent, or if another
         worker changed the document since it was read."""
-        article = await self._article(document.source_id)
-        if article is None:
-            await self.removal.remove(document.source_id, document)
-            return None
-        try:
-            return await self._tried(await self._claimed(document, article, run_id))
-        except _Overtaken:
-            if await self._article(document.source_id) is None:
-                await self.removal.remove(document.source_id, document)
-            return None
+        with contextlib.suppress(_Overtaken):
+            article = await self._article(document.source_id)
+            if article is not None:
+                return await self._tried(await self._claimed(document, article, run_id))
+        if await self._article(document.source_id) is None:
+            await self._removal.remove(document.source_id, document)
+        return None
 
-    async def back_off(self, documents: Sequence[DocumentProduct]) -> None:
+    async def _back_off(self, documents: Sequence[DocumentProduct]) -> None:
         """Leaves documents of a host that cools down, for all workers, to a later try."""
-        now = self.clock()
+        now = self._clock()
         for each in documents:
             with contextlib.suppress(_Overtaken):
                 after = life_cycle.backed_off(each, now + life_cycle.FIRST_WAIT, "HOST_COOLS_DOWN", now)
                 await self._saved(each, after)
 
     async def _article(self, source_id: str) -> Article | None:
-        found = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        found = await self._store.read(ARTICLES.name, source_id, Article.ID)
         article = Article.from_document(found) if found is not None else None
         return article if article is not None and article.deleted_at is None else None
 
     async def _claimed(self, document: DocumentProduct, article: Article, run_id: str) -> _Try:
-        now = self.clock()
+        now = self._clock()
         died = life_cycle.interrupted(document, now)
         if died is not None:
-            await self.engine.note(died)
+            await self._engine.note(died)
         if life_cycle.is_exhausted(document):
             await self._saved(document, life_cycle.failed(document, WORKER_DIED, None, now))
             raise _Overtaken
@@ -124,30 +185,29 @@ class Acquisition:
 
     async def _tried(self, one: _Try) -> Attempt | None:
         """An unforeseen error ends the try of this document only. It is logged, and the document is tried again."""
-        files: list[FileObject] = []
         try:
-            after = await self._outcome(one, files)
+            after = await self._outcome(one)
         except Unavailable as error:  # of the archive: without the store, the try cannot end
             one.error = str(error)
-            after = life_cycle.failed(one.document, ARCHIVE_UNAVAILABLE, None, self.clock())
+            after = life_cycle.failed(one.document, ARCHIVE_UNAVAILABLE, None, self._clock())
         except (ToolpulseError, _Overtaken):
             raise
         except Exception as error:
             log.exception("document_not_acquired source_id=%s", one.document.source_id)
-            after = life_cycle.failed(one.document, type(error).__name__.upper(), None, self.clock())
+            after = life_cycle.failed(one.document, type(error).__name__.upper(), None, self._clock())
         if after.acquisition_status == "SKIPPED_BACKOFF":
             await self._saved(one.document, after)
             return None
-        return await self._end(one, after, files)
+        return await self._end(one, after)
 
-    async def _outcome(self, one: _Try, files: list[FileObject]) -> DocumentProduct:
-        """The document after the try, not stored yet. Adds what is in the archive to `files`."""
+    async def _outcome(self, one: _Try) -> DocumentProduct:
+        """The document after the try, not stored yet."""
         document = one.document
         holder = await self._holder(document)
         if holder is not None:
-            return life_cycle.duplicate(document, holder, self.clock())
-        found = await self.pages.fetch(one.wanted)
-        now = self.clock()
+            return life_cycle.duplicate(document, holder, self._clock())
+        found = await self._pages.fetch(one.wanted)
+        now = self._clock()
         if isinstance(found, Withheld):
             return life_cycle.unavailable(document, found.reason, now)
         one.status_code = found.status_code
@@ -158,15 +218,13 @@ class Acquisition:
             one.error = found.error
             return life_cycle.failed(document, found.fingerprint, found.wait, now)
         raw = await self._file(one, found.body, "RAW", found.content_type)
-        files.append(raw)
         document = life_cycle.acquired(document, raw, found.etag, now)
         if isinstance(found.verdict, Unknown):
             context = {"reason": found.verdict.why, "fingerprint": found.verdict.fingerprint}
             data = json.dumps({**context, "document": found.verdict.extracted}).encode()
-            files.append(await self._file(one, data, "QUARANTINE_CONTEXT", "application/json"))
-            return await self.reviews.add(document, one.article, found.verdict, now)
+            await self._file(one, data, "QUARANTINE_CONTEXT", "application/json")
+            return await self._documents.quarantine(document, one.article, found.verdict, now)
         text = await self._file(one, found.verdict.text.encode(), "NORMALIZED", NORMALIZED_TYPE)
-        files.append(text)
         await self._name_in_article(document, text, found.verdict)
         return life_cycle.valid(document, found.verdict.extracted, now)
 
@@ -186,7 +244,7 @@ class Acquisition:
                 raise _Overtaken
             if article.full_text == wanted or article.canonical.revision != wanted.revision:
                 return None
-            now = self.clock()
+            now = self._clock()
             changes: dict[str, Any] = {"full_text": wanted, "analysis_due_since": article.analysis_due_since or now}
             if article.analysis_attempts:
                 changes |= {"analysis_due_since": now, "analysis_attempts": 0}
@@ -194,14 +252,14 @@ class Acquisition:
                 changes["status"] = "pending"
             return article.changed(now, **changes).to_document()
 
-        await change(self.store, ARTICLES.name, document.source_id, Article.ID, named)
-        await self.announce([document.source_id])
+        await change(self._store, ARTICLES.name, document.source_id, Article.ID, named)
+        await self._announce([document.source_id])
 
-    async def _end(self, one: _Try, after: DocumentProduct, files: Sequence[FileObject]) -> Attempt:
+    async def _end(self, one: _Try, after: DocumentProduct) -> Attempt:
         """Records the attempt, and ends the try."""
-        record = _record(one, after, self.clock())
-        await self.engine.note(record)
-        await self._saved(one.document, after, files)
+        record = _record(one, after, self._clock())
+        await self._engine.note(record)
+        await self._saved(one.document, after, one.files)
         log_event(
             log,
             logging.INFO,
@@ -221,17 +279,17 @@ class Acquisition:
         operations: list[Operation] = [Replace(after.to_document(), before.stored_etag or "")]
         operations += [Upsert(each.to_document()) for each in files]
         try:
-            etag, *_ = await self.store.batch(DOCUMENTS.name, after.source_id, operations)
+            etag, *_ = await self._store.batch(DOCUMENTS.name, after.source_id, operations)
         except ChangedMeanwhile:
             raise _Overtaken from None
         return after.with_etag(etag)
 
     async def _file(self, one: _Try, data: bytes, role: FileRole, content_type: str) -> FileObject:
-        """Stores the bytes. Returns the FileObject, which expires with the document. A new revision of the article does
-        not replace the files of the revision before."""
-        document, now = one.document, self.clock()
-        stored = await self.archive.put(folder_of(document.source_id, document.folder_day), data)
-        return FileObject(
+        """Puts the bytes into the archive, as a file of the try that expires with the document. A new revision of the
+        article does not replace the files of the revision before."""
+        document, now = one.document, self._clock()
+        stored = await self._archive.put(folder_of(document.source_id, document.folder_day), data)
+        file = FileObject(
             created_at=now,
             updated_at=now,
             ttl_timestamp=document.ttl_timestamp,
@@ -246,14 +304,16 @@ class Acquisition:
             sha256=stored.sha256,
             created_by=CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.attempt.run_id),
         )
+        one.files.append(file)
+        return file
 
     async def _holder(self, document: DocumentProduct) -> str | None:
         """The article whose document has the page already. Else the locator alias of the page becomes this one's."""
-        now, key = self.clock(), document_key(document.locator_identity)
-        known = await self.store.read(LOCATORS.name, key, key)
-        before = None if known is None else str(known["source_id"])
-        if before is not None and before != document.source_id and await self._has_page(before, document):
-            return before
+        now, key = self._clock(), document_key(document.locator_identity)
+        known = await self._store.read(LOCATORS.name, key, key)
+        holder = document.source_id if known is None else str(known["source_id"])
+        if holder != document.source_id and await self._has_page(holder, document):
+            return holder
         alias = DocumentAlias(
             created_at=now,
             updated_at=now,
@@ -263,18 +323,13 @@ class Acquisition:
             source_id=document.source_id,
             data_product_id=document.data_product_id,
         )
-
-        def taken(found: Document | None) -> Document | None:
-            is_free = found is None or found["source_id"] == before != document.source_id
-            return alias.to_document() if is_free else None
-
-        after = await change(self.store, LOCATORS.name, key, key, taken, known=known)
-        holder = None if after is None else str(after["source_id"])
-        return None if holder == document.source_id else holder
+        if known is None or holder != document.source_id:
+            await self._store.upsert(LOCATORS.name, alias.to_document())
+        return None
 
     async def _has_page(self, source_id: str, document: DocumentProduct) -> bool:
         """Whether the article's document is of this page still: the article may be gone, or have another page now."""
-        found = await self.store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
+        found = await self._store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
         return found is not None and found["locator_identity"] == document.locator_identity
 
 
@@ -308,3 +363,19 @@ def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
         error_message=(one.error or "")[: rules.LONGEST_MESSAGE] or None,
         **figures,
     )
+
+
+def run_of(run_id: str, attempts: Sequence[Attempt], began: datetime, now: datetime) -> JobRun:
+    """The run of these attempts as it ended."""
+    counts: Counter[str] = Counter()
+    for each in attempts:
+        counts.update(each.counts)
+    errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in attempts if each.error_type]
+    begun = rules.begun(rules.queued(life_cycle.WORKFLOW, run_id, began), None, began)
+    return rules.ended(begun, rules.status_of(attempts), now).changed(
+        now, progress=len(attempts), metrics=dict(counts), errors=tuple(errors[:MAX_ERRORS_KEPT])
+    )
+
+
+def _url(document: DocumentProduct) -> str:
+    return document.locators[0].value

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from models.document import QuarantineReason, SkipReason
 from services.articles.identity import normalize_headline
-from services.documents.extraction import NotRead, PageContent
 from services.documents.profiles import Profile
 from services.parse.text import repaired, strip_publisher
 from services.parse.urls import normalize_url
@@ -52,6 +51,34 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
+class PageContent:
+    """What is on a page. `text` has one paragraph in a line. `meta` are its metadata by name in small letters, `shape`
+    is what the pages of one site have in common. `main_found`: the profile's selector was found. `free` is false if
+    the page says that its text is not; `paywall` and `consent`: it has elements that are named so."""
+
+    encoding: str
+    title: str
+    headings: Sequence[str]
+    base: str
+    canonical: str
+    amphtml: str
+    meta: Mapping[str, str]
+    shape: str
+    free: bool
+    paywall: bool
+    consent: bool
+    main_found: bool
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """The page could not be read: it took too long or too much memory, or the parser failed."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What the article says of itself: its headline, the names of its publishers, the number of characters of the
     feed's text, and the address of the page."""
@@ -71,7 +98,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
+class Withheld:
     """The finding that the site does not give the text. `follow` is another address of the article, which may."""
 
     reason: SkipReason
@@ -89,7 +116,7 @@ class Unknown:
     follow: str | None = None
 
 
-PageFinding = Text | Unavailable | Unknown
+PageFinding = Text | Withheld | Unknown
 
 
 def judge(
@@ -99,17 +126,17 @@ def judge(
     if isinstance(page, NotRead):
         return Unknown("UNKNOWN_PROFILE", page.reason, "the page could not be read", _made(profile, wanted, ""))
     if forbids_archiving(page, robots_tag, agents):
-        return Unavailable("NOARCHIVE")
+        return Withheld("NOARCHIVE")
     text, notes = normalized(page.text, wanted.headline)
     withheld = withheld_by(page, text, wanted, profile)
     if withheld is not None:
-        return Unavailable(withheld, None if withheld == "GONE" else other_address(page, wanted.url))
+        return Withheld(withheld, None if withheld == "GONE" else other_address(page, wanted.url))
     extracted = _made(profile, wanted, page.shape, page.encoding, notes)
     missing = missing_in(page, text, wanted, profile)
     if missing is not None:
         return Unknown(*missing, extracted, other_address(page, wanted.url))
     if len(text) < wanted.feed_characters * TEXT_LONGER_BY:
-        return Unavailable("NOTHING_MORE")
+        return Withheld("NOTHING_MORE")
     return Text(text, {**extracted, "characters": len(text)})
 
 
@@ -215,7 +242,7 @@ def _made(
     signature = signature_of(shape)
     decoded = [f"decoded as {encoding}"] if encoding not in ("", "utf-8") else []
     return {
-        "extraction_profile_id": profile.id,
+        "extraction_profile_id": profile.id_and_version,
         "header_signature_hash": signature,
         "profile_selection_inputs": {"host": urlsplit(wanted.url).hostname or "", "header_signature_hash": signature},
         "normalization_notes": (*decoded, *notes),

@@ -7,7 +7,6 @@ version, so that texts that were made differently can be told apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -23,26 +22,42 @@ MIN_CHARACTERS = 250
 """A page with less text has none: its text was not found, or it is a notice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """How the pages of a site are read.
+def _selector(text: str) -> str:
+    """Refuses what the extractor cannot read. It is loaded only if there are selectors."""
+    from resiliparse.parse.html import HTMLTree
+
+    document: Any = HTMLTree.parse("<p>").document
+    try:
+        document.query_selector(text)
+    except Exception:  # the extractor has no error of its own for this
+        raise ValueError(f"{text!r} is not a CSS selector") from None
+    return text
+
+
+Selector = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f{}<]{1,200}$"), AfterValidator(_selector)]
+
+
+class Profile(Request):
+    """How the pages of a site are read, as it stands in the file.
 
     `main` selects the elements with the text, `drop` those to leave out. Without `main`, the extractor finds it.
     """
 
-    name: str
-    version: str
-    hosts: tuple[str, ...] = ()
-    main: str = ""
-    drop: tuple[str, ...] = ()
-    least_characters: int = MIN_CHARACTERS
+    id: Annotated[str, StringConstraints(pattern="^[a-z0-9][a-z0-9_-]{0,39}$")]
+    version: Annotated[int, Field(strict=True, ge=1)]
+    hosts: tuple[Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$")], ...] = Field(
+        min_length=1
+    )
+    main: Selector | None = None
+    drop: tuple[Selector, ...] = ()
+    least_characters: Annotated[int, Field(strict=True, ge=1, le=10_000)] = MIN_CHARACTERS
 
     @property
-    def id(self) -> str:
-        return f"{self.name}@{self.version}"
+    def id_and_version(self) -> str:
+        return f"{self.id}@{self.version}"
 
 
-GENERAL = Profile("general", "1")
+GENERAL = Profile.model_construct(id="general", version=1, hosts=())
 
 
 class Profiles:
@@ -79,48 +94,16 @@ def load(file: Path = FILE) -> Profiles:
 def parse(document: bytes) -> list[Profile]:
     """Raises InvalidInput that names the line, the field and what is allowed."""
     found: list[Profile] = []
-    for entry in read_entries(document, "profiles", ", ".join(ProfileEntry.model_fields)):
+    for entry in read_entries(document, "profiles", ", ".join(Profile.model_fields)):
         where = f"profiles, line {entry.line}"
         try:
-            profile = ProfileEntry.checked(entry.fields).profile
+            profile = Profile.checked(entry.fields)
         except InvalidInput as error:
             raise InvalidInput(f"{where}: {error.field}", error.allowed) from None
-        if any(each.name == profile.name for each in (*found, GENERAL)):
-            raise InvalidInput(f"{where}: id", f"{profile.name} is there already")
+        if any(each.id == profile.id for each in (*found, GENERAL)):
+            raise InvalidInput(f"{where}: id", f"{profile.id} is there already")
         taken = {host for each in found for host in each.hosts}.intersection(profile.hosts)
         if taken:
             raise InvalidInput(f"{where}: hosts", f"{min(taken)} is in another profile already")
         found.append(profile)
     return found
-
-
-def _selector(text: str) -> str:
-    """Refuses what the extractor cannot read. It is loaded only if there are selectors."""
-    from resiliparse.parse.html import HTMLTree
-
-    document: Any = HTMLTree.parse("<p>").document
-    try:
-        document.query_selector(text)
-    except Exception:  # the extractor has no error of its own for this
-        raise ValueError(f"{text!r} is not a CSS selector") from None
-    return text
-
-
-Selector = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f{}<]{1,200}$"), AfterValidator(_selector)]
-
-
-class ProfileEntry(Request):
-    """A profile as it stands in the file."""
-
-    id: Annotated[str, StringConstraints(pattern="^[a-z0-9][a-z0-9_-]{0,39}$")]
-    version: Annotated[int, Field(strict=True, ge=1)]
-    hosts: tuple[Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$")], ...] = Field(
-        min_length=1
-    )
-    main: Selector | None = None
-    drop: tuple[Selector, ...] = ()
-    least_characters: Annotated[int, Field(strict=True, ge=1, le=10_000)] = MIN_CHARACTERS
-
-    @property
-    def profile(self) -> Profile:
-        return Profile(self.id, str(self.version), self.hosts, self.main or "", self.drop, self.least_characters)

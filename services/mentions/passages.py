@@ -20,7 +20,7 @@ from typing import Any
 from models.article import Article
 from models.errors import NotFound
 from models.mention import SentimentScore, scored_by
-from services.documents.texts import FullTexts
+from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Judgement, LocalAnalyzer, Passage, PassageJudgement
 from services.mentions.corrections import judged_passages
 from services.mentions.prose import prose_of

@@ -23,7 +23,7 @@ from models.article import Article
 from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
 from models.tool import Tool
-from services.documents.texts import FullTexts
+from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.dirty_hours import mark_dirty_by_tool
 from services.mentions.gathering import Gathering, IsWanted, WriteReport

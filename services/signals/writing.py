@@ -26,8 +26,7 @@ from services.ports import Clock, Create, Document, Query, Replace, Store, Where
 from services.signals.rules import FIRST_IN_DAYS, Report, ToolStory, decide, is_about
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
-from services.stories.counting import count_story
-from services.stories.documents import day_of_time, topics_of_story
+from services.stories.members import count_story, day_of_time, topics_of_story
 from services.stories.pins import members_of
 from services.tools.catalog import Catalog
 from services.work.handling import Worked, reason_of

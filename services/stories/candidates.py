@@ -22,8 +22,8 @@ from services.logs import log_unreadable
 from services.mentions.understanding import published_at
 from services.ports import Create, Document, Operation, Replace, Store, readable
 from services.store.containers import ARTICLES, LOCATORS, STORIES
-from services.stories.documents import day_of_time, readable_member
 from services.stories.grouping import Known
+from services.stories.members import day_of_time, readable_member
 from services.stories.similarity import WITHIN_MINUTES
 
 MAX_UNDER_KEY = 100

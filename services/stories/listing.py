@@ -8,8 +8,8 @@ from typing import get_args
 
 from models.errors import InvalidInput
 from models.resources.stories import StoryState
-from models.story import SILENCE, Story
-from models.values import format_time, parse_time
+from models.story import SILENCE
+from models.values import format_time
 from services.articles.listing import article_filter
 from services.ports import Where
 
@@ -21,15 +21,6 @@ MAX_ARTICLES = 1_000_000
 AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
 """The filters that articles have too, with the same form."""
 _FIELDS = {"detected_tool_ids": "tool_ids", "publisher_id": "publisher_ids"}
-
-
-def state_of(story: Story, now: datetime) -> StoryState:
-    return "open" if parse_time(now) <= closes_at(story) else "closed"
-
-
-def closes_at(story: Story) -> datetime:
-    """Until when the story is open, unless another article joins it."""
-    return story.timestamp + SILENCE
 
 
 def story_filter(given: Mapping[str, str], state: StoryState | None, fewest: int, now: datetime) -> tuple[Where, ...]:

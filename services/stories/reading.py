@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from models.article import Article, SourceAttribution
@@ -30,8 +30,7 @@ from services.mentions.understanding import published_at
 from services.parse.publisher_id import shown_name
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, readable
 from services.store.containers import ARTICLES, MENTIONS, STORIES
-from services.stories.documents import publisher_of_member, story_of
-from services.stories.listing import closes_at, state_of
+from services.stories.members import publisher_of_member, story_of
 from services.stories.pins import GroupingCorrections, members_of
 from services.tools.catalog import Catalog
 
@@ -55,7 +54,7 @@ class Stories:
         query = Query(tuple(where), order="by_time", reverse=True, limit=limit, after=after, may_be_stale=True)
         page = listed(await self.store.query(STORIES.name, query), Story.from_document, "event_id")
         now = self.clock()
-        return Listed([resource_of(each, now, view).shown() for each in page.items], page.next, page.unreadable)
+        return Listed([StoryResource.of(each, now, view).shown() for each in page.items], page.next, page.unreadable)
 
     async def get(self, event_id: str, view: View = "default") -> dict[str, Any]:
         """Raises NotFound."""
@@ -74,11 +73,15 @@ class Stories:
             raise await self._gone(event_id)
         stored = await self.store.read(STORIES.name, day_of(event_id), event_id)
         story = _derived(event_id, members.items, first.canonical.headline, stored)
-        served = [member_of(each, articles[each.source_id]) for each in found if each.source_id in articles]
+        served = [
+            StoryMemberResource.of(each, articles[each.source_id], shown_name(each.publisher_id))
+            for each in found
+            if each.source_id in articles
+        ]
         parts = {"publishers": publishers_of(members.items), "tools": await self._tools(found), "members": served}
         if members.unreadable:
             parts["unreadable"] = list(members.unreadable)
-        return resource_of(story, self.clock(), view).with_added(**parts).shown()
+        return StoryResource.of(story, self.clock(), view).with_added(**parts).shown()
 
     async def _members(self, event_id: str) -> Listed[StoryMember]:
         """The members by the time of their publication."""
@@ -121,15 +124,6 @@ def _derived(event_id: str, members: Sequence[StoryMember], headline: str, store
     documents = [each.to_document() for each in members]
     updated = max(each.updated_at for each in members) if stored is None else parse_time(stored["updated_at"])
     return story_of(event_id, documents, headline, stored or documents[0], updated)
-
-
-def resource_of(story: Story, now: datetime, view: View = "default") -> StoryResource:
-    return StoryResource.of(story, state_of(story, now), closes_at(story), view)
-
-
-def member_of(member: StoryMember, article: Article) -> StoryMemberResource:
-    """The article of a member, and why it is in the story."""
-    return StoryMemberResource.of(member, article, shown_name(member.publisher_id))
 
 
 def publishers_of(members: Sequence[StoryMember]) -> list[StoryPublisher]:

@@ -6,7 +6,7 @@ last write:
     2. other articles that depend on what changes are made due: those whose story an article opened that has left it or
        was edited, those that repeated it, and those that repeat an earlier article which arrived later;
     3. members; deleted articles lose theirs; then the marks of the stories, which are counted by whoever decides their
-       signals (services/stories/counting.py);
+       signals (services/stories/members.py);
     4. mentions by their ETags; their hours are marked dirty, and their tools announced;
     5. articles by the ETags that they were read with: their story, and that they are no longer due.
 An article of which another writer changed a document in between stays due.
@@ -44,9 +44,8 @@ from services.ports import (
 from services.store.change import Decided, change_many
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.candidates import Candidates, read_members
-from services.stories.counting import count_story, is_same
-from services.stories.documents import day_of_time, member_of, readable_member, signed
 from services.stories.grouping import Known, copies_before, decide_all
+from services.stories.members import count_story, day_of_time, is_same, member_of, readable_member, signed
 from services.stories.pins import members_of, read_constraints
 from services.stories.signature import Signature
 from services.work.announcing import Announcer

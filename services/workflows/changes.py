@@ -16,7 +16,7 @@ from models.request import SignedBody
 from models.run import JobRun
 from models.tool import Tool
 from services.articles.reading import Articles
-from services.documents.removal import Removal
+from services.documents.archived import Removal
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analyzers.choice import Analyzers

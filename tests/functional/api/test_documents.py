@@ -12,7 +12,7 @@ import pytest
 
 from models.values import format_time
 from services.container import Container
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.documents import DOCUMENTS_STAGE
 from services.ports import Query, query_all
 from services.store.containers import DOCUMENTS
 from tests.functional.api.conftest import FUNCTIONS, call

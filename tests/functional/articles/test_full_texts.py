@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.document import DocumentProduct
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.documents import DOCUMENTS_STAGE
 from services.topology import ACQUIRE_DOCUMENTS
 from tests.functional.articles.world import World, item
 

@@ -24,7 +24,8 @@ from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, Fetches
-from services.documents.discovery import Discovery
+from services.articles.reading import Articles
+from services.documents.documents import Documents
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.hosts import HostStates
@@ -197,7 +198,7 @@ class Worker:
             DocumentCache(settings.dedup_cache_size),
             kept,
             announce,
-            discover=Discovery(store, self.announcer, clock).discover,
+            discover=Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover,
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)

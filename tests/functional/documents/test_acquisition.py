@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.documents.texts import MAX_SCORED
+from services.documents.archived import MAX_SCORED
 from tests.functional.documents.world import HEADLINE, TEXT, World, html, page
 from tests.functional.fetch.conftest import response
 
@@ -51,7 +51,7 @@ async def test_a_document_shows_its_files_and_attempts(world: World) -> None:
     world.watch.advance(minutes=16)
     await world.clean_up()
     await world.deliver()
-    shown = (await world.services.documents.get(asked.source_id)).resource("full").shown()
+    shown = (await world.documents().get(asked.source_id, "full")).shown()
     assert shown["validation_status"] == "VALID"
     assert shown["eligibility"] == "NONE"
     assert [each["role"] for each in shown["files"]] == ["NORMALIZED", "RAW"]
@@ -230,11 +230,11 @@ async def test_an_edited_article_has_its_page_read_again(world: World) -> None:
 async def test_a_person_may_ask_for_another_try_and_for_the_text_of_any_article(world: World) -> None:
     asked = await world.article()
     world.server.answers["/story"] = [page(status=403), page()]
-    first = await world.services.documents.acquire(asked.source_id)
+    first = await world.documents().acquire(asked.source_id)
     assert first.acquisition_status == "STUB"
     await world.deliver()
     assert (await world.document(asked.source_id)).skip_reason == "REFUSED"
-    assert (await world.services.documents.acquire(asked.source_id)).eligibility == "ACQUIRE"
+    assert (await world.documents().acquire(asked.source_id)).eligibility == "ACQUIRE"
     await world.deliver()
     assert (await world.document(asked.source_id)).validation_status == "VALID"
 
@@ -250,7 +250,7 @@ async def test_deleting_an_article_removes_its_document_files_and_alias(world: W
     assert await world.aliases() == []
     assert await world.find(asked.source_id) is None
     assert "full_text" not in await world.article_document(asked.source_id)
-    await world.services.discovery.discover([asked])  # by an ingestion that was late
+    await world.documents().discover([asked])  # by an ingestion that was late
     await world.deliver()
     assert await world.find(asked.source_id) is None
 

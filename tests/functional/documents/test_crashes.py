@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from models.errors import Unavailable
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.documents import DOCUMENTS_STAGE
 from services.documents.life_cycle import TRY_TAKES
 from services.ports import Archive, Query, Where
 from tests.failing_stores import hesitant
 from tests.functional.documents.world import TEXT, World, html, page
 
 _DUE = Query((Where("deleted_at", "missing"),), order="by_analysis_due", limit=100)
-_RUNNING = Query((Where("status", "eq", "RUNNING"),), limit=100)
 
 
 @dataclass
@@ -22,7 +21,6 @@ class DownArchive:
 
     archive: Archive
     down: bool = True
-    puts: list[int] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> object:
         if self.down and name in ("put", "get"):
@@ -48,7 +46,7 @@ async def test_two_workers_with_one_message_read_the_page_once(world: World) -> 
     messages *= 2
     workers = [world.new_worker(hesitant(world.store, seed)) for seed in (1, 2)]
     one = DOCUMENTS_STAGE.keys_of(messages[0])
-    await asyncio.gather(*(each.handler.handle(one) for each in workers))
+    await asyncio.gather(*(each.handle(one) for each in workers))
     for each in asked:
         assert (await world.document(each.source_id)).validation_status == "VALID"
         assert len(await world.attempts(each.source_id)) == 1
@@ -96,8 +94,8 @@ async def test_an_unknown_page_waits_for_a_person_and_is_tried_again_only_then(w
     assert document.quarantine_reason_code == "MISSING_CRITICAL_METADATA"
     [item] = await world.held()
     assert (item.kind, item.subject, item.manual_review_status) == ("DOCUMENT", asked.source_id, "PENDING")
-    files = (await world.services.documents.get(asked.source_id)).files.items
-    assert {each.role for each in files} == {"RAW", "QUARANTINE_CONTEXT"}
+    files = (await world.documents().get(asked.source_id)).shown()["files"]
+    assert {each["role"] for each in files} == {"RAW", "QUARANTINE_CONTEXT"}
     world.watch.advance(days=3)
     assert await world.clean_up() == 0
 

@@ -107,7 +107,7 @@ async def test_a_review_right_before_the_end_of_the_try_is_to_be_repeated(world:
             await world.review("CLEARED_TERMINAL")
 
     await world.deliver(world.new_worker(before_quarantine(world.store, reviewed)))
-    await world.services.reviews.follow((await world.held())[0])  # the person decides the same again
+    await world.documents().follow((await world.held())[0])  # the person decides the same again
     document = await world.document(asked.source_id)
     assert (document.validation_status, document.manual_review_status) == ("TERMINAL_INVALID", "CLEARED_TERMINAL")
     assert document.ttl_timestamp == asked.expires

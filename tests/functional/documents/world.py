@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,20 +13,20 @@ from models.quarantine import QuarantineItem
 from models.run import Attempt
 from services.archive.folder import FolderArchive
 from services.articles.writing import Asked
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.acquisition import Acquisition
+from services.documents.documents import DOCUMENTS_STAGE, Documents
 from services.documents.profiles import Profiles
-from services.documents.services import DocumentServices
 from services.feeds.hosts import HostStates
 from services.fetch.fetcher import Fetcher
 from services.ports import Archive, Query, Store, Where
 from services.settings import Settings
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
 from services.topology import ACQUIRE_DOCUMENTS
+from services.work.handling import Handler
 from services.work.runs import RunEngine
 from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, Watch, forgetful
 from tests.documents import reading
-from tests.failing_stores import Crash, mortal
 from tests.functional.fetch.conftest import Server, response
 from tests.functional.mentions.world import World as Mentions
 
@@ -71,21 +70,25 @@ class World:
         settings = Settings(store="sqlite", allow_private_addresses=True, retry_attempts=1, request_timeout_seconds=2.0)
         self.fetcher = Fetcher(settings, clock=self.watch)
         self.mentions = Mentions(self.store, self.watch, self.archive)
-        self.services = self.new_worker()
+        self.worker = self.new_worker()
 
-    def new_worker(self, store: Store | None = None, archive: Archive | None = None) -> DocumentServices:
+    def documents(self, store: Store | None = None) -> Documents:
+        store = store or self.store
+        engine = RunEngine(store, self.watch, self._new_id)
+        return Documents(store, forgetful(self.queues), self.mentions.worker.articles, engine, self.watch)
+
+    def new_worker(self, store: Store | None = None, archive: Archive | None = None) -> Handler:
         store = store or self.store
 
         async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
             self.announced += source_ids
 
-        engine = RunEngine(store, self.watch, self._new_id)
-        worker = self.mentions.worker
-        return DocumentServices.build(
-            *(store, archive or self.archive, forgetful(self.queues), self.fetcher, engine),
-            HostStates(store, self.fetcher.host_reports),
-            *(worker.articles, announce, self.profiles, ("toolpulse/1.0 (+https://example.org)",), self.watch),
+        documents, agents = self.documents(store), ("toolpulse/1.0 (+https://example.org)",)
+        acquisition = Acquisition(
+            *(store, archive or self.archive, documents, documents.engine, self.fetcher),
+            *(HostStates(store, self.fetcher.host_reports), self.profiles, agents, announce, self.watch),
         )
+        return Handler(DOCUMENTS_STAGE, acquisition.work, store, documents.announcer, self.watch)
 
     def _new_id(self) -> str:
         return f"acquisition-{next(self._ids)}"
@@ -102,13 +105,13 @@ class World:
         return Asked(source_id, canonical.source, url, f"r{number}", stored.ttl_timestamp)
 
     async def discover(self, *asked: Asked) -> None:
-        await self.services.discovery.discover(asked)
+        await self.documents().discover(asked)
 
-    async def deliver(self, services: DocumentServices | None = None) -> None:
+    async def deliver(self, worker: Handler | None = None) -> None:
         """Delivers all messages of the queue, and the analyses that follow."""
         while messages := self.queues.sent.pop(ACQUIRE_DOCUMENTS, []):
             for message in messages:
-                await (services or self.services).handler.handle(DOCUMENTS_STAGE.keys_of(message))
+                await (worker or self.worker).handle(DOCUMENTS_STAGE.keys_of(message))
         announced, self.announced = self.announced, []
         if announced:
             await self.mentions.delivered(announced)
@@ -149,7 +152,7 @@ class World:
         [item] = [each for each in await self.held() if each.manual_review_status == "PENDING"]
         reviewed: QuarantineItem = item.reviewed(self.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
         await self.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")
-        await self.services.reviews.follow(reviewed)
+        await self.documents().follow(reviewed)
 
     async def aliases(self) -> list[dict[str, Any]]:
         found = (await self.store.query(LOCATORS.name, Query(limit=100))).items
@@ -164,12 +167,3 @@ class World:
         """The objects in the archive."""
         assert isinstance(self.archive, FolderArchive)
         return sorted(each for each in self.archive._root.rglob("*") if each.is_file())
-
-    async def dying(self, writes: int) -> bool:
-        """Delivers the waiting messages in a worker that dies after so many writes. Whether it survived."""
-        kept = list(self.queues.sent.get(ACQUIRE_DOCUMENTS, []))
-        with contextlib.suppress(Crash):
-            await self.deliver(self.new_worker(mortal(self.store, writes)))
-            return True
-        self.queues.sent[ACQUIRE_DOCUMENTS] = kept  # the message is delivered again
-        return False

@@ -23,8 +23,7 @@ from models.values import hour_key
 from services.archive.folder import FolderArchive
 from services.articles.reading import Articles
 from services.articles.splitting import ArticleSplits
-from services.documents.removal import Removal
-from services.documents.texts import FullTexts
+from services.documents.archived import FullTexts, Removal
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount

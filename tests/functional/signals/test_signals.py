@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
 from datetime import timedelta
-
-import pytest
 
 from models.request import SignedBody
 from models.signal import Side
@@ -15,7 +11,6 @@ from services.mentions.signals_due import mark_signals_due
 from services.store.containers import STORIES
 from tests.documents import NOW
 from tests.failing_stores import hesitant
-from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.signals.world import SAID, World
 
 ADA = SignedBody(author="Ada", reason="another event")
@@ -216,28 +211,3 @@ async def test_one_bad_story_does_not_stop_the_others(world: World) -> None:
     marks = await world.marks()
     assert list(marks) == [bad]
     assert (marks[bad].tries, marks[bad].error) == (1, "UnreadableDocument")
-
-
-@pytest.mark.parametrize("when", ["before", "halfway", "after"])
-async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next_delivery(world: World, when: When) -> None:
-    await world.tool("Hexwharf")
-    for k in itertools.count(1):
-        articles = [await world.told(30 * k + n, outlet, "bad") for n, outlet in enumerate(("alpha", "beta", "gamma"))]
-        await world.group()
-        messages = world.messages()
-        dying = DyingStore(world.store, k, when)
-        with contextlib.suppress(Died):
-            for message in messages:
-                await world.handler(dying).handle(message, 1)
-        for message in messages:
-            await world.handler().handle(message, 2)
-        await world.all_is_decided()
-        assert (await world.signals()).keys() == {"NEW"}
-        for each in articles:
-            await world.worker.delete(each)
-        await world.decide()
-        await world.all_is_decided()
-        assert await world.signals() == {}
-        if not dying.is_dead:
-            assert k > 4
-            return

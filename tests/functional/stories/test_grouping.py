@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from models.article import Article
-from models.errors import Unavailable
 from models.request import SignedBody
 from services.mentions.dirty_hours import dirty_hours_of
 from services.store.containers import ARTICLES, STORIES
 from services.stories.stage import GroupMessage
 from services.topology import REFRESH_TOOLS
 from tests.documents import NOW
-from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.stories.world import (
     ANY,
     LEAD,
@@ -202,64 +197,3 @@ async def test_one_worker_groups_at_a_time_and_the_lease_of_a_dead_one_ends(worl
     world.watch.advance(minutes=2)
     await world.group()
     await world.is_right()
-
-
-class Refusing(DyingStore):
-    """A busy store: it refuses the k-th operation."""
-
-    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
-        self.operations += 1
-        if self.operations == self._k:
-            raise Unavailable("too many requests")
-        return await getattr(self._store, name)(*arguments)
-
-
-async def test_after_a_refusal_of_the_store_the_next_delivery_goes_on_at_once(world: World) -> None:
-    await some(world)
-    for k in itertools.count(4):
-        store = Refusing(world.store, k, "before")
-        with contextlib.suppress(Unavailable):
-            await world.new_worker(store).grouper.handle(ANY)
-        if store.operations < k:
-            break
-        if store.operations == k:  # what it refused was the end of the lease, which then ends by itself
-            world.watch.advance(minutes=2)
-        await world.group()
-        await world.is_right()
-        await world.edit((await world.living())[0].source_id, f"{OUTAGE} {k}")
-        await world.delivered([each.source_id for each in await world.living()])
-    assert k > 15
-
-
-@pytest.mark.parametrize("when", ["before", "halfway", "after"])
-async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next(world: World, when: When) -> None:
-    """Also when it groups a late article that begins the story of others, an edit and a deletion."""
-    await world.tool("Hexwharf")
-    for k in itertools.count(1, 4):
-        articles = await some_of(world, k)
-        await world.group()
-        await world.analysed(1000 * k + 95, OUTAGE_TOO, LEAD, timestamp=world.watch() - timedelta(minutes=95))
-        await world.edit(articles[2], OUTAGE_LATER)
-        await world.delivered([articles[2]])
-        dying = DyingStore(world.store, k, when)
-        with contextlib.suppress(Died):
-            await world.new_worker(dying).grouper.handle(ANY)
-        world.watch.advance(minutes=2)
-        await world.group()
-        await world.is_right()
-        if not dying.is_dead:
-            assert k > 15
-            return
-        for article in await world.articles():
-            await world.worker.delete(article.source_id)
-        await world.group()
-        await world.is_right()
-
-
-async def some_of(world: World, k: int) -> list[str]:
-    """Four articles whose ids no other round has."""
-    now, found = world.watch(), list[str]()
-    for minute, headline in ((90, OUTAGE), (80, OUTAGE_TOO), (70, RELEASE), (60, OUTAGE_LATER)):
-        text, published = LEAD if minute == 90 else "", now - timedelta(minutes=minute)
-        found.append(await world.analysed(1000 * k + minute, headline, text, timestamp=published))
-    return found

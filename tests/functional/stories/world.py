@@ -10,8 +10,8 @@ from models.story import Story, StoryMember, key_id
 from services.ports import Query, Store, Where, query_all
 from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
-from services.stories.documents import known, signed, story_of
 from services.stories.handler import Lease
+from services.stories.members import known, signed, story_of
 from services.stories.stage import GroupMessage
 from services.stories.writing import GroupWriter
 from services.topology import GENERATE_IDEAS, GROUP_HEADLINES

@@ -14,7 +14,7 @@ HEAVY = (
     "azure.cosmos",
     "httpx",
     "resiliparse",
-    "services.documents.extraction",
+    "services.documents.pages",
     "services.mentions.analyzers.embedded",
     "services.mentions.prose",
     "services.operations.audit",
@@ -54,7 +54,7 @@ def test_a_part_of_the_flow_is_loaded_when_its_first_service_is_asked_for() -> N
     assert (indexed, built, ticking) == (set(), set(), set())
     assert {"services.tools.detector", "services.mentions.prose"} <= analysing
     assert analysing & {"httpx", "resiliparse", "services.operations.audit"} == set()
-    assert ingesting - analysing >= {"httpx", "services.documents.extraction"}
+    assert ingesting - analysing >= {"httpx", "services.documents.pages"}
     assert ingesting & {"azure.cosmos", "services.operations.audit"} == set()
 
 

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.documents.extraction import NotRead, PageContent
 from services.documents.judging import (
     MAX_CHARACTERS,
+    NotRead,
+    PageContent,
     Text,
-    Unavailable,
     Unknown,
     Wanted,
+    Withheld,
     forbids_archiving,
     judge,
     normalized,
@@ -99,9 +100,13 @@ def test_a_page_that_could_not_be_read_waits_for_a_person() -> None:
     assert (found.reason, found.fingerprint) == ("UNKNOWN_PROFILE", "EXTRACTION_TOO_SLOW")
 
 
+def profile(least_characters: int) -> Profile:
+    return Profile(id="p", version=1, hosts=("a.example",), least_characters=least_characters)
+
+
 def test_a_profile_may_ask_for_more_text() -> None:
-    assert isinstance(verdict(Profile("p", "1", least_characters=len(PROSE))), Text)
-    assert isinstance(verdict(Profile("p", "1", least_characters=len(PROSE) + 1)), Unknown)
+    assert isinstance(verdict(profile(len(PROSE))), Text)
+    assert isinstance(verdict(profile(len(PROSE) + 1)), Unknown)
 
 
 OFFER = "This is the first sentence of the text, and a good one.\n{}"
@@ -122,7 +127,7 @@ OFFER = "This is the first sentence of the text, and a good one.\n{}"
     ],
 )
 def test_a_page_that_withholds_the_text_is_recognised(changes: dict[str, Any], reason: str) -> None:
-    assert verdict(**changes) == Unavailable(reason)  # type: ignore[arg-type]
+    assert verdict(**changes) == Withheld(reason)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("changes", [{"paywall": True}, {"consent": True}])
@@ -137,7 +142,7 @@ def test_an_article_about_a_missing_page_is_an_article() -> None:
 
 def test_a_page_must_have_a_fifth_more_text_than_the_feed() -> None:
     assert isinstance(verdict(wanted=replace(WANTED, feed_characters=int(len(PROSE) / 1.2))), Text)
-    assert verdict(wanted=replace(WANTED, feed_characters=len(PROSE))) == Unavailable("NOTHING_MORE")
+    assert verdict(wanted=replace(WANTED, feed_characters=len(PROSE))) == Withheld("NOTHING_MORE")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +164,7 @@ def test_a_page_must_have_a_fifth_more_text_than_the_feed() -> None:
 )
 def test_noarchive_is_obeyed_if_it_means_us(meta: dict[str, str], header: str, forbidden: bool) -> None:
     assert forbids_archiving(replace(PAGE, meta=meta), header, ("Toolpulse",)) is forbidden
-    assert (verdict(meta=meta, robots_tag=header) == Unavailable("NOARCHIVE")) is forbidden
+    assert (verdict(meta=meta, robots_tag=header) == Withheld("NOARCHIVE")) is forbidden
 
 
 OTHER_ADDRESSES: tuple[tuple[dict[str, str], str | None], ...] = (

@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import InvalidInput, WrongSettings
 from services.documents import profiles
-from services.documents.profiles import GENERAL, Profile, Profiles
+from services.documents.profiles import GENERAL, Profiles
 
 VALID = b"""
 profiles:
@@ -21,10 +21,8 @@ profiles:
 
 def test_an_entry_becomes_a_profile() -> None:
     [found] = profiles.parse(VALID)
-    assert found == Profile(
-        "blog", "2", ("blog.example.org", "*.blogs.example.org"), ".post-body", (".promo", "aside > p"), 400
-    )
-    assert found.id == "blog@2"
+    assert (found.id_and_version, found.hosts) == ("blog@2", ("blog.example.org", "*.blogs.example.org"))
+    assert (found.main, found.drop, found.least_characters) == (".post-body", (".promo", "aside > p"), 400)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,7 @@ def test_an_entry_becomes_a_profile() -> None:
     ],
 )
 def test_a_page_has_the_profile_of_its_host(url: str, name: str) -> None:
-    assert Profiles(profiles.parse(VALID)).of(url).name == name
+    assert Profiles(profiles.parse(VALID)).of(url).id == name
 
 
 @pytest.mark.parametrize(

@@ -78,12 +78,9 @@ BY = {"author": "Ada"}
 @pytest.mark.parametrize(
     ("body", "fields", "named"),
     [
-        (ArticleSplit, {}, "source"),
         (ArticleSplit, {"source": "a b"}, "source"),
-        (StorySplit, {"articles": "dedup:1"}, "articles"),
         (StorySplit, {"articles": []}, "articles"),
         (StorySplit, {"articles": ["x"] * (MAX_ARTICLES + 1)}, "articles"),
-        (StorySplit, {"articles": ["x" * 2001]}, "articles"),
         (StorySplit, {"articles": ["x", ""]}, "articles"),
         (StoryPair, {"story": " "}, "story"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.stories.documents import TOPICS, topics_of, topics_of_story
+from services.stories.members import TOPICS, topics_of, topics_of_story
 
 
 @pytest.mark.parametrize(

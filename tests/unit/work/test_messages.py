@@ -10,7 +10,7 @@ import pytest
 
 from models.errors import InvalidInput
 from services.container.operations import STAGES
-from services.documents.discovery import DOCUMENTS_STAGE
+from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.analysis_due import ANALYSIS_STAGE, article_form
 from services.mentions.refresh_due import REFRESH_STAGE

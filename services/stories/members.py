@@ -1,4 +1,5 @@
-"""The documents of grouped articles: what is stored of an article, and the story that its members make. Pure.
+"""The documents of grouped articles: what is stored of an article, and the story that its members make. A story is
+counted from all of its members, so its figures are right whatever happened before.
 
 A story has topics: what its headlines name of the few things that signals tell apart, such as an outage. A topic is a
 word, or words that follow each other, of a list in words.txt; words that markets use too ("down", "to buy") are no
@@ -13,23 +14,37 @@ from typing import Any, get_args
 
 from models.article import Article
 from models.errors import UnreadableDocument
-from models.story import Reason, Story, StoryMember, Topic, day_of, first_article
+from models.story import Reason, Story, StoryMember, Topic, day_of, first_article, removed_story
 from models.values import parse_time
 from services.articles.listing import all_words
 from services.logs import log_unreadable
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import counted_publisher
 from services.parse.text import words_of
-from services.ports import Document
+from services.ports import (
+    Create,
+    Delete,
+    Document,
+    Operation,
+    Replace,
+    Store,
+    Upsert,
+    readable,
+)
+from services.store.change import change_together
+from services.store.containers import ARTICLES, STORIES
 from services.stories.grouping import Decision, Known
 from services.stories.signature import Signature, signature_of
 from services.stories.terms import phrases
 
+DECIDED = ("event_id", "opening", "story_reason", "near_duplicate_of", "near_duplicate_reason")
+"""The fields of a Decision, as its member has them."""
 MAX_LISTED = 100
 """The publishers, tools and sources that a story lists."""
 MAX_WORDS = 1000
 """The words by which a story is found."""
 TOPICS: tuple[Topic, ...] = get_args(Topic)
+_STORED_ONLY = ("_etag", "_ts", "created_at", "updated_at")
 _PHRASES = {topic: tuple(f" {each} " for each in phrases(f"topic {topic}")) for topic in TOPICS}
 
 
@@ -106,7 +121,8 @@ def member_of(article: Article, after: Known, before: Document | None, now: date
         words=all_words((article.headline, article.canonical.headline)),
         topics=topics_of(article.canonical.headline),
     )
-    return member.changed(now, **_decided_fields(after.decision)).to_document()
+    assert after.decision is not None, "a member is stored once it was decided"
+    return member.changed(now, **{name: getattr(after.decision, name) for name in DECIDED}).to_document()
 
 
 def created_at(before: Document | None, now: datetime) -> datetime:
@@ -115,17 +131,6 @@ def created_at(before: Document | None, now: datetime) -> datetime:
         return now if before is None else parse_time(before["created_at"])
     except (KeyError, TypeError, ValueError, AttributeError):
         return now
-
-
-def _decided_fields(decision: Decision | None) -> dict[str, Any]:
-    assert decision is not None, "a member is stored once it was decided"
-    return {
-        "event_id": decision.event_id,
-        "opening": decision.opening,
-        "story_reason": decision.story_reason,
-        "near_duplicate_of": decision.near_duplicate_of,
-        "near_duplicate_reason": decision.near_duplicate_reason,
-    }
 
 
 def story_of(event: str, members: Sequence[Document], headline: str, before: Document | None, now: datetime) -> Story:
@@ -172,3 +177,35 @@ def topics_of_story(of_articles: Sequence[Collection[str]]) -> tuple[Topic, ...]
     """The topics of at least half of the articles."""
     counts = {topic: sum(topic in each for each in of_articles) for topic in TOPICS}
     return tuple(topic for topic, count in counts.items() if count and 2 * count >= len(of_articles))
+
+
+async def count_story(store: Store, event_id: str, members: Sequence[StoryMember], now: datetime) -> None:
+    """Writes the story that these members make; a story of fewer than two has no document."""
+    headline = await _headline(store, members) if len(members) > 1 else None
+    documents = [each.to_document() for each in members]
+
+    def decide(found: Sequence[Document | None]) -> Sequence[Operation]:
+        before = found[0]
+        if headline is None:
+            gone = Upsert(removed_story(event_id, now))
+            return [] if before is None else [gone, Delete(before["id"], before["_etag"])]
+        after = story_of(event_id, documents, headline, before, now).to_document()
+        if before is None:
+            return [Create(after)]
+        return [] if is_same(before, after) else [Replace(after, before["_etag"])]
+
+    await change_together(store, STORIES.name, day_of(event_id), [event_id], decide)
+
+
+async def _headline(store: Store, members: Sequence[StoryMember]) -> str | None:
+    """The headline of the first article; null if it has expired, or if it was deleted a moment ago."""
+    first = min(members, key=lambda each: (each.published_at, each.source_id))
+    article = readable(await store.read(ARTICLES.name, first.source_id, Article.ID), Article.from_document)
+    return None if article is None or article.deleted_at is not None else article.canonical.headline
+
+
+def is_same(before: Document, after: Document) -> bool:
+    """Whether both have the same content, whenever they were written."""
+    return {k: v for k, v in before.items() if k not in _STORED_ONLY} == {
+        k: v for k, v in after.items() if k not in _STORED_ONLY
+    }

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from services.documents import extraction
-from services.documents.extraction import NotRead, PageContent, PageReader, ReaderStopped
+from services.documents import pages
+from services.documents.judging import NotRead, PageContent
+from services.documents.pages import PageReader, ReaderStopped
 from services.documents.profiles import GENERAL, Profile
 
 PAGE = (
@@ -33,11 +34,15 @@ async def test_a_page_is_read_with_its_headings_and_metadata() -> None:
     assert page.free
 
 
+def profile(main: str, *drop: str) -> Profile:
+    return Profile(id="p", version=1, hosts=("b.example",), main=main, drop=drop)
+
+
 async def test_a_profile_selects_the_text_and_drops_parts() -> None:
-    page = await read(PAGE, Profile("p", "1", ("b.example",), "div", (".more",)))
+    page = await read(PAGE, profile("div", ".more"))
     assert isinstance(page, PageContent)
     assert page.text.split() == ["One.", "Two."]
-    missing = await read(PAGE, Profile("p", "1", ("b.example",), ".nothing"))
+    missing = await read(PAGE, profile(".nothing"))
     assert isinstance(missing, PageContent)
     assert not missing.main_found
     assert not missing.text
@@ -68,7 +73,7 @@ async def test_combining_marks_in_a_row_hold_up_their_process_only() -> None:
 
 
 async def test_a_selector_that_cannot_be_read_fails_the_page_alone() -> None:
-    assert await read(PAGE, Profile("p", "1", ("b.example",), "p[[")) == NotRead("EXTRACTION_FAILED")
+    assert await read(PAGE, GENERAL.model_copy(update={"main": "p[["})) == NotRead("EXTRACTION_FAILED")
 
 
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
@@ -80,7 +85,7 @@ async def test_a_process_that_is_ended_with_the_app_says_nothing_of_the_page(
     # A shell starts what runs in its background with SIGINT ignored.
     default = f"signal.signal(signal.{signal}, signal.SIG_DFL)"
     program.write_text(f"import os, signal\n{default}\nos.kill(os.getpid(), signal.{signal})\nsignal.pause()\n")
-    monkeypatch.setattr(extraction, "_PROGRAM", program)
+    monkeypatch.setattr(pages, "_PROGRAM", program)
     with pytest.raises(ReaderStopped, match="ended with -"):
         await read(PAGE)
 

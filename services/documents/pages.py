@@ -1,17 +1,23 @@
-"""Fetches the page of a document, if robots.txt allows it, and judges it. Follows one canonical or AMP link."""
+"""Fetches the page of a document, if robots.txt allows it, has extract_page.py read it in a process of its own, within
+limits of size and time, and judges it. Follows one canonical or AMP link."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.message import Message
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.document import SkipReason
-from services.documents.extraction import MAX_PAGE_BYTES, PageReader
-from services.documents.judging import Text, Unavailable, Unknown, Wanted, judge
-from services.documents.profiles import Profiles
+from services.documents.judging import NotRead, PageContent, Text, Unknown, Wanted, Withheld, judge
+from services.documents.profiles import Profile, Profiles
 from services.documents.robots import Robots
 from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
 
@@ -29,6 +35,20 @@ _SKIPPED: dict[FetchStatus, SkipReason] = {
     FetchStatus.TOO_LARGE: "TOO_LARGE",
 }
 _PAYMENT_REQUIRED = 402
+
+MAX_PAGE_BYTES = 5_000_000
+"""Larger than nearly every article. Lists of everything and pages with their images inside are larger."""
+SECONDS = 8.0
+"""The longest time of the process. A usual page takes a twentieth of a second with its start."""
+PAGES_AT_ONCE = 2
+
+_TOO_SLOW = (-9, -24)
+"""Exit codes: ended by SIGKILL or SIGXCPU."""
+_NOT_THE_PAGE = (3, -1, -2, -15, 0xC000013A)
+"""The parser is not installed; or SIGHUP, SIGINT or SIGTERM (on Windows Ctrl-C), which end this app's processes
+together."""
+
+_PROGRAM = Path(__file__).with_name("extract_page.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +73,7 @@ class Fetched:
     status_code: int | None = None
 
 
-Outcome = Fetched | Unavailable | Failed
+Outcome = Fetched | Withheld | Failed
 
 
 class PageFetch:
@@ -72,7 +92,7 @@ class PageFetch:
         """The page, or that of its canonical or AMP address if only that one has the text."""
         first = await self._page(wanted)
         follow = first.verdict.follow if isinstance(first, Fetched) and isinstance(first.verdict, Unknown) else None
-        follow = first.follow if isinstance(first, Unavailable) else follow
+        follow = first.follow if isinstance(first, Withheld) else follow
         if follow is None:
             return first
         second = await self._page(replace(wanted, url=follow))
@@ -94,22 +114,22 @@ class PageFetch:
             return replace(forbidden, not_tried=False)  # the page was asked for
         return forbidden or await self._usable(result, result.body, replace(wanted, url=result.url))
 
-    async def _forbidden(self, url: str) -> Unavailable | Failed | None:
+    async def _forbidden(self, url: str) -> Withheld | Failed | None:
         asked = await self._robots.decide(url)
         if asked.allowed is None:
             return Failed("ROBOTS_UNREACHABLE", asked.wait, asked.not_tried)
-        return None if asked.allowed else Unavailable("ROBOTS")
+        return None if asked.allowed else Withheld("ROBOTS")
 
     async def _usable(self, result: FetchResult, body: bytes, wanted: Wanted) -> Outcome:
         content_type = (result.content_type or "").strip() or "text/html"
         if content_type.partition(";")[0].strip().lower() not in HTML:
-            return Unavailable("NOT_HTML")
+            return Withheld("NOT_HTML")
         if len(body) > MAX_PAGE_BYTES:
-            return Unavailable("TOO_LARGE")
+            return Withheld("TOO_LARGE")
         profile = self._profiles.of(wanted.url)
         page = await self._reader.read(body, charset_of(content_type), profile)
         verdict = judge(page, wanted, profile, result.robots_tag or "", self._agents)
-        if isinstance(verdict, Unavailable):
+        if isinstance(verdict, Withheld):
             return verdict
         return Fetched(body, content_type[:200], result.etag, verdict, result.status_code)
 
@@ -123,10 +143,56 @@ def charset_of(content_type: str) -> str:
 
 def _without_body(result: FetchResult) -> Outcome:
     if result.status_code == _PAYMENT_REQUIRED:
-        return Unavailable("PAYWALL")
+        return Withheld("PAYWALL")
     skipped = _SKIPPED.get(result.status)
     if skipped is not None:
-        return Unavailable(skipped)
+        return Withheld(skipped)
     wait = timedelta(seconds=result.retry_after) if result.retry_after is not None else None
     fingerprint = (result.fingerprint or result.status.value).upper()
     return Failed(fingerprint, wait, result.status in NOT_TRIED, result.error, result.status_code)
+
+
+class ReaderStopped(Exception):
+    """The process could not do its work, through no fault of the page: the page is to be read later."""
+
+
+class PageReader:
+    """Reads pages in processes of their own."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._at_once = asyncio.Semaphore(PAGES_AT_ONCE)
+
+    async def read(self, body: bytes, charset: str, profile: Profile) -> PageContent | NotRead:
+        request = {"charset": charset, "main": profile.main or "", "drop": list(profile.drop)}
+        async with self._at_once:
+            return await asyncio.to_thread(self._run, json.dumps(request).encode() + b"\n" + body)
+
+    def _run(self, given: bytes) -> PageContent | NotRead:
+        # The child finds packages where this process does. It gets no setting: none is its business.
+        environment = {"PYTHONPATH": os.pathsep.join(each for each in sys.path if each), **_system_variables()}
+        try:
+            done = subprocess.run(  # noqa: S603 - our own program; the page is its input
+                [sys.executable, "-S", str(_PROGRAM)],
+                input=given,
+                capture_output=True,
+                timeout=self._seconds,
+                env=environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return NotRead("EXTRACTION_TOO_SLOW")
+        except OSError as error:
+            raise ReaderStopped(f"no process could be started: {error}") from error
+        if done.returncode in _NOT_THE_PAGE:
+            said = done.stderr.decode("utf-8", "replace").strip()[-500:]
+            raise ReaderStopped(f"the process that reads pages ended with {done.returncode}: {said}")
+        if done.returncode:
+            return NotRead("EXTRACTION_TOO_SLOW" if done.returncode in _TOO_SLOW else "EXTRACTION_FAILED")
+        return PageContent(**json.loads(done.stdout))
+
+
+def _system_variables() -> dict[str, str]:
+    """Variables without which a process does not start on some systems."""
+    wanted = ("SYSTEMROOT", "PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "TEMP", "TMP")
+    return {name: os.environ[name] for name in wanted if name in os.environ}

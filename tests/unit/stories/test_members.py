@@ -7,8 +7,8 @@ from typing import Any
 
 from models.article import Article
 from models.story import Reason, StoryMember, event_id
-from services.stories.documents import known, member_of, signed, story_of
 from services.stories.grouping import Decision, Known
+from services.stories.members import known, member_of, signed, story_of
 from tests.documents import NOW, article, reading
 
 EVENT = event_id(article().source_id, NOW)

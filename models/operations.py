@@ -3,7 +3,8 @@ when overdue work was announced, and what the audit found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
@@ -161,8 +162,7 @@ class Heartbeat(StoredDocument):
 
 
 class MigrationRecord(StoredDocument):
-    """One numbered migration. `completed_at` is absent while the migration runs, and after a crash, which is why it is
-    then run again."""
+    """One numbered migration that has been run."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "MIGRATION"
@@ -171,8 +171,12 @@ class MigrationRecord(StoredDocument):
     number: int = Field(strict=True, ge=1, le=9999)
     name: Text
     started_at: Time
-    completed_at: Time | None = None
-    duration_ms: Count | None = None
+    completed_at: Time
+
+    @classmethod
+    def of(cls, number: int, name: str, started: datetime, ended: datetime) -> Self:
+        times = {"created_at": ended, "updated_at": ended, "started_at": started, "completed_at": ended}
+        return cls.model_validate({"number": number, "name": name, **times})
 
     @property
     def id(self) -> str:
@@ -222,39 +226,18 @@ class AnnouncedWork(StoredDocument):
         return self.stage
 
 
-MAX_EXAMPLES = 20
-
-
-class AuditExample(Value):
-    """One difference: its kind, what it concerns, and what is stored and counted there."""
-
-    kind: Text
-    subject: Text
-    detail: Text
-
-
 class AuditRound(Value):
-    """One round through everything that is stored. `found` is the number of differences by kind, with MAX_EXAMPLES of
-    them in `examples`."""
+    """One round through everything that is stored. `found` is the number of differences by kind."""
 
     started_at: Time
     ended_at: Time | None = None
     checked: Count = 0
     found: dict[Text, Count] = Field(default_factory=dict)
-    examples: tuple[AuditExample, ...] = ()
 
-    def plus(self, checked: int, found: Sequence[AuditExample]) -> AuditRound:
-        """The round after one more step."""
-        counts = dict(self.found)
-        for each in found:
-            counts[each.kind] = counts.get(each.kind, 0) + 1
-        return self.model_copy(
-            update={
-                "checked": self.checked + checked,
-                "found": counts,
-                "examples": (*self.examples, *found)[:MAX_EXAMPLES],
-            }
-        )
+    def plus(self, checked: int, kinds: Iterable[str]) -> AuditRound:
+        """The round after one more step, with the kinds of its differences."""
+        found = dict(Counter(self.found) + Counter(kinds))
+        return self.model_copy(update={"checked": self.checked + checked, "found": found})
 
     def ended(self, now: datetime) -> AuditRound:
         return self.model_copy(update={"ended_at": now})

@@ -532,7 +532,7 @@ def host_state(**changes: Any) -> HostState:
 
 
 def migration(**changes: Any) -> MigrationRecord:
-    return _of(MigrationRecord, {"number": 1, "name": "start", "started_at": NOW}, changes)
+    return _of(MigrationRecord, {"number": 1, "name": "start", "started_at": NOW, "completed_at": NOW}, changes)
 
 
 EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (

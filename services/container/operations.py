@@ -76,7 +76,7 @@ class OperationPart:
         from services.operations.metrics import Metrics
 
         of = self._of
-        return Metrics(of.store, of.figures.backlog, of.clock, of.connections, of.apis_off)
+        return Metrics(of.store, of.figures.backlog, of.clock, of.connections)
 
     @cached_property
     def export(self) -> Export:

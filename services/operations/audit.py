@@ -101,27 +101,26 @@ class Audit:
         """Audits everything, or one tool with its mentions. A whole round replaces the one of the checkpoint."""
         result = AuditRound(started_at=self._clock())
         async for part, _ in self._parts(tool_id):
-            result = result.plus(part.checked, [each.example() for each in part.differences])
+            result = result.plus(part.checked, (each.kind for each in part.differences))
             yield part
         if tool_id is None:
-            await self._save(await self._stored(), None, None, result.ended(self._clock()))
+            await self._save(await self._known(), None, None, result.ended(self._clock()))
 
     async def weekly(self) -> AuditRound | None:
         """The next portion of the round of this week, if it is due. Returns the round if this portion ended it."""
-        document, now = await self._stored(), self._clock()
-        known = readable(document, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
+        known, now = await self._known(), self._clock()
         if known.present is None and known.last is not None and _is_recent(known.last, now):
             return None
         present, documents = known.present or AuditRound(started_at=now), 0
         begin = (known.section, known.position) if known.present is not None else (None, None)
         async for part, following in self._parts(None, *begin):
-            present = present.plus(part.checked, [each.example() for each in part.differences])
+            present = present.plus(part.checked, (each.kind for each in part.differences))
             documents += part.checked
             if following is None:
                 ended = present.ended(self._clock())
-                return ended if await self._save(document, None, None, ended) else None
+                return ended if await self._save(known, None, None, ended) else None
             if documents >= DOCUMENTS_IN_PORTION or deadline.is_near():
-                await self._save(document, present, following)
+                await self._save(known, present, following)
                 break
         return None
 
@@ -313,28 +312,28 @@ class Audit:
         found = await self._store.read_many(ARTICLES.name, keys)
         return {each["source_id"]: each for each in found if each is not None}
 
-    async def _stored(self) -> Document | None:
-        return await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID)
+    async def _known(self) -> StoredAudit:
+        stored = await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID)
+        now = self._clock()
+        return readable(stored, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
 
     async def _save(
         self,
-        before: Document | None,
+        known: StoredAudit,
         present: AuditRound | None,
         place: tuple[str, str | None] | None,
         ended: AuditRound | None = None,
     ) -> bool:
         """Stores the checkpoint, and the round that has ended. False if another worker was first."""
-        now = self._clock()
-        known = readable(before, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
         section, position = place or (None, None)
-        last = ended or known.last
-        changed = known.changed(now, section=section, position=position, present=present, last=last)
-        after = changed.to_document()
+        after = known.changed(
+            self._clock(), section=section, position=position, present=present, last=ended or known.last
+        )
         try:
-            if before is None:
-                await self._store.create(CATALOG.name, after)
+            if known.stored_etag is None:
+                await self._store.create(CATALOG.name, after.to_document())
             else:
-                await self._store.replace(CATALOG.name, after, before["_etag"])
+                await self._store.replace(CATALOG.name, after.to_document(), known.stored_etag)
         except (Conflict, ChangedMeanwhile):
             return False
         if ended is not None:

@@ -15,7 +15,6 @@ from models.article import ARTICLE_KEPT, Article
 from models.cache import SentimentCacheEntry, percentages
 from models.correction import Correction
 from models.errors import UnreadableDocument
-from models.operations import AuditExample
 from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
@@ -51,9 +50,6 @@ class Difference:
     detail: str
     about: str = ""
     versions: tuple[str | None, ...] = ()
-
-    def example(self) -> AuditExample:
-        return AuditExample(kind=self.kind, subject=self.subject, detail=self.detail[:200])
 
 
 def judge_article(

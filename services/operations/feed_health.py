@@ -7,15 +7,14 @@ person decides. Counts need as many reads for many feeds as for few.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.feed import VERDICTS, Feed, FeedVerdict, Outage
+from models.feed import VERDICTS, FeedVerdict, Outage
 from models.values import format_time, parse_time
 from services.operations.checks import Check, Status
-from services.ports import Document, Query, Store, Where, readable
+from services.ports import Query, Store, Where, readable
 from services.store.containers import CATALOG, FEEDS
 
 DEGRADED_SHARE = 0.25
@@ -35,7 +34,7 @@ _BY_PERSON = Where("disabled_by", "eq", "person")
 
 @dataclass(frozen=True, slots=True)
 class FeedCounts:
-    """All feeds that can be fetched: `stored`; those that are `enabled`; those disabled `by_people`; and all of them by
+    """All feeds: `stored`; those that are `enabled`; those disabled `by_people`; and all of them by
     verdict. Of the enabled ones, `overdue` had no success for a day."""
 
     stored: int = 0
@@ -65,8 +64,8 @@ class FeedCounts:
         return round(100 * self.ill / self.counting, 1) if self.counting else 0.0
 
 
-async def count_feeds(store: Store, sources_off: Collection[str], overdue_since: datetime | None) -> FeedCounts:
-    """`sources_off` are news APIs without a token, which do not count. Without `overdue_since` none is overdue.
+async def count_feeds(store: Store, overdue_since: datetime | None) -> FeedCounts:
+    """Without `overdue_since` none is overdue.
 
     Feeds that are ok are those without another verdict, since counting nearly all feeds costs most.
     """
@@ -80,32 +79,13 @@ async def count_feeds(store: Store, sources_off: Collection[str], overdue_since:
         return await count(_ENABLED, Where("last_successful_fetch", "lt", format_time(overdue_since)))
 
     others: list[FeedVerdict] = [each for each in VERDICTS if each != "ok"]
-    documents, numbers = await asyncio.gather(
-        store.read_many(FEEDS.name, [(name, Feed.ID) for name in sorted(sources_off)]),
-        asyncio.gather(
-            *(count(_ENABLED), count(_DISABLED), count(_BY_PERSON), overdue()),
-            *(count(Where("verdict", "eq", each)) for each in others),
-        ),
+    enabled, disabled, by_people, late, *verdicts = await asyncio.gather(
+        *(count(_ENABLED), count(_DISABLED), count(_BY_PERSON), overdue()),
+        *(count(Where("verdict", "eq", each)) for each in others),
     )
-    enabled, disabled, by_people, late, *verdicts = numbers
-    off = [each for each in documents if each is not None and each.get("kind") in sources_off]
-    left_out = Counter(each.get("verdict") for each in off)
-    by_verdict: dict[FeedVerdict, int] = {
-        name: number - left_out[name] for name, number in zip(others, verdicts, strict=True)
-    }
-    stored = enabled + disabled - len(off)
-    return FeedCounts(
-        stored,
-        enabled - sum(bool(each["enabled"]) for each in off),
-        by_people - sum(each.get("disabled_by") == "person" for each in off),
-        late - (0 if overdue_since is None else sum(_is_overdue(each, overdue_since) for each in off)),
-        by_verdict | {"ok": max(0, stored - sum(by_verdict.values()))},
-    )
-
-
-def _is_overdue(feed: Document, since: datetime) -> bool:
-    success = feed.get("last_successful_fetch")
-    return bool(feed["enabled"]) and success is not None and parse_time(success) < since
+    by_verdict: dict[FeedVerdict, int] = dict(zip(others, verdicts, strict=True))
+    stored = enabled + disabled
+    return FeedCounts(stored, enabled, by_people, late, by_verdict | {"ok": max(0, stored - sum(verdicts))})
 
 
 def judge_feeds(

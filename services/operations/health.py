@@ -308,7 +308,7 @@ class Health:
         found = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_on])
         taken = names_taken(self._sources_on, found)
         overdue_since = now - NO_SUCCESS_FOR if now - self._started >= FIRST_RUNS_WITHIN else None
-        feeds = await count_feeds(self._store, self._sources_off, overdue_since)
+        feeds = await count_feeds(self._store, overdue_since)
         outage = await read_outage(self._store)
         is_cut_off = outage is not None and outage.lasts
         success = await self._last_real_success()
@@ -318,15 +318,10 @@ class Health:
         return judge_web(await read_outage(self._store), self._clock())
 
     async def _last_successful_fetch(self) -> Check:
-        active = await self._store.query(
-            FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off), may_be_stale=True)
-        )
-        any_active = any(each.get("kind") not in self._sources_off for each in active.items)
-        if not any_active:
-            stored = await self._store.query(
-                FEEDS.name, Query(_FEEDS, limit=1 + len(self._sources_off), may_be_stale=True)
-            )
-            return judge_no_active_feed(any(each.get("kind") not in self._sources_off for each in stored.items))
+        active = await self._store.query(FEEDS.name, Query((_ENABLED,), limit=1, may_be_stale=True))
+        if not active.items:
+            stored = await self._store.query(FEEDS.name, Query(_FEEDS, limit=1, may_be_stale=True))
+            return judge_no_active_feed(bool(stored.items))
         return judge_last_fetch(await self._last_real_success(), self._started, self._clock())
 
     async def _last_real_success(self) -> datetime | None:

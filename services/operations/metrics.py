@@ -9,10 +9,10 @@ needs as many reads for many feeds as for few: feeds are counted, and only the M
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from models.cache import CacheMetadata
 from models.feed import Feed, FeedVerdict, HostState
@@ -33,73 +33,43 @@ _STATM = Path("/proc/self/statm")
 _ENABLED = Where("enabled", "eq", True)
 _HOSTS = Where("entity_type", "eq", "HostState")
 
-Labels = Mapping[str, str]
-Sample = tuple[Labels, float]
-
 
 class Metrics:
-    """Writes the metrics for Prometheus.
+    """Writes the metrics for Prometheus. `connections` is the limit of this process's connections to its store."""
 
-    `connections` is the limit of this process's connections to its store; `sources_off` are the news APIs that have no
-    token and are not fetched.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        backlog: BacklogReader,
-        clock: Clock,
-        connections: int,
-        sources_off: Collection[str] = (),
-    ) -> None:
+    def __init__(self, store: Store, backlog: BacklogReader, clock: Clock, connections: int) -> None:
         self._store = store
         self._backlog = backlog
         self._clock = clock
         self._connections = connections
-        self._sources_off = sorted(sources_off)
 
     async def text(self) -> str:
-        now, resident = self._clock(), resident_bytes()
+        now = self._clock()
         kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals, Audit)
         found = await self._store.read_many(CATALOG.name, [(kind.PARTITION, kind.ID) for kind in kinds])
         ingested, analyzed, cached, stored, audited = found
         metadata, _ = await last_refreshes(self._store)
         hosts = await self._store.count(CATALOG.name, (_HOSTS,), HostState.PARTITION, may_be_stale=True)
+        is_due = Where("next_fetch_time", "le", format_time(now))
+        due = await self._store.count(FEEDS.name, (_ENABLED, is_due), may_be_stale=True)
+        by_verdict = (await count_feeds(self._store, None)).by_verdict
+        backlog = await self._backlog.counted()
         lines = [
             *of_ingestion(IngestionTotals.from_document(ingested) if ingested else IngestionTotals.at(now)),
-            *of_feeds(await self._due(now), await self._fastest(), hosts, await self._by_verdict()),
-            *of_analysis(
-                AnalysisTotals.from_document(analyzed) if analyzed else AnalysisTotals.at(now),
-                await self._backlog.counted(),
-                now,
-            ),
+            *of_feeds(due, await self._fastest(), hosts, by_verdict),
+            *of_analysis(AnalysisTotals.from_document(analyzed) if analyzed else AnalysisTotals.at(now), backlog, now),
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now), metadata),
             *of_store(StoreTotals.from_document(stored) if stored else StoreTotals.at(now)),
             *of_reviews(await waiting_reviews(self._store), now),
             *of_audit(readable(audited, Audit.from_document)),
-            *gauge("database_connection_pool_size", "Connections to the store at most", [({}, self._connections)]),
-            *gauge("memory_usage_bytes", "Resident memory of the worker", [] if resident is None else [({}, resident)]),
+            *gauge("database_connection_pool_size", "Connections to the store at most", self._connections),
+            *gauge("memory_usage_bytes", "Resident memory of the worker", resident_bytes()),
         ]
         return "\n".join(lines) + "\n"
 
-    async def _due(self, now: datetime) -> int:
-        is_due = Where("next_fetch_time", "le", format_time(now))
-        due = await self._store.count(FEEDS.name, (_ENABLED, is_due), may_be_stale=True)
-        off = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_off])
-        not_fetched = [each for each in off if each is not None and each.get("kind") in self._sources_off]
-        return due - len(
-            [each for each in not_fetched if each["enabled"] and each["next_fetch_time"] <= format_time(now)]
-        )
-
-    async def _by_verdict(self) -> Mapping[FeedVerdict, int]:
-        return (await count_feeds(self._store, self._sources_off, None)).by_verdict
-
     async def _fastest(self) -> list[Feed]:
         query = Query((_ENABLED,), order="by_velocity", limit=MAX_FEEDS, may_be_stale=True)
-        page = await self._store.query(FEEDS.name, query)
-        return [
-            feed for feed in listed(page, Feed.from_document, "feed_id").items if feed.kind not in self._sources_off
-        ]
+        return listed(await self._store.query(FEEDS.name, query), Feed.from_document, "feed_id").items
 
 
 def of_ingestion(totals: IngestionTotals) -> Iterator[str]:
@@ -117,32 +87,25 @@ def of_ingestion(totals: IngestionTotals) -> Iterator[str]:
 
 
 def of_feeds(due: int, fastest: Iterable[Feed], hosts: int, by_verdict: Mapping[FeedVerdict, int]) -> Iterator[str]:
-    yield from gauge("queue_size", "Feeds pending fetch", [({}, due)])
-    velocity = [({"feed_id": feed.feed_id}, feed.articles_per_hour) for feed in fastest]
-    yield from gauge("feed_velocity_articles_per_hour", "Current velocity", velocity)
-    intervals = [
-        ({"feed_id": feed.feed_id}, max(0.0, (feed.next_fetch_time - feed.last_fetch_time).total_seconds()))
+    yield from gauge("queue_size", "Feeds pending fetch", due)
+    velocity = {feed.feed_id: feed.articles_per_hour for feed in fastest}
+    yield from gauges("feed_velocity_articles_per_hour", "Current velocity", "feed_id", velocity)
+    intervals = {
+        feed.feed_id: max(0.0, (feed.next_fetch_time - feed.last_fetch_time).total_seconds())
         for feed in fastest
         if feed.last_fetch_time is not None
-    ]
-    yield from gauge("average_refresh_interval_seconds", "Current interval", intervals)
-    verdicts: list[Sample] = [({"verdict": name}, number) for name, number in by_verdict.items()]
-    yield from gauge("feeds", "Feeds by verdict, which docs/operations.md explains", verdicts)
-    yield from gauge("failing_hosts", "Hosts that failed and have not succeeded since", [({}, hosts)])
+    }
+    yield from gauges("average_refresh_interval_seconds", "Current interval", "feed_id", intervals)
+    yield from gauges("feeds", "Feeds by verdict, which docs/operations.md explains", "verdict", by_verdict)
+    yield from gauge("failing_hosts", "Hosts that failed and have not succeeded since", hosts)
 
 
 def of_analysis(totals: AnalysisTotals, backlog: Backlog, now: datetime) -> Iterator[str]:
     """A backlog that could not be counted has no samples."""
-    for name, about, value in (
-        ("pending_articles", "Articles whose analysis is due", backlog.pending),
-        ("failed_articles", "Articles whose analysis was given up", backlog.failed),
-        (
-            "oldest_pending_article_seconds",
-            "For how long the oldest analysis has been due",
-            None if backlog.pending is None else backlog.oldest_seconds(now),
-        ),
-    ):
-        yield from gauge(name, about, [] if value is None else [({}, value)])
+    oldest = None if backlog.pending is None else backlog.oldest_seconds(now)
+    yield from gauge("pending_articles", "Articles whose analysis is due", backlog.pending)
+    yield from gauge("failed_articles", "Articles whose analysis was given up", backlog.failed)
+    yield from gauge("oldest_pending_article_seconds", "For how long the oldest analysis has been due", oldest)
     yield from histogram(
         "analysis_delay_seconds",
         "Time from the sight of a new or edited article to its analysis",
@@ -153,16 +116,16 @@ def of_analysis(totals: AnalysisTotals, backlog: Backlog, now: datetime) -> Iter
 
 
 def of_reviews(waiting: Mapping[QuarantineKind, Waiting], now: datetime) -> Iterator[str]:
-    pending: list[Sample] = [({"kind": kind}, each.pending) for kind, each in waiting.items()]
-    yield from gauge("quarantine_pending", "Items in quarantine that wait for a review", pending)
-    oldest: list[Sample] = [({"kind": kind}, each.oldest_seconds(now)) for kind, each in waiting.items()]
-    yield from gauge("quarantine_oldest_pending_seconds", "For how long the first of them has waited", oldest)
+    pending = {kind: each.pending for kind, each in waiting.items()}
+    yield from gauges("quarantine_pending", "Items in quarantine that wait for a review", "kind", pending)
+    oldest = {kind: each.oldest_seconds(now) for kind, each in waiting.items()}
+    about = "For how long the first of them has waited"
+    yield from gauges("quarantine_oldest_pending_seconds", about, "kind", oldest)
 
 
 def of_audit(audit: Audit | None) -> Iterator[str]:
-    found = {} if audit is None or audit.last is None else audit.last.found
-    samples: list[Sample] = [({"kind": kind}, number) for kind, number in sorted(found.items())]
-    yield from gauge("audit_differences", "Differences that the last audit found, by kind", samples)
+    found = {} if audit is None or audit.last is None else dict(sorted(audit.last.found.items()))
+    yield from gauges("audit_differences", "Differences that the last audit found, by kind", "kind", found)
 
 
 def of_store(totals: StoreTotals) -> Iterator[str]:
@@ -187,12 +150,13 @@ def of_cache(totals: CacheTotals, metadata: CacheMetadata | None) -> Iterator[st
         totals.read_microseconds / 1_000_000,
     )
 
-    refreshed: list[Sample] = [] if metadata is None else [({}, metadata.last_refresh_ts)]
+    refreshed, unscored = (
+        (None, None) if metadata is None else (metadata.last_refresh_ts, metadata.mostly_unscored_count)
+    )
+    by_sentiment = {} if metadata is None else metadata.mentions_7d
     yield from gauge("cache_last_refresh_timestamp_seconds", "End of the last successful refresh", refreshed)
-    mentions = {} if metadata is None else metadata.mentions_7d
-    by_sentiment: list[Sample] = [({"sentiment": name}, number) for name, number in mentions.items()]
-    yield from gauge("mentions", "Mentions of the last 7 days at the last successful refresh", by_sentiment)
-    unscored: list[Sample] = [] if metadata is None else [({}, metadata.mostly_unscored_count)]
+    about = "Mentions of the last 7 days at the last successful refresh"
+    yield from gauges("mentions", about, "sentiment", by_sentiment)
     yield from gauge("mostly_unscored_tools", "Tools of which most of these mentions are unscored", unscored)
 
 
@@ -201,10 +165,18 @@ def counter(name: str, about: str, value: float) -> Iterator[str]:
     yield f"{PREFIX}{name} {value}"
 
 
-def gauge(name: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
+def gauge(name: str, about: str, value: float | None) -> Iterator[str]:
+    """Without a sample if the value is not known."""
     yield from head(name, about, "gauge")
-    for labels, value in samples:
-        yield f"{PREFIX}{name}{labelled(labels)} {value}"
+    if value is not None:
+        yield f"{PREFIX}{name} {value}"
+
+
+def gauges(name: str, about: str, label: str, values: Mapping[Any, float]) -> Iterator[str]:
+    """One sample for each value of the label: ids and hosts, which need no escaping."""
+    yield from head(name, about, "gauge")
+    for each, value in values.items():
+        yield f'{PREFIX}{name}{{{label}="{each}"}} {value}'
 
 
 def histogram(name: str, about: str, buckets: Mapping[float, int], count: int, seconds: float) -> Iterator[str]:
@@ -219,18 +191,6 @@ def head(name: str, about: str, kind: str) -> tuple[str, str]:
     return f"# HELP {PREFIX}{name} {about}", f"# TYPE {PREFIX}{name} {kind}"
 
 
-def labelled(labels: Labels) -> str:
-    """The labels of a sample. Their values are ids and hosts, which need no escaping."""
-    return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}" if labels else ""
-
-
 def resident_bytes(statm: Path = _STATM) -> int | None:
-    """The resident memory of this process; on a system without /proc, its maximum so far; None on Windows."""
-    if statm.exists():
-        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    try:
-        import resource
-    except ImportError:
-        return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    """The resident memory of this process; None on a system without /proc."""
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else None

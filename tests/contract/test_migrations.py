@@ -66,7 +66,7 @@ async def test_a_migration_that_was_stopped_is_run_again_and_the_next_only_then(
     with pytest.raises(Crash):
         await run(store, clock, migrations)
     assert journal.ran == [1, 2]
-    assert (await records(store))[2].completed_at is None
+    assert 2 not in await records(store)
     journal.crash_at = 0
     clock.forward(60)
     assert await run(store, clock, migrations) == [2, 3]

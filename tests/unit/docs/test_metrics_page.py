@@ -36,8 +36,8 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
         *of_store(StoreTotals.at(documents.NOW)),
         *of_reviews({}, documents.NOW),
         *of_audit(None),
-        *gauge("database_connection_pool_size", "", []),
-        *gauge("memory_usage_bytes", "", []),
+        *gauge("database_connection_pool_size", "", None),
+        *gauge("memory_usage_bytes", "", None),
     ]
     served = dict(line.removeprefix(f"# TYPE {PREFIX}").split(" ") for line in lines if line.startswith("# TYPE "))
     assert f"`{PREFIX}`" in PAGE

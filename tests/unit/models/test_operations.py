@@ -47,7 +47,7 @@ def test_a_heartbeat_counts_failures_in_a_row_and_keeps_the_last_error() -> None
 
 
 def _record(number: Any) -> MigrationRecord:
-    return MigrationRecord(number=number, name="begin", started_at=NOW, created_at=NOW, updated_at=NOW)
+    return MigrationRecord.of(number, "begin", NOW, NOW)
 
 
 def test_a_migration_has_a_number_of_four_digits() -> None:

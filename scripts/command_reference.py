@@ -7,6 +7,7 @@ python -m scripts.command_reference --check   exit with 1 if the page is not as 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,42 +38,57 @@ def reference() -> str:
 
 
 def _exit_codes() -> Iterator[str]:
-    yield "## Exit codes\n\n| code | |\n|---|---|"
-    for code, meaning in MEANINGS:
-        yield f"| {code} | {meaning.replace('|', chr(92) + '|')} |"
+    yield "## Exit codes\n"
+    yield from (f"* {code}: {meaning}" for code, meaning in MEANINGS)
 
 
 def _shared() -> Iterator[str]:
-    yield "## Options of every command\n\nThey stand before the command, or after it.\n\n| option | |\n|---|---|"
+    yield "## Options of every command\n\nThey stand before the command, or after it.\n"
     (_, command), *_ = commands()
-    for option in (each for each in command.params if each.name in SHARED):
-        yield _row(command, option)
+    yield from (_row(command, each) for each in command.params if each.name in SHARED)
+    yield "\n## What several commands have\n\nTheir first lines name it.\n"
+    yield from sorted(_repeated())
+
+
+def _repeated() -> set[str]:
+    """The rows that at least three commands have."""
+    rows = Counter(_row(command, each) for _, command in commands() for each in _own(command))
+    return {row for row, number in rows.items() if number > 2}
+
+
+def _own(command: Any) -> list[Any]:
+    """The arguments of a command, then its options."""
+    own = [each for each in command.params if each.name not in (*SHARED, "help")]
+    return sorted(own, key=lambda each: str(each.param_type_name))
 
 
 def _commands() -> Iterator[str]:
     yield "## Commands"
+    repeated = _repeated()
     for words, command in commands():
-        arguments = [each for each in command.params if each.param_type_name == "argument"]
-        options = [each for each in command.params if each.param_type_name == "option" and each.name not in SHARED]
-        usage = " ".join([PROGRAM, words, *(_argument(each) for each in arguments)])
-        yield f"\n### {words}\n\n`{usage}`\n\n{' '.join((command.help or '').split())}"
-        rows = [_row(command, each) for each in (*arguments, *options) if each.name != "help"]
-        if rows:
-            yield "\n| | |\n|---|---|"
-            yield from rows
+        usage, own = [PROGRAM, words], []
+        for each in _own(command):
+            row = _row(command, each)
+            if row not in repeated:
+                own.append(row)
+            if each.required or each.param_type_name == "argument" or row in repeated:
+                usage.append(_named(each))
+        yield f"\n### {words}\n\n`{' '.join(usage)}`\n\n{' '.join((command.help or '').split())}"
+        if own:
+            yield "\n" + "\n".join(own)
 
 
-def _argument(argument: Any) -> str:
-    name = str(argument.metavar or argument.name.upper())
-    return name if argument.required or name.startswith("[") else f"[{name}]"
+def _named(parameter: Any) -> str:
+    """As it stands in the first line of its command."""
+    is_argument = parameter.param_type_name == "argument"
+    name = str(parameter.metavar or parameter.name.upper()) if is_argument else parameter.opts[0]
+    return name if parameter.required or name.startswith("[") else f"[{name}]"
 
 
 def _row(command: Any, parameter: Any) -> str:
-    """As the help of the command has it."""
+    """As the help of the command has it, but for "[required]", which the first line shows."""
     left, right = parameter.get_help_record(typer.Context(command))
-    texts = (left.replace(" <str>", ""), " ".join(right.split()))
-    name, about = (text.replace("|", "\\|") for text in texts)
-    return f"| `{name}` | {about} |"
+    return f"* `{left.replace(' <str>', '')}`: {' '.join(right.removesuffix('[required]').split())}"
 
 
 def written(page: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolpulse.client import Client, part
-from toolpulse.failures import FAILED, NOT_FOUND, WRONG_USAGE, Failure, Problem
-from toolpulse.output import Output, Progress
+from toolpulse.failures import FAILED, WRONG_USAGE, Failure
+from toolpulse.output import Output, progress
 from toolpulse.targets import Given, Local, Remote, target
 
 if TYPE_CHECKING:
@@ -60,11 +59,11 @@ class Call:
             from toolpulse import local
 
             opened = local.opened(found, self.out)
-            if isinstance(opened, local.LocalApp):
+            if isinstance(opened, Remote):
+                client = Client(opened, starting_seconds=local.STARTING_SECONDS)
+            else:
                 self.local = self._resources.enter_context(opened)
                 client = self.local.client()
-            else:
-                client = Client(opened, starting_seconds=local.STARTING_SECONDS)
         else:
             if found.sends_keys_in_the_clear:
                 self.out.say(f"warning: {found.site} gets the key without TLS: everybody on the way can read it")
@@ -131,17 +130,15 @@ class Call:
 
     def waited(self, run_id: str) -> dict[str, Any]:
         """The run, when it has ended."""
-        progress, pause = Progress("done"), _SHORTEST_PAUSE
-        try:
+        pause = _SHORTEST_PAUSE
+        with progress("done") as show:
             while True:
                 run: dict[str, Any] = self.client.get(f"runs/{part(run_id)}")
                 if run["status"] in _ENDED:
                     return run
-                progress.update(run["progress"] or 0)
+                show(run["progress"] or 0, None)
                 self.client.pause(pause)
                 pause = min(_LONGEST_PAUSE, pause * 1.5)
-        finally:
-            progress.close()
 
 
 def _is_count(value: Any) -> bool:
@@ -171,16 +168,3 @@ def writable(file: Path) -> Path:
 def without_nothing(**fields: Any) -> dict[str, Any]:
     """The fields that were given."""
     return {name: value for name, value in fields.items() if value is not None and value not in ([], ())}
-
-
-def nearest_text(wanted: str, known: Sequence[str]) -> str:
-    """`; did you mean X?`, or nothing."""
-    import difflib
-
-    by_lower = {each.casefold(): each for each in known}
-    found = difflib.get_close_matches(wanted.casefold(), list(by_lower), n=1, cutoff=0.5)
-    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
-
-
-def not_found(problem: Problem) -> bool:
-    return problem.code == NOT_FOUND and problem.status == 404

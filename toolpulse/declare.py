@@ -1,4 +1,5 @@
-"""How a command is declared: `command` makes one of a function, and gives it the options that every command has.
+"""How a command is declared: `command` makes one of a function, and gives it the options that every command has. The
+options and arguments that several commands have are here, under one name and with one meaning.
 
 `contract.json` has what commands need of the contract of the API (`python -m scripts.openapi --commands` writes it).
 The function gets a `Call` first, then what its own signature says. It returns the exit code, or None for 0.
@@ -17,6 +18,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from toolpulse.call import Call
+from toolpulse.completing import feeds, tools
 from toolpulse.failures import WRONG_USAGE, Failure
 from toolpulse.output import Output
 from toolpulse.targets import KEY, MANAGEMENT_KEY, PROFILE, URL, Given
@@ -38,7 +40,27 @@ SHARED = {
 }  # fmt: skip
 """The options of every command by their parameter, with type and default. They may also stand before the command."""
 
-Run = Callable[..., int | None]
+Tool = Annotated[str, typer.Argument(metavar="TOOL", help="Name, alias or id of a tool.", autocompletion=tools)]
+Feed = Annotated[str, typer.Argument(metavar="FEED", help="Name, title, URL or id of a feed.", autocompletion=feeds)]
+Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Id of an article, or words that only one has.")]
+Story = Annotated[str, typer.Argument(metavar="STORY", help="Id of a story, or words that only one has.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
+ByTool = Annotated[
+    str | None,
+    typer.Option("--tool", metavar="TOOL", help="Only about this tool: name, alias or id.", autocompletion=tools),
+]
+ByFeed = Annotated[
+    str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed: name, URL or id.", autocompletion=feeds)
+]
+BySubject = Annotated[str | None, typer.Option("--subject", metavar="NAME", help="Only about this feed, tool or article.")]  # fmt: skip  # noqa: E501
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many; 0 is all.", show_default=False)]
+Text = Annotated[str | None, typer.Option("--text", metavar="WORDS", help="Only with these words.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the run that does the work.")]
+MaybeFile = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: standard output.")]
+ByPeriod = Annotated[str, typer.Option("--period", case_sensitive=False, help="The window.")]
+
+Function = Callable[..., int | None]
 
 
 @cache
@@ -66,11 +88,11 @@ def group(about: str) -> typer.Typer:
     return typer.Typer(help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
-def command(app: typer.Typer, name: str, **choices: str) -> Callable[[Run], Run]:
+def command(app: typer.Typer, name: str, **choices: str) -> Callable[[Function], Function]:
     """Declares the function as the command `name` of `app`. `choices` says of some parameters where the contract has
     the values that they may have: `status="list_tools.status"`."""
 
-    def declare(run: Run) -> Run:
+    def declare(run: Function) -> Function:
         app.command(name)(_with_shared(run, choices))
         return run
 
@@ -90,7 +112,7 @@ def _chosen(hint: Any, where: str) -> Any:
     return Annotated[values if plain is str else values | None, *others]
 
 
-def _with_shared(run: Run, choices: Mapping[str, str]) -> Run:
+def _with_shared(run: Function, choices: Mapping[str, str]) -> Function:
     @wraps(run)
     def invoked(*, ctx: typer.Context, **given: Any) -> None:
         before: dict[str, Any] = (ctx.find_root().obj or {}).get("shared", {})

@@ -2,6 +2,10 @@
 
 The app that runs gets the requests over HTTP, as from anybody. Without one, the same functions answer in this process,
 with the same store and queue file; at its end the command does the work that its requests put on the queues.
+
+The app's packages are beside this one in a checkout, inside of it in a wheel. Their names (models, services, triggers)
+are put on the path, before packages of others with such a name, when a command needs the app itself, and never by a
+command that talks to a URL.
 """
 
 from __future__ import annotations
@@ -9,18 +13,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
+import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 
-from toolpulse import app
 from toolpulse.client import Client
 from toolpulse.failures import FAILED, Failure
-from toolpulse.output import Output, Progress
+from toolpulse.output import Output, progress
 from toolpulse.targets import DEFAULT_FOLDER, KEY, MANAGEMENT_KEY, Local, Remote, base_of
 
 if TYPE_CHECKING:
@@ -35,28 +41,57 @@ STARTING_SECONDS = 20.0
 _OTHER_COMMAND_SECONDS = 60.0
 _LOOKS_AGAIN_SECONDS = 0.1
 _STEP_SECONDS = 0.5
-_DATA_DIR, _STORAGE = "DATA_DIR", "AzureWebJobsStorage"
+_DATA_DIR = "DATA_DIR"
 _KEYS, _MANAGEMENT_KEY = "FUNCTION_KEYS", "MANAGEMENT_KEY"
+_HERE = Path(__file__).resolve().parent
+_PACKED = _HERE / "_app"
+_ROOT = _PACKED if _PACKED.is_dir() else _HERE.parent
+"""Where the app's own packages are."""
 
 
-def opened(target: Local, out: Output) -> LocalApp | Remote:
-    """The app that runs on the folder, or one in this process that is not open yet."""
-    app.on_path()
+def version() -> str:
+    """Of the app, read from its source: an import would load the app's packages."""
+    text = (_ROOT / "models" / "version.py").read_text(encoding="utf-8")
+    found = re.search(r'^VERSION\b.*?"([^"]+)"', text, re.MULTILINE)
+    return found[1] if found else "unknown"
+
+
+@contextmanager
+def the_app() -> Iterator[None]:
+    """Makes the app's packages importable. What the app refuses, and a package that is not installed, are Failures."""
+    if str(_ROOT) not in sys.path:
+        sys.path.insert(0, str(_ROOT))
     try:
-        from scripts.local_host.data import running_host
-    except ModuleNotFoundError as missing:
-        raise _without_packages(missing) from None
+        from models.errors import ToolpulseError
+        from scripts.local_host import Refused
 
-    settings = settings_of(target)
-    folder = Path(settings[_DATA_DIR])
-    if not folder.is_dir() and not target.is_named:
+        try:
+            yield
+        except (ToolpulseError, Refused) as error:
+            raise Failure(str(error)) from None
+    except ModuleNotFoundError as missing:
         raise Failure(
-            f"there is no data folder {folder}: --data DIR names another (a new one is made), --url URL or "
-            "TOOLPULSE_URL an app elsewhere, and `python3 scripts/dev.py run` runs one here",
-        )
-    running = running_host(folder)
+            f"the app of a data folder needs packages that are not installed here ({missing.name}): install "
+            "toolpulse[local], start this in a checkout as .venv/bin/toolpulse (`python3 scripts/dev.py run` makes it),"
+            " or talk to an app with --url URL"
+        ) from None
+
+
+def opened(target: Local, out: Output) -> AbstractContextManager[LocalApp] | Remote:
+    """The app that runs on the folder, or one in this process that is not open yet."""
+    with the_app():
+        from scripts.local_host.data import running_host
+
+        settings = _settings(target)
+        folder = Path(settings[_DATA_DIR])
+        if not folder.is_dir() and not target.is_named:
+            raise Failure(
+                f"there is no data folder {folder}: --data DIR names another (a new one is made), --url URL or "
+                "TOOLPULSE_URL an app elsewhere, and `python3 scripts/dev.py run` runs one here",
+            )
+        running = running_host(folder)
     if running is None:
-        return LocalApp(folder, checked_settings(target), out)
+        return _in_process(target, folder, out)
     if target.settings:
         raise Failure(f"an app runs on {folder} with settings of its own: stop it first, or leave out --set")
     key = os.environ.get(KEY) or settings.get(_KEYS, "").partition(",")[0].strip()
@@ -64,37 +99,23 @@ def opened(target: Local, out: Output) -> LocalApp | Remote:
     return Remote(base_of(running.functions), key, management_key, f"the app at {running.functions}")
 
 
-def settings_of(target: Local) -> dict[str, str]:
+def folder_of(target: Local) -> Path:
+    return Path(_settings(target)[_DATA_DIR])
+
+
+def _settings(target: Local) -> dict[str, str]:
     """Those of the local host: the options win over the environment, over local.settings.json. The data folder is that
     of the checkout, or, of an installed command, the one in the working directory."""
-    from scripts.local_host import Refused
-    from scripts.local_host.settings import app_settings
-
-    try:
-        found, _ = app_settings(app.folder(), _chosen(target), os.environ)
-    except Refused as refused:
-        raise Failure(str(refused)) from None
-    base = app.folder() if app.is_checkout() else Path.cwd()
+    found = _own_settings(target)
+    base = Path.cwd() if _ROOT == _PACKED else _ROOT
     folder = str(base / (found.get(_DATA_DIR) or os.environ.get(_DATA_DIR) or DEFAULT_FOLDER))
     return {**os.environ, **found, _DATA_DIR: folder}
 
 
-def checked_settings(target: Local) -> dict[str, str]:
-    """With those of a demo in the folder. Raises Failure for names that are no settings."""
-    try:
-        from models.errors import WrongSettings
-        from scripts import demo
-        from scripts.local_host.settings import app_settings
-        from services.setting import unknown
-        from services.settings import table
-    except ModuleNotFoundError as missing:
-        raise _without_packages(missing) from None
+def _own_settings(target: Local) -> dict[str, str]:
+    from scripts.local_host.settings import app_settings
 
-    settings, chosen = settings_of(target), _chosen(target)
-    found, _ = app_settings(app.folder(), chosen, os.environ)
-    if problems := unknown(found, table()):
-        raise Failure(str(WrongSettings(*problems)))
-    return {**settings, **demo.settings_in(Path(settings[_DATA_DIR]), chosen)}
+    return app_settings(_ROOT, _chosen(target), os.environ)[0]
 
 
 def _chosen(target: Local) -> dict[str, str]:
@@ -102,134 +123,81 @@ def _chosen(target: Local) -> dict[str, str]:
     return {**target.settings, **folder}
 
 
-def _without_packages(missing: ModuleNotFoundError) -> Failure:
-    return Failure(
-        f"the app of a data folder needs packages that are not installed here ({missing.name}): install "
-        "toolpulse[local], start this in a checkout as .venv/bin/toolpulse (`python3 scripts/dev.py run` makes it), or "
-        "talk to an app with --url URL"
-    )
+def _checked_settings(target: Local) -> dict[str, str]:
+    """With those of a demo in the folder. Raises WrongSettings for names that are no settings."""
+    from models.errors import WrongSettings
+    from scripts import demo
+    from services.setting import unknown
+    from services.settings import table
+
+    if problems := unknown(_own_settings(target), table()):
+        raise WrongSettings(*problems)
+    settings = _settings(target)
+    return {**settings, **demo.settings_in(Path(settings[_DATA_DIR]), _chosen(target))}
 
 
-class LocalApp:
-    """The app in this process, from entering to leaving. Its event loop runs while a request or its work does."""
+def with_services(target: Local, work: Callable[[Container], Awaitable[Result]], *, migrate: bool = True) -> Result:
+    """The result of work with the app's services, beside an app that runs on the folder or without one. Without
+    `migrate` the store is opened as it is."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str], out: Output) -> None:
-        self._path = folder
-        self._settings = settings
-        self._out = out
-        self._runner = asyncio.Runner()
-        self._lock: DataFolder | None = None
-        self._app: InProcess | None = None
-        self._queues: FolderQueues | None = None
-        self._shown = logging.StreamHandler()
-        self.services: Container | None = None
-
-    def __enter__(self) -> Self:
-        from models.errors import ToolpulseError
-        from scripts.local_host import Refused
-
-        if not self._path.exists():
-            self._out.say(f"{self._path} does not exist: it is made, as an empty data folder")
-        try:
-            self._lock = _locked(self._path)
-            self._log_errors()
-            self._runner.run(self._open())
-        except (ToolpulseError, Refused) as error:
-            self._close()
-            raise Failure(str(error)) from None
-        except ModuleNotFoundError as missing:
-            self._close()
-            raise _without_packages(missing) from None
-        except BaseException:
-            self._close()
-            raise
-        return self
-
-    def _log_errors(self) -> None:
-        """Shows errors of the app. The command itself reports failed fetches."""
-        self._shown.setLevel(logging.ERROR)
-        self._shown.addFilter(lambda line: getattr(line, "event", None) != "feed_fetch_failed")
-        logging.getLogger().addHandler(self._shown)
-
-    async def _open(self) -> None:
-        from scripts.local_host.inprocess import InProcess
+    async def beside() -> Result:
         from services import container
-        from toolpulse.local_queues import FolderQueues
 
-        assert self._lock is not None
-        self._app = InProcess(app.folder(), self._lock, self._settings)
-        self._queues = FolderQueues(self._app.queues, is_base64=True)
-        self.services = await container.build(self._settings, queues=self._queues)
-        container.adopt(self.services)
-
-    def client(self) -> Client:
-        name = f"the app of {self._path}"
-        remote = Remote(base_of("http://127.0.0.1"), management_key=self._settings.get(_MANAGEMENT_KEY, ""), name=name)
-        return Client(remote, _Dispatch(self), pause=self.pause)
-
-    def request(self, request: httpx.Request) -> httpx.Response:
-        assert self._app is not None
-        raw_path = request.url.raw_path.decode("ascii")
-        headers = [(name, value) for name, value in request.headers.items()]
-        reply = self._runner.run(
-            self._app.request(request.method, str(request.url), raw_path, headers, request.read())
-        )  # fmt: skip
-        return httpx.Response(reply.status, headers=reply.headers, content=reply.body)
-
-    def pause(self, seconds: float) -> None:
-        """Works off the queues instead of waiting. Raises Failure if there is nothing to wait for."""
-        assert self._app is not None
-        if self._app.waiting():
-            self._runner.run(self._app.work(seconds))
-        elif self._app.failed:
-            raise self._failed()
-        else:
-            time.sleep(seconds)
-
-    def finish(self) -> None:
-        """Does the work that the requests began. What fails stays in the store: the app does it when it runs."""
-        assert self._app is not None
-        assert self._queues is not None
-        if not self._queues.sent:
-            return
-        progress, most = Progress("messages worked off"), 1
+        built = await container.build(_checked_settings(target), migrate=migrate)
         try:
-            while not self._runner.run(self._app.work(_STEP_SECONDS)):
-                left = self._app.waiting()
-                most = max(most, left)
-                progress.update(most - left, (most - left) / most)
+            return await work(built)
         finally:
-            progress.close()
-        if self._app.failed:
-            raise self._failed()
+            await built.close()
 
-    def _failed(self) -> Failure:
-        assert self._app is not None
-        text = f"{self._app.failed} messages of this command failed five times: see `toolpulse queues list`"
-        return Failure(text, FAILED)
+    with the_app():
+        return asyncio.run(beside())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
 
-    def _close(self) -> None:
-        try:
-            self._runner.run(self._ended())
-        finally:
-            self._runner.close()
-            if self._lock is not None:
-                self._lock.close()
-            logging.getLogger().removeHandler(self._shown)
+@contextmanager
+def _in_process(target: Local, folder: Path, out: Output) -> Iterator[LocalApp]:
+    with the_app(), _errors_shown(), asyncio.Runner() as runner:
+        settings = _checked_settings(target)
+        if not folder.exists():
+            out.say(f"{folder} does not exist: it is made, as an empty data folder")
+        with closing(_locked(folder)) as lock:
+            resources = AsyncExitStack()
+            try:
+                hosted, queues = runner.run(_hosted(lock, settings, resources))
+                key = settings.get(_MANAGEMENT_KEY, "")
+                remote = Remote(base_of("http://127.0.0.1"), management_key=key, name=f"the app of {folder}")
+                yield LocalApp(remote, runner, hosted, queues)
+            finally:
+                runner.run(resources.aclose())
 
-    async def _ended(self) -> None:
-        if self._app is not None:
-            await self._app.close()
-        if self.services is not None:
-            from services import container
 
-            await container.close()
-            await self.services.close()
+async def _hosted(
+    folder: DataFolder, settings: Mapping[str, str], resources: AsyncExitStack
+) -> tuple[InProcess, FolderQueues]:
+    from scripts.local_host.inprocess import InProcess
+    from services import container
+    from toolpulse.local_queues import FolderQueues
+
+    hosted = InProcess(_ROOT, folder, settings)
+    queues = FolderQueues(hosted.queues, is_base64=True)
+    services = await container.build(settings, queues=queues)
+    resources.push_async_callback(services.close)
+    resources.push_async_callback(container.close)
+    resources.push_async_callback(hosted.close)
+    container.adopt(services)
+    return hosted, queues
+
+
+@contextmanager
+def _errors_shown() -> Iterator[None]:
+    """Shows errors of the app. The command itself reports failed fetches."""
+    shown = logging.StreamHandler()
+    shown.setLevel(logging.ERROR)
+    shown.addFilter(lambda line: getattr(line, "event", None) != "feed_fetch_failed")
+    logging.getLogger().addHandler(shown)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(shown)
 
 
 def _locked(path: Path) -> DataFolder:
@@ -246,53 +214,53 @@ def _locked(path: Path) -> DataFolder:
             time.sleep(_LOOKS_AGAIN_SECONDS)
 
 
-def with_services(target: Local, work: Callable[[Container], Awaitable[Result]], *, migrate: bool = True) -> Result:
-    """The result of work with the app's services, beside an app that runs on the folder or without one. Without
-    `migrate` the store is opened as it is."""
-    app.on_path()
-    try:
-        from models.errors import ToolpulseError
-    except ModuleNotFoundError as missing:
-        raise _without_packages(missing) from None
-    try:
-        return asyncio.run(_beside(checked_settings(target), work, migrate=migrate))
-    except ToolpulseError as error:
-        raise Failure(str(error)) from None
+@dataclass(frozen=True, slots=True)
+class LocalApp:
+    """The app in this process. Its event loop runs while a request or its work does."""
+
+    remote: Remote
+    runner: asyncio.Runner
+    hosted: InProcess
+    queues: FolderQueues
+
+    def client(self) -> Client:
+        return Client(self.remote, _Dispatch(self), pause=self.pause)
+
+    def pause(self, seconds: float) -> None:
+        """Works off the queues instead of waiting. Raises Failure if there is nothing to wait for."""
+        if self.hosted.waiting():
+            self.runner.run(self.hosted.work(seconds))
+        elif self.hosted.failed:
+            raise self._failed()
+        else:
+            time.sleep(seconds)
+
+    def finish(self) -> None:
+        """Does the work that the requests began. What fails stays in the store: the app does it when it runs."""
+        if not self.queues.sent:
+            return
+        most = 1
+        with progress("messages worked off") as show:
+            while not self.runner.run(self.hosted.work(_STEP_SECONDS)):
+                left = self.hosted.waiting()
+                most = max(most, left)
+                show(most - left, (most - left) / most)
+        if self.hosted.failed:
+            raise self._failed()
+
+    def _failed(self) -> Failure:
+        text = f"{self.hosted.failed} messages of this command failed five times: see `toolpulse queues list`"
+        return Failure(text, FAILED)
 
 
-def copied(target: Local, work: Callable[[Any, Path], Result]) -> Result:
-    """The result of work with the module that copies data folders, on that of the target."""
-    app.on_path()
-    try:
-        from scripts import backup
-        from scripts.local_host import Refused
-    except ModuleNotFoundError as missing:
-        raise _without_packages(missing) from None
-    try:
-        return work(backup, folder_of(target))
-    except Refused as refused:
-        raise Failure(str(refused)) from None
-
-
-def folder_of(target: Local) -> Path:
-    return Path(settings_of(target)[_DATA_DIR])
-
-
-async def _beside(
-    settings: Mapping[str, str], work: Callable[[Container], Awaitable[Result]], *, migrate: bool
-) -> Result:
-    from services import container
-
-    built = await container.build(settings, migrate=migrate)
-    try:
-        return await work(built)
-    finally:
-        await built.close()
-
-
+@dataclass(frozen=True, slots=True)
 class _Dispatch(httpx.BaseTransport):
-    def __init__(self, local: LocalApp) -> None:
-        self._local = local
+    """Gives requests to the functions in this process."""
+
+    local: LocalApp
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._local.request(request)
+        raw_path, headers = request.url.raw_path.decode("ascii"), list(request.headers.items())
+        answered = self.local.hosted.request(request.method, str(request.url), raw_path, headers, request.read())
+        reply = self.local.runner.run(answered)
+        return httpx.Response(reply.status, headers=reply.headers, content=reply.body)

@@ -13,23 +13,23 @@ from typing import Annotated, Any
 
 import typer
 
-from toolpulse import options
+from toolpulse import declare
 from toolpulse.call import LISTED, Call, most
 from toolpulse.client import part
 from toolpulse.declare import command, contract, endpoint, one_of
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
 
-Row = Callable[[Call, dict[str, Any]], dict[str, Any]]
+Rows = Callable[[Call, dict[str, Any]], list[dict[str, Any]]]
 Show = Callable[[Call, dict[str, Any]], None]
 Before = Callable[[Call, str, dict[str, Any]], dict[str, Any]]
 Resolve = Callable[[Call, str], str]
 
 PARTS: Mapping[str, tuple[Any, Resolve]] = {
-    "tool": (options.Tool, lambda call, text: call.names.tool_id(text)),
-    "feed_id": (options.Feed, lambda call, text: call.names.feed(text)),
-    "article_id": (options.Article, lambda call, text: call.names.article(text)),
-    "event_id": (options.Story, lambda call, text: call.names.story(text)),
-    "run_id": (options.Run, lambda call, text: call.names.run(text)),
+    "tool": (declare.Tool, lambda call, text: call.names.tool_id(text)),
+    "feed_id": (declare.Feed, lambda call, text: call.names.feed(text)),
+    "article_id": (declare.Article, lambda call, text: call.names.article(text)),
+    "event_id": (declare.Story, lambda call, text: call.names.story(text)),
+    "run_id": (declare.Run, lambda call, text: call.names.run(text)),
 }
 """The parts of a path for which people give a name. Others are given as they are."""
 NAMED: Mapping[str, Resolve] = {
@@ -44,10 +44,10 @@ NAMED: Mapping[str, Resolve] = {
 }
 """The parameters and fields that take an id, for which people give a name."""
 FILTERS: Mapping[str, Any] = {
-    "tool": options.ByTool,
-    "source": options.ByFeed,
-    "feed": options.ByFeed,
-    "subject": options.BySubject,
+    "tool": declare.ByTool,
+    "source": declare.ByFeed,
+    "feed": declare.ByFeed,
+    "subject": declare.BySubject,
 }
 SPELLED: Mapping[str, str] = {
     "enabled": "--enabled/--disabled",
@@ -70,16 +70,18 @@ _OWN = ("view", "limit", "cursor", "If-None-Match")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What commands of an endpoint have in common: its path, its query and its body, made of what a person gives."""
+    """What commands of an endpoint have in common: its path, its query and its body, made of what a person gives. With
+    `of_tool` they take --tool, which asks for the same below a tool."""
 
     operation: str
+    of_tool: bool = False
 
     def parts(self) -> list[inspect.Parameter]:
         found = []
         for name, about in endpoint(self.operation)["parts"].items():
             plain = Annotated[str, typer.Argument(metavar=name.upper(), help=about)]
             found.append(_parameter(name, PARTS[name][0] if name in PARTS else plain))
-        return found
+        return found + ([_parameter("tool", declare.ByTool, None)] if self.of_tool else [])
 
     def filters(self, without: Sequence[str] = ()) -> list[inspect.Parameter]:
         query = endpoint(self.operation)["query"].items()
@@ -90,7 +92,7 @@ class Made:
         ]
 
     def fields(self, arguments: Sequence[str], without: Sequence[str]) -> list[inspect.Parameter]:
-        """The fields of the body: those in `arguments` are arguments, in this order, the others are options."""
+        """The fields of the body: those in `arguments` are arguments, in this order, the others are declare."""
         body = contract()["bodies"][endpoint(self.operation)["body"]]
         first = [_argument(name, body[name]) for name in arguments]
         rest = {name: said for name, said in body.items() if name not in (*arguments, *without)}
@@ -99,6 +101,8 @@ class Made:
     def path(self, call: Call, given: dict[str, Any]) -> str:
         """The path, made of the arguments, which are taken out of what is given."""
         path = str(endpoint(self.operation)["path"])
+        if self.of_tool and (tool := given.pop("tool")) is not None:
+            path = f"tools/{call.names.tool(tool)}/{path}"
         for name in re.findall(r"\{(\w+)\}", path):
             text = given.pop(name)
             path = path.replace(f"{{{name}}}", part(PARTS[name][1](call, text) if name in PARTS else text))
@@ -144,16 +148,17 @@ def a_list(
     *,
     none: str = "There are none.",
     limit: int = LISTED,
-    row: Row | None = None,
+    rows: Rows | None = None,
     without: Sequence[str] = (),
     keep: Callable[[dict[str, Any]], bool] | None = None,
     after: Callable[[Call, list[dict[str, Any]]], None] | None = None,
+    of_tool: bool = False,
     about: str | None = None,
     **fixed: Any,
 ) -> None:
-    """A command that lists. `row` makes the row of a table of an item, `keep` chooses items, `after` adds notes to a
+    """A command that lists. `rows` makes the rows of a table of an item, `keep` chooses items, `after` adds notes to a
     table, `fixed` are parameters that the command always sends."""
-    made = Made(operation)
+    made = Made(operation, of_tool)
     has_pages = "limit" in endpoint(operation)["query"]
 
     def run(call: Call, **given: Any) -> None:
@@ -162,27 +167,34 @@ def a_list(
         query = {**fixed, **made.query(call, given)}
         listed = call.listed(path, asked, **query) if has_pages else call.client.get(path, **query)["items"]
         found = [each for each in listed if keep is None or keep(each)]
-        shown = [row(call, each) for each in found] if row is not None and call.out.is_table else None
+        shown = [row for each in found for row in rows(call, each)] if rows is not None and call.out.is_table else None
         call.out.rows(found, columns, none=none, shown=shown)
         if after is not None and call.out.is_table:
             after(call, found)
 
-    limited = [_parameter("limit", options.Limit, limit)] if has_pages else []
+    limited = [_parameter("limit", declare.Limit, limit)] if has_pages else []
     made.declare(group, name, run, [*made.parts(), *made.filters((*without, *fixed)), *limited], about)
 
 
 def an_item(
-    group: typer.Typer, name: str, operation: str, show: Show | None = None, before: Before | None = None
+    group: typer.Typer,
+    name: str,
+    operation: str,
+    show: Show | None = None,
+    before: Before | None = None,
+    *,
+    of_tool: bool = False,
+    about: str | None = None,
 ) -> None:
     """A command that shows one resource. `show` prints it for people, `before` completes what is asked for."""
-    made = Made(operation)
+    made = Made(operation, of_tool)
 
     def run(call: Call, **given: Any) -> None:
         path = made.path(call, given)
         query = made.query(call, given)
         _shown(call, call.client.get(path, **(before(call, path, query) if before else query)), show)
 
-    made.declare(group, name, run, [*made.parts(), *made.filters()])
+    made.declare(group, name, run, [*made.parts(), *made.filters()], about)
 
 
 def an_act(
@@ -199,12 +211,13 @@ def an_act(
     waits: bool = False,
     notes: Mapping[int, str] = NO_NOTES,
     failed: Callable[[dict[str, Any]], bool] = lambda _found: False,
+    of_tool: bool = False,
     about: str | None = None,
 ) -> None:
     """A command that makes or changes something. It prints the field `prints` of the answer, or what `show` prints.
-    `before` completes the body, also from the `extra` options. With `waits` the command waits for the run that the
+    `before` completes the body, also from the `extra` declare. With `waits` the command waits for the run that the
     answer names. `notes` are told by the status of the answer; `failed` says whether an answer is a failure."""
-    made = Made(operation)
+    made = Made(operation, of_tool)
     has_body = endpoint(operation)["body"] not in (None, "Nothing")
     method = endpoint(operation)["method"]
 
@@ -232,7 +245,7 @@ def an_act(
 
     own = [*made.parts(), *(made.fields(arguments, without) if has_body else ())]
     own += [_parameter(each, annotation, None) for each, annotation in (extra or {}).items()]
-    own += [_parameter("no_wait", options.NoWait, False)] if waits else []
+    own += [_parameter("no_wait", declare.NoWait, False)] if waits else []
     made.declare(group, name, run, own, about)
 
 
@@ -241,16 +254,18 @@ def a_run(group: typer.Typer, name: str, operation: str) -> None:
     an_act(group, name, operation, without=list(contract()["bodies"][endpoint(operation)["body"]]), waits=True)
 
 
-def a_deletion(group: typer.Typer, name: str, operation: str, what: str) -> None:
-    """A command that deletes. `what` is deleted, in words with the argument in braces."""
+def a_deletion(group: typer.Typer, name: str, operation: str, what: str, asks: str | None = None) -> None:
+    """A command that deletes. `what` is deleted, in words with the argument in braces. It asks before if `asks`."""
     made = Made(operation)
 
     def run(call: Call, **given: Any) -> None:
-        texts = dict(given)
+        if asks is not None and not given.pop("yes") and not typer.confirm(asks.format(**given), err=True):
+            raise Failure("nothing was deleted")
+        deleted = what.format(**given)
         call.client.delete(made.path(call, given))
-        call.out.say(f"deleted: {what.format(**texts)}")
+        call.out.say(f"deleted: {deleted}")
 
-    made.declare(group, name, run, made.parts())
+    made.declare(group, name, run, [*made.parts(), *([_parameter("yes", declare.Yes, False)] if asks else [])])
 
 
 def _shown(call: Call, found: dict[str, Any], show: Show | None) -> None:

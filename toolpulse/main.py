@@ -16,9 +16,7 @@ from toolpulse.commands import (
     feeds,
     ingest,
     operations,
-    profiles,
     sentiment,
-    stories,
     tools,
     upkeep,
 )
@@ -45,15 +43,15 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_shared)
-    for module in (tools, feeds, articles, stories, corrections, sentiment, exports, ingest,
-                   operations, upkeep, profiles):  # fmt: skip
+    for module in (tools, feeds, articles, corrections, sentiment, exports, ingest,
+                   operations, upkeep):  # fmt: skip
         module.add_to(app)
     return app
 
 
 def _version(is_asked: bool) -> None:
     if is_asked:
-        from toolpulse.app import version
+        from toolpulse.local import version
 
         print(f"{PROGRAM} {version()}")
         raise typer.Exit

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from toolpulse.call import nearest_text
 from toolpulse.client import Client, part
 from toolpulse.failures import NOT_FOUND, WRONG_USAGE, Failure, Problem
 
-_FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ARTICLE_ID = re.compile(r"[a-z0-9._-]+:\S+", re.IGNORECASE)
 _RUN_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f-]{36}")
 _SHORTEST_PREFIX = 4
 _LATEST = 500
 _MAX_NAMED = 5
+
+Row = Mapping[str, Any]
+Known = Mapping[str, Row]
+"""By id."""
 
 
 class Names:
@@ -48,63 +51,63 @@ class Names:
     # -- accepted instead of ids
 
     def tool(self, given: str) -> str:
-        """What stands for the tool in a path: its id. Raises Failure with the nearest name if there is none."""
+        """What stands for the tool in a path: its id."""
         return part(self.tool_id(given))
 
     def tool_id(self, given: str) -> str:
         if not given.strip():
             raise Failure("tool: must be an id, name or alias", WRONG_USAGE)
-        if "/" not in given:
-            try:
-                return str(self._client.get(f"tools/{part(given)}")["tool_id"])
-            except Problem as problem:
-                if problem.status != 404:
-                    raise
-        wanted = " ".join(given.split()).casefold()
-        for each in self.tools.values():
-            if wanted in (name.casefold() for name in _tool_names(each)):
-                return str(each["tool_id"])
-        known = [name for each in self.tools.values() for name in _tool_names(each)]
-        raise Failure(f"there is no tool {given!r}{nearest_text(given, known) or _see('tools', known)}", NOT_FOUND)
+        return self._id("tool", given, lambda: self.tools, _tool_names)
 
     def feed(self, given: str) -> str:
         """The id of the feed with this id, name, title or URL."""
-        if _FEED_ID.fullmatch(given):
+        return self._id("feed", given, lambda: self.feeds, _feed_names)
+
+    def _id(self, what: str, given: str, listed: Callable[[], Known], names_of: Callable[[Row], list[str]]) -> str:
+        """Raises Failure with the nearest name if there is none."""
+        if "/" not in given:
             try:
-                return str(self._client.get(f"feeds/{part(given)}")["feed_id"])
+                return str(self._client.get(f"{what}s/{part(given)}")[f"{what}_id"])
             except Problem as problem:
-                if problem.status != 404:
+                if problem.status not in (400, 404):
                     raise
-        wanted = given.casefold()
-        found = [id_ for id_, each in self.feeds.items() if wanted in _feed_names(each)]
-        if len(found) > 1:
-            raise Failure(f"{given!r} is the name of several feeds: {', '.join(found)}; give an id", WRONG_USAGE)
-        if not found:
-            known = [name for each in self.feeds.values() for name in (each["feed_id"], each["source_name"])]
-            raise Failure(f"there is no feed {given!r}{nearest_text(given, known) or _see('feeds', known)}", NOT_FOUND)
-        return found[0]
+        known, wanted = listed(), " ".join(given.split()).casefold()
+        found = [id_ for id_, each in known.items() if wanted in map(str.casefold, names_of(each))]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            text = f"{given!r} is the name of several {what}s: {', '.join(found)}; give an id"
+            raise Failure(text, WRONG_USAGE)
+        names = [name for each in known.values() for name in names_of(each)]
+        advice = f"see `toolpulse {what}s list`" if known else f"there are none yet, see `toolpulse {what}s add --help`"
+        raise Failure(f"there is no {what} {given!r}{nearest(given, names) or f': {advice}'}", NOT_FOUND)
 
     def subject(self, given: str) -> str:
         """The id of the feed or tool with this name; anything else as it is, such as the id of an article."""
-        wanted = given.casefold()
-        for id_, each in self.tools.items():
-            if wanted in (name.casefold() for name in _tool_names(each)):
-                return id_
-        return next((id_ for id_, each in self.feeds.items() if wanted in _feed_names(each)), given)
+        for known, names_of in ((self.tools, _tool_names), (self.feeds, _feed_names)):
+            for id_, each in known.items():
+                if given.casefold() in map(str.casefold, names_of(each)):
+                    return id_
+        return given
 
     def article(self, given: str) -> str:
         """The id of the article, or of the only one whose headline or text has these words."""
-        if _ARTICLE_ID.fullmatch(given):
-            return given
-        found = self._client.get("articles", text=given, limit=_MAX_NAMED)["items"]
-        return _only(given, "article", [(each["source_id"], each["headline"]) for each in found])
+        return self._by_words(given, "articles", "article", "source_id")
 
     def story(self, given: str) -> str:
         """The id of the story, or of the only one with an article whose headline has these words."""
+        return self._by_words(given, "stories", "story", "event_id")
+
+    def _by_words(self, given: str, path: str, what: str, id_field: str) -> str:
         if _ARTICLE_ID.fullmatch(given):
             return given
-        found = self._client.get("stories", text=given, limit=_MAX_NAMED)["items"]
-        return _only(given, "story", [(each["event_id"], each["headline"]) for each in found])
+        found = self._client.get(path, text=given, limit=_MAX_NAMED)["items"]
+        if not found:
+            raise Failure(f"there is no {what} with the id or the words {given!r}", NOT_FOUND)
+        if len(found) > 1:
+            several = "".join(f"\n  {each[id_field]}  {each['headline']}" for each in found)
+            raise Failure(f"{given!r} may be several of these; give an id:{several}", WRONG_USAGE)
+        return str(found[0][id_field])
 
     def run(self, given: str) -> str:
         """The id of the run, of the latest one for `last`, or of the only recent one that begins so."""
@@ -120,25 +123,16 @@ class Names:
         return str(found[0])
 
 
-def _tool_names(tool: dict[str, Any]) -> list[str]:
+def _tool_names(tool: Row) -> list[str]:
     return [tool["tool_id"], tool["name"], *tool["aliases"]]
 
 
-def _feed_names(feed: dict[str, Any]) -> set[str]:
-    return {str(feed[name]).casefold() for name in ("feed_id", "source_name", "title", "url") if feed.get(name)}
+def _feed_names(feed: Row) -> list[str]:
+    return [feed[name] for name in ("feed_id", "source_name", "title", "url") if feed.get(name)]
 
 
-def _see(what: str, known: Sequence[str]) -> str:
-    return (
-        f": see `toolpulse {what} list`" if known else f": there are no {what} yet, see `toolpulse {what} add --help`"
-    )
-
-
-def _only(given: str, what: str, found: Sequence[tuple[str, str]]) -> str:
-    """The first of each pair is the id, the second the headline."""
-    if not found:
-        raise Failure(f"there is no {what} with the id or the words {given!r}", NOT_FOUND)
-    if len(found) > 1:
-        several = "".join(f"\n  {id_}  {headline}" for id_, headline in found)
-        raise Failure(f"{given!r} may be several of these; give an id:{several}", WRONG_USAGE)
-    return found[0][0]
+def nearest(wanted: str, known: Sequence[str]) -> str:
+    """`; did you mean X?`, or nothing."""
+    by_lower = {each.casefold(): each for each in known}
+    found = difflib.get_close_matches(wanted.casefold(), list(by_lower), n=1, cutoff=0.5)
+    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""

@@ -6,15 +6,13 @@ import json
 import os
 import shutil
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
-from toolpulse.tables import Row, aligned, as_csv, cell, cell_at, duration, printable, value_at
+from toolpulse.tables import Row, aligned, as_csv, cell, cell_at, printable, value_at
 
-_BETWEEN_REPORTS_SECONDS = 2.0
-_AT_TERMINAL_SECONDS = 0.1
 _STYLES = {
     "positive": "green", "SUCCEEDED": "green", "healthy": "green", "ok": "green", "OK": "green",
     "negative": "red", "FAILED": "red", "unhealthy": "red", "failing": "red", "error": "red",
@@ -58,7 +56,7 @@ class Output:
             self.table(rows, columns)
 
     def table_lines(self, rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
-        at_terminal = _is_terminal(sys.stdout)
+        at_terminal = sys.stdout.isatty()
         lines = aligned(rows, columns, shutil.get_terminal_size().columns if at_terminal else None)
         return self._coloured(lines, rows, columns) if at_terminal and not self.without_color else lines
 
@@ -113,54 +111,26 @@ class Output:
         return captured.get().splitlines()
 
 
-def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty()
-
-
 def _write(text: str) -> None:
     """Text whose ends of lines are as they are to be."""
-    if isinstance(getattr(sys.stdout, "buffer", None), object) and hasattr(sys.stdout, "buffer"):
+    if hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
     else:
         sys.stdout.write(text)
 
 
-class Progress:
-    """How far long work is, with its rate and the time that is left: one line that changes at a terminal, else a line
-    every two seconds. `share` is how much of the work is done, 0 to 1, if that is known."""
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, float | None], None]]:
+    """Shows at a terminal how far long work is, with its rate and the time that is left. The function gets the count,
+    and how much of the work is done, 0 to 1, if that is known."""
+    if not sys.stderr.isatty():
+        yield lambda _count, _share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    def __init__(self, what: str, out: TextIO | None = None) -> None:
-        self._what = what
-        self._out = out or sys.stderr
-        self._began = self._reported = time.monotonic()
-        self._at_terminal = _is_terminal(self._out)
-        self._is_shown = False
-
-    def update(self, count: int, share: float | None = None) -> None:
-        now = time.monotonic()
-        if now - self._reported >= (_AT_TERMINAL_SECONDS if self._at_terminal else _BETWEEN_REPORTS_SECONDS):
-            self._reported = now
-            self._show(progress_line(self._what, count, now - self._began, share))
-
-    def _show(self, line: str) -> None:
-        if self._at_terminal:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r\x1b[K{line[:width]}", end="", file=self._out, flush=True)
-            self._is_shown = True
-        else:
-            print(line, file=self._out, flush=True)
-
-    def close(self) -> None:
-        if self._is_shown:
-            print("\r\x1b[K", end="", file=self._out, flush=True)
-
-
-def progress_line(what: str, count: int, seconds: float, share: float | None) -> str:
-    """`12,000 records, 4,000 per second, about 30 s left`."""
-    parts = [f"{count:,} {what}"]
-    if seconds > 0 and count:
-        parts.append(f"{count / seconds:,.0f} per second")
-    if share is not None and 0 < share < 1:
-        parts.append(f"about {duration(seconds / share - seconds)} left")
-    return ", ".join(parts)
+    columns = (TextColumn("{task.completed:,.0f} " + what), TaskProgressColumn(show_speed=True), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda count, share: shown.update(task, completed=count, total=count / share if share else None)

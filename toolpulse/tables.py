@@ -146,12 +146,3 @@ def _level(value: float, low: float, high: float) -> int:
     if high == low:
         return 0 if value == 0 else len(_BARS) // 2
     return round((value - low) / (high - low) * (len(_BARS) - 1))
-
-
-def duration(seconds: float) -> str:
-    """`45 s`, `3 min`, `2 h 5 min`."""
-    whole = round(seconds)
-    if whole < 90:
-        return f"{whole} s"
-    minutes = round(whole / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,31 +1,36 @@
-"""`articles` and `documents`: what was ingested, why it was put together, and the full texts behind it."""
+"""`articles`, `documents`, `stories`, `signals`: what was ingested, why it was put together, and what it suggests for
+tools."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from toolpulse.call import Call
-from toolpulse.client import part
-from toolpulse.declare import command, group
-from toolpulse.failures import Failure
-from toolpulse.made import a_list, an_act, an_item
+from toolpulse.declare import group
+from toolpulse.made import a_deletion, a_list, an_act, an_item
 
 articles = group("List articles, show where they come from, and correct what was put together.")
 documents = group("Show and acquire the full texts behind articles.")
+stories = group("List stories, show them with their articles, and correct them.")
 
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(articles, name="articles")
     app.add_typer(documents, name="documents")
+    app.add_typer(stories, name="stories")
+    a_list(
+        app, "signals", "list_signals", ["timestamp", "tool", "kind", "reason", "headline", "event_id"], of_tool=True,
+        about="List the latest signals: what stories suggest for tools.",
+    )  # fmt: skip
 
 
-def _row(call: Call, article: dict[str, Any]) -> dict[str, Any]:
+def _row(call: Call, article: dict[str, Any]) -> list[dict[str, Any]]:
     sources = [call.names.of_feed(each) for each in article["sources"]]
     more = f" +{len(sources) - 1}" if len(sources) > 1 else ""
     said = article["sentiment"] or (article["status"] if article["status"] != "analyzed" else "unscored")
-    return {**article, "sentiment": said, "from": f"{sources[0]}{more}" if sources else ""}
+    return [{**article, "sentiment": said, "from": f"{sources[0]}{more}" if sources else ""}]
 
 
 def _show(call: Call, found: dict[str, Any]) -> None:
@@ -43,13 +48,13 @@ def _show(call: Call, found: dict[str, Any]) -> None:
 
 
 def _show_ledger(call: Call, found: dict[str, Any]) -> None:
-    call.out.table(reasons(call, found), OF_REASONS)
+    call.out.table(_reasons(call, found), _OF_REASONS)
 
 
-OF_REASONS = ["headline", "what", "rule", "score", "fields", "with"]
+_OF_REASONS = ["headline", "what", "rule", "score", "fields", "with"]
 
 
-def reasons(call: Call, entry: dict[str, Any]) -> list[dict[str, Any]]:
+def _reasons(call: Call, entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Why an article is what it is, in rows."""
     found = [("source", {**each, "source": call.names.of_feed(each["source"])}) for each in entry["sources"]]
     if entry["near_duplicate"]:
@@ -77,22 +82,29 @@ def _show_acquired(call: Call, document: dict[str, Any]) -> None:
     call.out.line(f"{document['source_id']}: {document['acquisition_status']}, to be acquired now")
 
 
-a_list(articles, "list", "list_articles", ["timestamp", "sentiment", "headline", "from", "source_id"], row=_row)
+def _show_story(call: Call, found: dict[str, Any]) -> None:
+    call.out.line(found["headline"])
+    call.out.line(f"{found['state']}, {found['published_at']} to {found['timestamp']}")
+    rows = [{**each, "publisher": each["publisher_name"],
+             "why": "begins the story" if each["reason"] is None else each["reason"]["rule"]}
+            for each in found["members"]]  # fmt: skip
+    call.out.section("articles", rows, ["published_at", "publisher", "sentiment", "why", "headline", "source_id"])
+    columns = ["tool", "articles", "positive_count", "negative_count", "neutral_count", "average_sentiment"]
+    call.out.section("tools", found["tools"], columns)
+
+
+a_list(articles, "list", "list_articles", ["timestamp", "sentiment", "headline", "from", "source_id"], rows=_row)
 an_item(articles, "show", "get_article", _show)
 an_item(articles, "ledger", "get_article_ledger", _show_ledger)
 an_act(articles, "split", "split_article", arguments=["source"], prints="correction_id")
 an_item(documents, "show", "get_document", _show_document)
 an_act(documents, "acquire", "acquire_document", show=_show_acquired)
-
-
-@command(articles, "delete")
-def delete(
-    call: Call,
-    article: Annotated[str, typer.Argument(help="The id of the article.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
-    """Delete an article with all mentions. It is not ingested again."""
-    if not yes and not typer.confirm(f"Delete {article} and all its mentions?", err=True):
-        raise Failure("nothing was deleted")
-    call.client.delete(f"articles/{part(article)}")
-    call.out.say(f"deleted: {article}")
+a_deletion(articles, "delete", "delete_article", "{article_id}", asks="Delete {article_id} and all its mentions?")
+a_list(
+    stories, "list", "list_stories", ["timestamp", "article_count", "publisher_count", "state", "headline", "event_id"]
+)
+an_item(stories, "show", "get_story", _show_story)
+a_list(stories, "ledger", "get_story_ledger", _OF_REASONS, limit=0, rows=_reasons)
+an_act(stories, "split", "split_story", arguments=["articles"], prints="correction_id")
+an_act(stories, "join", "join_stories", arguments=["story"], prints="correction_id")
+an_act(stories, "keep-apart", "keep_stories_apart", arguments=["story"], prints="correction_id")

@@ -7,17 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from toolpulse import options
-from toolpulse.call import Call, most, without_nothing, writable
-from toolpulse.client import part
+from toolpulse.call import Call, most, writable
 from toolpulse.completing import tools
-from toolpulse.declare import command, group
-from toolpulse.made import an_act
-from toolpulse.options import Limit, MaybeFile, NoWait
+from toolpulse.declare import Limit, MaybeFile, command, group
+from toolpulse.made import an_act, an_item
 
 corrections = group("Correct mentions, mute sources, exclude phrases; undo it; export what people said.")
 
-Correction = Annotated[str, typer.Argument(help="Its id: of a mention, the id of the article.")]
 _COUNTS = (("reviewed", "reviewed"), ("about_tool", "about the tool"), ("scored", "with a sentiment"),
            ("sentiment_right", "with the right one"))  # fmt: skip
 
@@ -35,6 +31,16 @@ for _name, _given, _about in (
         corrections, _name, "make_correction", arguments=_given, without=["article", "source", "phrase", "verdict"],
         prints="correction_id", waits=True, about=_about,
     )  # fmt: skip
+
+
+an_item(
+    corrections, "show", "get_grouping_correction", of_tool=True,
+    about="Show one correction: of a tool with --tool, else of articles or stories.",
+)  # fmt: skip
+an_act(
+    corrections, "undo", "undo_grouping_correction", of_tool=True, prints="correction_id", waits=True,
+    about="Undo a correction: of a tool with --tool, else of articles or stories.",
+)  # fmt: skip
 
 
 @command(corrections, "list", state="list_corrections.state")
@@ -63,34 +69,6 @@ def list_(
     call.out.rows(found, columns, none="There are none.")
     if call.out.is_table and measured and measured["reviewed"]:
         print("\n" + ", ".join(f"{words}: {measured[name]}" for name, words in _COUNTS))
-
-
-@command(corrections, "show")
-def show(call: Call, correction: Correction, tool: options.ByTool = None) -> None:
-    """Show one correction: of a tool with --tool, else of articles or stories."""
-    call.out.item(call.client.get(_place(call, correction, tool), view=call.view))
-
-
-def _place(call: Call, correction: str, tool: str | None) -> str:
-    of_tool = "" if tool is None else f"tools/{call.names.tool(tool)}/"
-    return f"{of_tool}corrections/{part(correction)}"
-
-
-@command(corrections, "undo")
-def undo(
-    call: Call,
-    correction: Correction,
-    author: options.Author,
-    tool: options.ByTool = None,
-    reason: options.Reason = None,
-    no_wait: NoWait = False,
-) -> int:
-    """Undo a correction: of a tool with --tool, else of articles or stories."""
-    body = {"author": author, **without_nothing(reason=reason)}
-    undone = call.client.post(f"{_place(call, correction, tool)}/undo", body)
-    if not call.out.is_table:
-        call.out.item(undone)
-    return call.finished(undone.get("run_id"), wait=not no_wait)
 
 
 @command(corrections, "export")

@@ -16,7 +16,7 @@ import typer
 from toolpulse.call import Call, writable
 from toolpulse.declare import command
 from toolpulse.failures import FAILED, Failure
-from toolpulse.output import Progress
+from toolpulse.output import progress
 
 _RESTART = "use --restart to export everything again"
 
@@ -51,9 +51,9 @@ def export(
 
 def _pages(call: Call, kept: _State, out: IO[bytes], cursor: str | None) -> tuple[int, int]:
     """Writes the pages, and records after each how far the file is complete."""
-    progress, is_first = Progress("records"), cursor is None
+    is_first = cursor is None
     count = unreadable = 0
-    try:
+    with progress("records") as show:
         for page in call.client.exported("export", layer=kept.layer, format=kept.format, cursor=cursor):
             out.write(page.content)
             out.flush()
@@ -61,10 +61,8 @@ def _pages(call: Call, kept: _State, out: IO[bytes], cursor: str | None) -> tupl
             count += records_in(page.content, kept.format, with_header=is_first)
             is_first, unreadable = False, unreadable + int(page.headers.get("X-Unreadable", 0))
             kept.write(page.headers.get("X-Next-Cursor") or page.headers["X-Resume-Cursor"], out.tell())
-            progress.update(count)
-        return count, unreadable
-    finally:
-        progress.close()
+            show(count, None)
+    return count, unreadable
 
 
 def records_in(content: bytes, form: str, *, with_header: bool) -> int:

@@ -10,10 +10,9 @@ import typer
 
 from toolpulse.call import Call, content_of, without_nothing, writable
 from toolpulse.commands.tools import applied, reported
-from toolpulse.declare import command, group
+from toolpulse.declare import MaybeFile, NoWait, Text, command, group
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
 from toolpulse.made import a_deletion, a_list, a_run, an_act, an_item
-from toolpulse.options import MaybeFile, NoWait, Text
 
 feeds = group("List and change feeds, and see how they are.")
 hosts = group("See the hosts that feeds are fetched from, and which hosts fail.")
@@ -69,8 +68,8 @@ def _show_preview(call: Call, found: dict[str, Any]) -> None:
     call.out.section("entries", found["samples"], ["published_at", "headline", "url"])
 
 
-def _preset(_call: Call, preset: dict[str, Any]) -> dict[str, Any]:
-    return {**preset, "values": " ".join(f"{each['name']}={each['example']}" for each in preset["values"])}
+def _preset(_call: Call, preset: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**preset, "values": " ".join(f"{each['name']}={each['example']}" for each in preset["values"])}]
 
 
 a_list(
@@ -97,7 +96,7 @@ an_act(feeds, "change", "change_feed", prints="feed_id", waits=True)
 a_run(feeds, "fetch", "fetch_feed")
 a_deletion(feeds, "delete", "delete_feed", "{feed_id}")
 an_act(feeds, "preview", "preview_feed", arguments=["url"], show=_show_preview, failed=lambda each: not each["is_feed"])
-a_list(feeds, "presets", "list_presets", ["preset", "values", "about", "url"], row=_preset)
+a_list(feeds, "presets", "list_presets", ["preset", "values", "about", "url"], rows=_preset)
 a_list(
     hosts, "list", "list_hosts",
     ["host", "feeds", "failing_feeds", "next_fetch_time", "failing.reason", "failing.cools_until"],

@@ -8,10 +8,9 @@ import typer
 
 from toolpulse.call import LISTED, Call, most
 from toolpulse.client import part
-from toolpulse.declare import command, group
+from toolpulse.declare import Limit, Run, command, group
 from toolpulse.failures import FAILED
 from toolpulse.made import a_list, an_act, an_item
-from toolpulse.options import Limit, Run
 
 queues = group("List queues with their poison messages, and send these back.")
 quarantine = group("List what waits for a person, see what a decision would do, and decide.")
@@ -68,8 +67,8 @@ def _show_review(call: Call, reviewed: dict[str, Any]) -> None:
     call.out.line(f"{reviewed['quarantine_id']}: {reviewed['manual_review_status']}")
 
 
-def _about(call: Call, run: dict[str, Any]) -> dict[str, Any]:
-    return {**run, "about": call.names.of_subject(run["subject"])}
+def _about(call: Call, run: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**run, "about": call.names.of_subject(run["subject"])}]
 
 
 def _show_run(call: Call, found: dict[str, Any]) -> None:
@@ -77,7 +76,7 @@ def _show_run(call: Call, found: dict[str, Any]) -> None:
     for error in found["errors"]:
         call.out.line(f"  {error}")
     columns = ["started_at", "task_name", "about", "status", "articles_new", "error_message"]
-    call.out.section("attempts", [_about(call, each) for each in found["attempts"]], columns)
+    call.out.section("attempts", [row for each in found["attempts"] for row in _about(call, each)], columns)
 
 
 a_list(queues, "list", "list_queues", ["name", "messages", "poison", "poison_messages"], limit=0)
@@ -89,7 +88,7 @@ an_act(
 )  # fmt: skip
 a_list(
     runs, "list", "list_runs",
-    ["started_at", "workflow_name", "about", "status", "progress", "ended_at", "run_id"], row=_about,
+    ["started_at", "workflow_name", "about", "status", "progress", "ended_at", "run_id"], rows=_about,
 )  # fmt: skip
 an_item(runs, "show", "get_run", _show_run)
 
@@ -102,7 +101,7 @@ def list_(
 ) -> None:
     """List what waits for a review, newest first."""
     found = call.listed("quarantine", most(limit), status=None if all_ else "PENDING", view=call.view)
-    rows = [_about(call, each) for each in found] if call.out.is_table else []
+    rows = [row for each in found for row in _about(call, each)] if call.out.is_table else []
     columns = ["created_at", "kind", "about", "reason_code", "item_count", "manual_review_status", "quarantine_id"]
     call.out.rows(found, columns, none="Nothing waits for a review.", shown=rows)
 

@@ -6,17 +6,15 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 import typer
 
 from toolpulse import completing
 from toolpulse.call import Call, most
 from toolpulse.client import part
-from toolpulse.declare import command, group
+from toolpulse.declare import ByPeriod, Limit, command, group
 from toolpulse.failures import WRONG_USAGE, Failure
-from toolpulse.made import a_list, a_run, an_item
-from toolpulse.options import ByPeriod, Limit, Tool
+from toolpulse.made import a_deletion, a_list, a_run, an_item
 from toolpulse.tables import average, sparkline
 
 cache = group("See how the cache is, refresh it, invalidate the entries of a tool.")
@@ -25,19 +23,21 @@ Tools = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TOOL]...", help="Default: every active tool.", autocompletion=completing.tools),
 ]
+_OF_MENTIONS = ["published_at", "sentiment", "score", "headline", "publisher", "names", "source_id"]
 _COLUMNS = ["tool", "total_mentions", "positive_percentage", "negative_percentage", "average_sentiment", "trend",
             "stories", "verdict"]  # fmt: skip
 
 
 def add_to(app: typer.Typer) -> None:
     command(app, "sentiment", period="list_latest_sentiment.period")(sentiment)
-    a_list(app, "evidence", "list_tool_evidence", OF_MENTIONS, row=mention_row, without=["hours"])
+    a_list(app, "evidence", "list_tool_evidence", _OF_MENTIONS, rows=_mention, without=["hours"])
     command(app, "history", step="get_tool_history.step", layer="get_tool_history.layer")(history)
     command(app, "watch", period="list_latest_sentiment.period")(watch)
     an_item(cache, "health", "get_cache_health")
     a_run(cache, "refresh", "refresh_cache")
+    a_deletion(cache, "delete", "delete_tool_cache", "the entries of {tool}")
     app.add_typer(cache, name="cache")
-    a_list(app, "mentions", "list_mentions", OF_MENTIONS, row=mention_row)
+    a_list(app, "mentions", "list_mentions", _OF_MENTIONS, rows=_mention)
     an_item(app, "explain", "get_mention", _explain)
     an_item(app, "movement", "get_movement", _show_movement, before=_last_day)
 
@@ -166,21 +166,12 @@ def watch(
             return
 
 
-@command(cache, "delete")
-def delete(call: Call, tool: Tool) -> None:
-    """Invalidate the entries of a tool: they are computed again."""
-    place = call.names.tool(tool)
-    call.client.delete(f"tools/{place}/cache")
-    call.out.say(f"deleted: the entries of {call.names.of_tool(unquote(place))}")
-
-
-OF_MENTIONS = ["published_at", "sentiment", "score", "headline", "publisher", "names", "source_id"]
 _OF_EFFECTS = ["effect", "mentions", "entered", "left", "average_sentiment"]
 
 
-def mention_row(_call: Call, mention: dict[str, Any]) -> dict[str, Any]:
+def _mention(_call: Call, mention: dict[str, Any]) -> list[dict[str, Any]]:
     names = ", ".join(dict.fromkeys(match["name"] for match in mention["matches"]))
-    return {**mention, "sentiment": mention["sentiment"] or "unscored", "names": names}
+    return [{**mention, "sentiment": mention["sentiment"] or "unscored", "names": names}]
 
 
 def _explain(call: Call, found: dict[str, Any]) -> None:

@@ -10,10 +10,9 @@ import typer
 
 from toolpulse.call import Call, content_of, without_nothing
 from toolpulse.client import part
-from toolpulse.declare import command, group
+from toolpulse.declare import NoWait, Tool, command, group
 from toolpulse.failures import FAILED
 from toolpulse.made import a_list, a_run, an_act, an_item, json_object
-from toolpulse.options import NoWait, Tool
 from toolpulse.tables import average
 
 tools = group("List and change tools; search, merge and score again.")

@@ -1,22 +1,28 @@
-"""`audit`, `migrate`, `backup`, `restore`: work on the store itself, beside an app that runs or without one."""
+"""`audit`, `migrate`, `backup`, `restore`: work on the store itself, beside an app that runs or without one.
+`profiles`, `completion`: what this machine has for the command line."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from toolpulse.call import Call
-from toolpulse.declare import command
+from toolpulse.completing import VARIABLE
+from toolpulse.declare import ByTool, command
 from toolpulse.failures import FAILED
-from toolpulse.options import ByTool
+from toolpulse.targets import config_file, profiles_of, read_config
 
 if TYPE_CHECKING:
     from services.container import Container
 
 _MAX_SHOWN = 50
+_READABLE_BY_OTHERS = 0o077
+Shell = Literal["bash", "zsh", "fish", "powershell"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -24,6 +30,8 @@ def add_to(app: typer.Typer) -> None:
     command(app, "migrate")(migrate)
     command(app, "backup")(backup)
     command(app, "restore")(restore)
+    command(app, "profiles")(profiles)
+    command(app, "completion")(completion)
 
 
 def audit(call: Call, tool: ByTool = None) -> int:
@@ -86,19 +94,52 @@ def backup(call: Call, target: Annotated[Path, typer.Argument(help="A new folder
     """Copy the data folder, whose app may run, into a new folder."""
     from toolpulse import local
 
-    _copied(call, local.copied(call.data_folder("backup"), lambda copies, data: copies.backup(data, target)), target)
+    data = call.data_folder("backup")
+    with local.the_app():
+        from scripts import backup as copies
+
+        manifest = copies.backup(local.folder_of(data), target)
+    _copied(call, manifest, target)
 
 
 def restore(call: Call, source: Annotated[Path, typer.Argument(help="The folder of the backup.")]) -> None:
     """Put a backup into an empty data folder, all of it checked before."""
     from toolpulse import local
 
-    target = call.data_folder("restore")
-    manifest = local.copied(target, lambda copies, data: copies.restore(source, data))
-    _copied(call, manifest, local.folder_of(target))
+    data = call.data_folder("restore")
+    with local.the_app():
+        from scripts import backup as copies
+
+        folder = local.folder_of(data)
+        manifest = copies.restore(source, folder)
+    _copied(call, manifest, folder)
 
 
 def _copied(call: Call, manifest: Any, into: Path) -> None:
     found = {"folder": str(into), "files": len(manifest.files), "size_bytes": manifest.size_bytes,
              "made_at": f"{manifest.made_at:%Y-%m-%dT%H:%M:%SZ}", "not_included": manifest.not_included}  # fmt: skip
     call.out.item(found)
+
+
+def profiles(call: Call) -> None:
+    """List the profiles of the configuration file, without their keys."""
+    path = config_file(os.environ)
+    document = read_config(path)
+    found = [
+        {"profile": name, "app": each.get("url") or each["data"], "is_default": document.get("default") == name,
+         "has_key": "key" in each, "has_management_key": "management_key" in each}
+        for name, each in profiles_of(document, path).items()
+    ]  # fmt: skip
+    columns = ["profile", "app", "is_default", "has_key", "has_management_key"]
+    call.out.rows(found, columns, none=f"There are no profiles in {path}.")
+    has_keys = any(each["has_key"] or each["has_management_key"] for each in found)
+    if os.name == "posix" and has_keys and path.stat().st_mode & _READABLE_BY_OTHERS:
+        call.out.say(f"warning: others can read the keys in {path}: chmod 600 {path}")
+
+
+def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="For this shell.")]) -> None:
+    """Print the completion script; `toolpulse completion bash >> ~/.bashrc` and the like install it."""
+    from typer._completion_shared import get_completion_script
+
+    script = get_completion_script(prog_name="toolpulse", complete_var=VARIABLE, shell=shell)
+    sys.stdout.write(f"{script}\n")

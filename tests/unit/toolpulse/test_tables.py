@@ -1,4 +1,4 @@
-"""Values as text: tables that fit, CSV, sparklines, durations."""
+"""Values as text: tables that fit, CSV, sparklines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolpulse.tables import aligned, as_csv, average, cell, cell_at, duration, printable, sparkline, value_at
+from toolpulse.tables import aligned, as_csv, cell, printable, sparkline
 
 ROWS: list[dict[str, Any]] = [
     {"name": "Hexwharf", "count": 12, "about": "x" * 60, "metrics": {"new": 1}},
@@ -64,32 +64,3 @@ def test_a_sparkline_goes_from_the_lowest_to_the_highest_with_gaps() -> None:
     assert sparkline([0, 0]) == "▁▁"
     assert sparkline([0.3, 0.3]) == "▅▅"
     assert sparkline([None]) == sparkline([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5000, "83 min"), (7500, "2 h 5 min")]
-)
-def test_a_duration_is_short(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-def test_a_column_may_name_a_field_within_a_field() -> None:
-    assert value_at({"a": {"b": 1}}, "a.b") == 1
-    assert value_at({"a": None}, "a.b") is None
-
-
-NOTHING = {"total_mentions": 0, "unscored_mentions": 2, "average_sentiment": 0.0, "positive_percentage": 0.0}
-
-
-def test_there_is_no_average_of_no_mentions() -> None:
-    some = {**NOTHING, "total_mentions": 1}
-    columns = ["total_mentions", "average_sentiment", "positive_percentage"]
-    assert [line.split() for line in aligned([NOTHING, some], columns)[2:]] == [["0", "-", "-"], ["1", "0", "0"]]
-    assert (average(NOTHING), average(some), average({"average_sentiment": None})) == ("none", "0.0", "none")
-
-
-def test_figures_of_a_story_count_the_scored_mentions() -> None:
-    counts = {"positive_count": 0, "negative_count": 0, "neutral_count": 0}
-    assert cell_at({**counts, "articles": 3, "average_sentiment": 0.0}, "average_sentiment") == "-"
-    assert cell_at({**counts, "neutral_count": 1, "average_sentiment": 0.0}, "average_sentiment") == "0"
-    assert cell_at({"average_sentiment": 0.0}, "average_sentiment") == "0", "it does not say of how many"

@@ -13,7 +13,6 @@ import typer
 from scripts.command_reference import commands
 from tests.functional.cli.commands import environment
 from toolpulse.main import main
-from toolpulse.output import progress_line
 from triggers.declared import of_app
 
 COMMANDS = dict(commands())
@@ -143,9 +142,3 @@ def test_the_version_is_that_of_the_app() -> None:
     from models.version import VERSION
 
     assert ended("--version") == (0, f"toolpulse {VERSION}\n", "")
-
-
-def test_progress_has_a_rate_and_the_time_that_is_left() -> None:
-    assert progress_line("records", 12_000, 3, 0.25) == "12,000 records, 4,000 per second, about 9 s left"
-    assert progress_line("records", 12_000, 3, None) == "12,000 records, 4,000 per second"
-    assert progress_line("records", 0, 0, 0) == "0 records"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self
 
 from pydantic import PrivateAttr, ValidationError
 
@@ -18,22 +18,6 @@ from models.values import Time, UnixSeconds, Value
 
 READABLE_VERSIONS = ("1", "2")
 """The schema version that this code writes, and the next one."""
-
-
-class StoredFields(TypedDict, total=False):
-    """The fields of every stored document, for the TypedDicts of documents that are changed without their model.
-
-    Every field may be absent, since `to_document` leaves out fields that are null. The store adds `_etag` and `_ts`.
-    """
-
-    id: str
-    entity_type: str
-    schema_version: str
-    created_at: str
-    updated_at: str
-    ttl_timestamp: int | None
-    _etag: str
-    _ts: int
 
 
 class StoredDocument(Value):

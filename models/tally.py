@@ -6,10 +6,9 @@ added.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import orjson
@@ -129,40 +128,28 @@ def by_hour(stored: Mapping[str, Any]) -> dict[str, Tally]:
     return hours
 
 
-HoursOfAnalyzers = dict[str, dict[str, int]]
-"""By analyzer and day, the hours with mentions that it judged: as bits, the lowest for hour 0."""
-
-
 @lru_cache(maxsize=16)
 def _day_names(first: date, number: int) -> tuple[str, ...]:
     return tuple(f"{first + timedelta(days=at):%Y%m%d}" for at in range(number))
 
 
 class TimelineHours:
-    """The `hours` and `analyzers` of a timeline's document, to be read and changed. A day is parsed when one of its
-    hours is needed."""
+    """The `hours` of a timeline's document, to be read and changed. A day is parsed when one of its hours is needed."""
 
-    def __init__(
-        self, stored: Mapping[str, str], analyzers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, stored: Mapping[str, str]) -> None:
         self._texts = dict(stored)
         self._parsed: dict[str, list[int]] = {}
         self._changed: set[str] = set()
-        self._analyzers: HoursOfAnalyzers = {name: dict(days) for name, days in analyzers.items()}
 
     def numbers(self, hour: str) -> Tally:
         """Zeros for an hour without mentions. Raises ValueError if the stored day cannot be parsed."""
         at = int(hour[8:]) * WIDTH
         return Tally(*self._day(hour[:8])[at : at + WIDTH])
 
-    def put(self, hour: str, numbers: Sequence[int], analyzers: Collection[str] = ()) -> None:
+    def put(self, hour: str, numbers: Sequence[int]) -> None:
         day, number = hour[:8], int(hour[8:])
-        bit = 1 << number
         self._day(day)[number * WIDTH : (number + 1) * WIDTH] = Tally(*numbers)
         self._changed.add(day)
-        for name in {*self._analyzers, *analyzers}:
-            days = self._analyzers.setdefault(name, {})
-            days[day] = days.get(day, 0) | bit if name in analyzers else days.get(day, 0) & ~bit
 
     def total(self, first: str, end: str) -> Tally:
         """The sum of the hours from `first` up to, but without, `end`."""
@@ -176,7 +163,7 @@ class TimelineHours:
         return sums
 
     def preceded_by(self, days: Mapping[str, str]) -> TimelineHours:
-        """The stored hours with those of these days, where it has none; without analyzers."""
+        """The stored hours with those of these days, where it has none."""
         return TimelineHours({**days, **self._texts})
 
     def steps(self, start: datetime, hours: int, number: int) -> list[Tally]:
@@ -198,18 +185,6 @@ class TimelineHours:
         if day in self._texts and day not in self._changed:
             return day_sums(self._texts[day])
         return Tally(*_sum(self._day(day), 0, HOURS))
-
-    def analyzers_of_hour(self, hour: str) -> set[str]:
-        bit = 1 << int(hour[8:])
-        return {name for name, days in self._analyzers.items() if days.get(hour[:8], 0) & bit}
-
-    def stored_analyzers(self, oldest: str) -> HoursOfAnalyzers:
-        """The `analyzers` of the timeline's document, from the day of the hour `oldest` on."""
-        kept = {
-            name: {day: bits for day, bits in days.items() if bits and day >= oldest[:8]}
-            for name, days in self._analyzers.items()
-        }
-        return {name: days for name, days in kept.items() if days}
 
     def stored(self, oldest: str, end: str = "9") -> dict[str, str]:
         """The `hours` of the timeline's document: from the day of `oldest` up to, but without, that of `end`."""

@@ -6,15 +6,15 @@ Also the hours that must be recounted (DirtyHour).
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import NAMESPACE_URL, uuid5
 
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from models.cache import Period
-from models.stored import StoredDocument, StoredFields
-from models.tally import CheckedTally, HoursOfAnalyzers, Tally, by_day, by_hour
+from models.stored import StoredDocument
+from models.tally import CheckedTally, Tally, by_day, by_hour
 from models.values import Count, Flag, Hour, IdPart, Text, Time, UnixSeconds, Value, format_time, hour_key, lives
 
 
@@ -64,25 +64,10 @@ def _with_mentions(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
     return {hour: tally for hour, tally in hours.items() if any(tally)}
 
 
-class TimelineDocument(StoredFields, total=False):
-    """A Timeline as it is stored: `hours` has a text for each day (`yyyymmdd`), see `day_text`."""
-
-    pk: str
-    tool_id: str
-    data_product_id: str
-    product_type: str
-    hours: dict[str, str]
-    analyzers: HoursOfAnalyzers
-    last_ingestion_at: str
-    last_ingestion_source: str
-    ingestion_count: int
-
-
 class Timeline(_OfTool):
     """A tool's mentions by hour: one document, updated in place. The specification's PHOTOMETRY_TABLE.
 
-    `hours` has the hours with mentions only. `analyzers` has, by analyzer and day, the hours with mentions that it
-    judged: as bits, the lowest for hour 0. `ingestion_count` is how often the tool was recounted.
+    `hours` has the hours with mentions only. `ingestion_count` is how often the tool was recounted.
     """
 
     ID: ClassVar[str] = "TIMELINE"
@@ -93,7 +78,6 @@ class Timeline(_OfTool):
     hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked), AfterValidator(_with_mentions)] = Field(
         default_factory=dict
     )
-    analyzers: dict[Text, dict[str, Count]] = Field(default_factory=dict)
     last_ingestion_at: Time | None = None
     last_ingestion_source: Text | None = None
     ingestion_count: Count = 0
@@ -104,18 +88,6 @@ class Timeline(_OfTool):
 
     def to_document(self) -> dict[str, Any]:
         return {**super().to_document(), "hours": by_day(self.hours)}
-
-
-class CountDocument(TypedDict):
-    """StoredCount as it is stored."""
-
-    numbers: list[int]
-    analyzers: dict[str, int]
-    stories: dict[str, list[int]]
-    ungrouped: list[int]
-    crowded: int
-    publishers: dict[str, int]
-    sources: dict[str, int]
 
 
 class StoredCount(Value):
@@ -134,16 +106,6 @@ class StoredCount(Value):
     ungrouped: tuple[Count, int, Count]
     publishers: dict[str, Count]
     sources: dict[str, Count]
-
-
-class DayDocument(StoredFields, total=False):
-    """A DayCounts as it is stored."""
-
-    pk: str
-    tool_id: str
-    day: str
-    whole: CountDocument
-    hours: str
 
 
 class DayCounts(_OfTool):
@@ -176,18 +138,6 @@ class DayCounts(_OfTool):
         return {**document, "hours": orjson.dumps(document["hours"], option=orjson.OPT_SORT_KEYS).decode()}
 
 
-class WholeDocument(TypedDict):
-    """WholeHours as it is stored."""
-
-    numbers: list[int]
-    analyzers: list[str]
-    is_broad: bool
-    sums: dict[str, str]
-    stories: dict[str, list[int]]
-    publishers: dict[str, int]
-    sources: dict[str, int]
-
-
 class WholeHours(Value):
     """The counts of the whole hours of one window.
 
@@ -204,21 +154,6 @@ class WholeHours(Value):
     stories: dict[Text, tuple[Count, int]]
     publishers: dict[str, Count]
     sources: dict[str, Count]
-
-
-class WindowsDocument(StoredFields, total=False):
-    """A WindowTables as it is stored."""
-
-    pk: str
-    tool_id: str
-    hour: str
-    made_at: str
-    searched_since: str
-    recounts: int
-    whole: dict[Period, WholeDocument]
-    edges: dict[str, HourRows]
-    days: list[str]
-    unfinished: bool
 
 
 class WindowTables(_OfTool):
@@ -249,15 +184,6 @@ class WindowTables(_OfTool):
     unfinished: Flag = False
 
 
-class SumsDocument(StoredFields, total=False):
-    """A DaySums as it is stored."""
-
-    pk: str
-    tool_id: str
-    edges: list[str]
-    between: dict[str, CountDocument]
-
-
 class DaySums(_OfTool):
     """The days of a tool's windows in which no window begins or ends, added up, so that the windows of a new hour need
     few days. `edges` are the other days, in which windows begin or end, and `between` has by each of these the sum of
@@ -270,15 +196,6 @@ class DaySums(_OfTool):
     ttl_timestamp: UnixSeconds | None = lives(days=3)
     edges: tuple[_DayName, ...] = ()
     between: dict[_DayName, StoredCount] = Field(default_factory=dict)
-
-
-class DirtyHourDocument(StoredFields, total=False):
-    """A DirtyHour as it is stored."""
-
-    pk: str
-    tool_id: str
-    hour: str
-    marked_at: str
 
 
 class DirtyHour(_OfTool):

@@ -405,7 +405,7 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
         for hour, rows in day.hours.items():
             of_hour = Count()
             of_hour.add_rows(rows)
-            timeline.put(hour, of_hour.numbers, of_hour.analyzers)
+            timeline.put(hour, of_hour.numbers)
     first = hour_key(now - timedelta(hours=hours))
     stored.append(dict(timeline_document(tool_id, None, timeline, first, None, now)))
     edges = edges_of(window_end(now))

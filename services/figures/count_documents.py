@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from models.errors import UnreadableDocument
 from models.stored import StoredDocument
 from models.tally import TimelineHours
-from models.timeline import DayCounts, DaySums, Timeline, TimelineDocument, WindowTables
+from models.timeline import DayCounts, DaySums, Timeline, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.counting import Count
@@ -37,19 +37,19 @@ def is_of_last_recount(number: int, windows: Document | None) -> bool:
     return isinstance(last, int) and number >= last
 
 
-def recounts_of(timeline: TimelineDocument | None) -> int:
+def recounts_of(timeline: Document | None) -> int:
     """The tool's `recounts`. Two timelines with the same number have the same counts."""
     return 0 if timeline is None else timeline.get("ingestion_count", 0)
 
 
-def hours_of(timeline: TimelineDocument | None) -> TimelineHours:
+def hours_of(timeline: Document | None) -> TimelineHours:
     """Raises UnreadableDocument if the document is not a timeline."""
     if timeline is None:
         return TimelineHours({})
-    hours, analyzers = timeline.get("hours"), timeline.get("analyzers", {})
-    if not isinstance(hours, dict) or not isinstance(analyzers, dict):
+    hours = timeline.get("hours")
+    if not isinstance(hours, dict):
         raise UnreadableDocument("Timeline", str(timeline.get("tool_id")), "it has no table of hours")
-    return TimelineHours(hours, analyzers)
+    return TimelineHours(hours)
 
 
 def first_unreadable(documents: Iterable[Document | None]) -> UnreadableDocument | None:
@@ -88,12 +88,12 @@ def times(**given: datetime | None) -> dict[str, str]:
 
 def timeline_document(
     tool_id: str,
-    before: TimelineDocument | None,
+    before: Document | None,
     hours: TimelineHours,
     oldest: str,
     latest: Document | None,
     now: datetime,
-) -> TimelineDocument:
+) -> Document:
     """The timeline after one more recount, from the hour `oldest` on. `latest` is the counted mention that was
     published last."""
     stored: Mapping[str, Any] = before or Timeline(tool_id=tool_id, created_at=now, updated_at=now).to_document()
@@ -103,8 +103,7 @@ def timeline_document(
         "last_ingestion_at": written,
         "ingestion_count": recounts_of(before) + 1,
         "hours": hours.stored(oldest),
-        "analyzers": hours.stored_analyzers(oldest),
     }
     if latest is not None and latest.get("source"):
         changes["last_ingestion_source"] = latest["source"]
-    return cast("TimelineDocument", {name: each for name, each in stored.items() if name[0] != "_"} | changes)
+    return {name: each for name, each in stored.items() if name[0] != "_"} | changes

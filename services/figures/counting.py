@@ -15,7 +15,7 @@ import orjson
 
 from models.mention import SentimentScore, scored_by
 from models.tally import Tally
-from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, CountDocument, DayDocument, HourRows
+from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, HourRows
 from services.figures.breadth import (
     Breadth,
     Sums,
@@ -136,11 +136,11 @@ class Count:
     is_known: bool = True
 
     @classmethod
-    def stored(cls, document: CountDocument) -> Count:
+    def stored(cls, document: Document) -> Count:
         """To be merged into another count, not to be changed."""
         return cls(**document)
 
-    def to_document(self) -> CountDocument:
+    def to_document(self) -> Document:
         return {
             "numbers": self.numbers,
             "analyzers": self.analyzers,
@@ -256,7 +256,7 @@ class DayCount:
         return cls(count, orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode())
 
     @classmethod
-    def stored(cls, document: DayDocument) -> Self:
+    def stored(cls, document: Document) -> Self:
         return cls(Count.stored(document["whole"]), document["hours"])
 
     @property

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
 from models.cache import PERIODS, Period, Window
 from models.feed import FetchDay
-from models.timeline import WindowsDocument, WindowTables
+from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import parse_time
 from services.figures.windows import sources_of
@@ -109,7 +108,7 @@ class Coverage:
         read = await self._store.read_many(CATALOG.name, keys) if keys else []
         found: dict[str, ToolCoverage] = {}
         for tool_id, windows, tool in zip(tool_ids, read[::2], read[1::2], strict=True):
-            sources = sources_of(cast("WindowsDocument | None", windows))
+            sources = sources_of(windows)
             since = tool and (tool.get("searched_since") or tool["created_at"])
             searched = parse_time(since) if since else now
             found[tool_id] = ToolCoverage(fetches, fetches.relevant(sources, unknown), searched)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import cast
 
 from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.timeline import Timeline, TimelineDocument
+from models.timeline import Timeline
 from models.values import format_time
 from services.figures.count_documents import recounts_of
 from services.mentions.dirty_hours import dirty_hours_of
@@ -40,7 +39,7 @@ class Evidence:
         # number, so one of the two reads shows the change.
         dirty_hours = await dirty_hours_of(self._store, entry.tool_id)
         timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
-        recounts = recounts_of(cast("TimelineDocument | None", timeline))
+        recounts = recounts_of(timeline)
         return {
             "period_start_ts": start_ts,
             "period_end_ts": end_ts,

@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, cast
+from typing import Any
 
 from models.article import Article
 from models.errors import InvalidInput, UnreadableDocument
 from models.history import DailyClose, HistoryProgress
 from models.mention import SentimentScore, what_it_says
 from models.tally import Tally
-from models.timeline import DayCounts, DayDocument, WindowsDocument, WindowTables
+from models.timeline import DayCounts, WindowTables
 from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
@@ -78,7 +78,7 @@ class History:
                 day = date.fromisoformat(document["id"][-8:]).isoformat()
                 try:
                     with reading([document]):
-                        counted.add(day, DayCount.stored(cast("DayDocument", document)))
+                        counted.add(day, DayCount.stored(document))
                     del days[day]
                 except UnreadableDocument:
                     unreadable.append(document["id"])
@@ -114,7 +114,7 @@ class History:
     async def analyzers(self, tool_id: str) -> list[str]:
         """The analyzers that judged mentions of the last 30 days, as of the tool's last recount."""
         windows = await self.store.read(CATALOG.name, tool_id, WindowTables.ID)
-        return analyzers_of(cast("WindowsDocument | None", windows))
+        return analyzers_of(windows)
 
     async def _closes(self, tool_id: str, span: Span, until: datetime) -> dict[Day, DailyClose]:
         """Those of the span that can be read, before `until`."""

@@ -15,19 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
-from typing import Any, cast
+from typing import Any
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.history import EarlierHours
-from models.timeline import (
-    DayCounts,
-    DaySums,
-    DirtyHourDocument,
-    Timeline,
-    WindowsDocument,
-    WindowTables,
-)
+from models.timeline import DayCounts, DaySums, Timeline, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
@@ -77,7 +70,7 @@ class Recount:
         self,
         tool_ids: Sequence[str],
         now: datetime,
-        dirty_hours: Mapping[str, Sequence[DirtyHourDocument]] | None = None,
+        dirty_hours: Mapping[str, Sequence[Document]] | None = None,
     ) -> Recounted:
         """The windows of these tools (100 at most), after their dirty hours were recounted.
 
@@ -99,7 +92,7 @@ class Recount:
         self,
         tool_ids: Sequence[str],
         recounted: Recounted,
-        dirty_hours: Mapping[str, Sequence[DirtyHourDocument]] | None = None,
+        dirty_hours: Mapping[str, Sequence[Document]] | None = None,
     ) -> Recounted:
         left, known = list(tool_ids), dirty_hours
 
@@ -118,19 +111,19 @@ class Recount:
         return recounted
 
     async def _outdated(
-        self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[DirtyHourDocument]], recounted: Recounted
+        self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[Document]], recounted: Recounted
     ) -> list[ToolCounts]:
         """The tools with dirty hours or with windows of another hour. The stored windows of the other tools are right,
         and become part of `recounted`."""
         keys = [(tool_id, WindowTables.ID) for tool_id in tool_ids]
-        stored = cast("list[WindowsDocument | None]", await self._store.read_many(CATALOG.name, keys))
+        stored = await self._store.read_many(CATALOG.name, keys)
         oldest, end = hour_key(day_start(first_live_day(recounted.now))), window_end(recounted.now)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool, windows, days = dirty_hours.get(tool_id, ()), None, frozenset[str]()
             anew = tool_id in recounted.anew
             try:
-                with reading([cast("Document | None", document)]):
+                with reading([document]):
                     anew = anew or document is None or not are_right(document, recounted.now)
                     days = frozenset(document["days"]) if document is not None and not anew else days
                     windows = None if anew or of_tool else Windows.stored(document, edges_of(end))
@@ -252,7 +245,7 @@ def reading(documents: Iterable[Document | None]) -> Iterator[None]:
         raise unreadable from None
 
 
-def are_right(windows: WindowsDocument, now: datetime) -> bool:
+def are_right(windows: Document, now: datetime) -> bool:
     """Whether the counts that were stored with these windows are right for all hours that are not dirty.
 
     Not if a clock that was ahead stored them: it has dropped hours as too old, and has not seen mentions that it took

@@ -6,22 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import orjson
 
 from models.history import EarlierHours
 from models.tally import TimelineHours
-from models.timeline import (
-    DayCounts,
-    DayDocument,
-    DaySums,
-    DirtyHourDocument,
-    HourRows,
-    Timeline,
-    TimelineDocument,
-    WindowsDocument,
-)
+from models.timeline import DayCounts, DaySums, HourRows, Timeline
 from models.tool import Tool
 from models.values import hour_start, parse_time
 from services.figures.count_documents import hours_of, of_tool, recounts_of, timeline_document
@@ -79,8 +70,8 @@ class ToolCounts:
     """
 
     tool_id: str
-    dirty_hours: Sequence[DirtyHourDocument]
-    stored_windows: WindowsDocument | None
+    dirty_hours: Sequence[Document]
+    stored_windows: Document | None
     oldest: str
     is_rebuild: bool = False
     known_days: frozenset[str] = frozenset()
@@ -102,17 +93,17 @@ class ToolCounts:
     @property
     def documents(self) -> list[Document]:
         """What was read of the tool's counts."""
-        windows = [] if self.stored_windows is None else [cast("Document", self.stored_windows)]
+        windows = [] if self.stored_windows is None else [self.stored_windows]
         return [*windows, *self.read.values()]
 
     @property
-    def timeline(self) -> TimelineDocument | None:
-        return cast("TimelineDocument | None", self.read.get(Timeline.ID))
+    def timeline(self) -> Document | None:
+        return self.read.get(Timeline.ID)
 
     @property
-    def days(self) -> dict[str, DayDocument]:
+    def days(self) -> dict[str, Document]:
         days = (name for name in self.read if name.startswith(DayCounts.id_of("")))
-        return {name[-8:]: cast("DayDocument", self.read[name]) for name in days}
+        return {name[-8:]: self.read[name] for name in days}
 
     @property
     def needs_earlier(self) -> bool:
@@ -209,7 +200,7 @@ class ToolCounts:
         for hour in self.count.hours if self.is_rebuild else self.dirty:
             count = Count()
             count.add_rows(days[hour[:8]].rows(hour) if hour[:8] in days else {})
-            self.timeline_hours.put(hour, count.numbers, count.analyzers)
+            self.timeline_hours.put(hour, count.numbers)
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
         """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
@@ -267,7 +258,7 @@ class CountsWrite:
     """
 
     counts: ToolCounts
-    windows: WindowsDocument
+    windows: Document
     etag: str | None
     operations: list[Operation]
     sizes: list[int] = field(init=False)
@@ -278,7 +269,7 @@ class CountsWrite:
     def batch(self) -> tuple[str, list[Operation]]:
         windows, some = self.windows, self.operations[: self._next()]
         if len(some) < len(self.operations):
-            windows = cast("WindowsDocument", {**windows, "unfinished": True})
+            windows = {**windows, "unfinished": True}
         first = Create(windows) if self.etag is None else Replace(windows, self.etag)
         return self.counts.tool_id, [first, *some]
 

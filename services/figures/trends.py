@@ -14,12 +14,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.history import EarlierHours, HistoryProgress
 from models.tally import Tally, TimelineHours
-from models.timeline import Timeline, TimelineDocument
+from models.timeline import Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.count_documents import hours_of, recounts_of
@@ -193,15 +193,13 @@ def _made(
     made: dict[str, Past] = {}
     for entry, timeline, of_tool in zip(entries, timelines, earlier, strict=False):
         try:
-            made[entry.tool_id] = past_of(entry, cast("TimelineDocument | None", timeline), of_tool, since)
+            made[entry.tool_id] = past_of(entry, timeline, of_tool, since)
         except ValueError:
             log.exception("timeline_unreadable tool_id=%s", entry.tool_id)
     return made
 
 
-def past_of(
-    entry: SentimentCacheEntry, timeline: TimelineDocument | None, earlier: Document | None, since: datetime
-) -> Past:
+def past_of(entry: SentimentCacheEntry, timeline: Document | None, earlier: Document | None, since: datetime) -> Past:
     """`earlier` are the EarlierHours. Raises ValueError if the timeline cannot be read."""
     hours = hours_of(timeline)
     trend = trend_of(hours, entry.period, entry.window.end)

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 from models.cache import PERIODS, Period
 from models.tally import Tally
-from models.timeline import HourRows, WholeDocument, WindowsDocument, WindowTables
+from models.timeline import HourRows, WindowTables
 from models.values import hour_key, hour_start, parse_time, unix_seconds
 from services.figures.breadth import Breadth, Sums, figures_of, of_story, of_ungrouped
 from services.figures.count_documents import of_tool, times
 from services.figures.counting import Count, DayCount
+from services.ports import Document
 
 _SHORTEST_FIRST = sorted(PERIODS, key=PERIODS.__getitem__)
 
@@ -71,7 +72,7 @@ class Windows:
     edges: Edges
     made_at: datetime | None
     recounts: int
-    whole: dict[Period, WholeDocument]
+    whole: dict[Period, Document]
     rows: dict[str, HourRows]
     searched_since: datetime | None = None
     _counted: tuple[datetime, dict[Period, WindowCount]] | None = field(default=None, init=False, compare=False)
@@ -94,7 +95,7 @@ class Windows:
         in_edges = Count()
         for each in rows.values():
             in_edges.add_rows(each)
-        whole: dict[Period, WholeDocument] = {}
+        whole: dict[Period, Document] = {}
         count, until = Count(), edges.last
         # Each window contains the shorter ones, so that every hour is added once.
         for period in _SHORTEST_FIRST:
@@ -107,7 +108,7 @@ class Windows:
         return cls(edges, made_at, recounts, whole, rows, searched_since)
 
     @classmethod
-    def stored(cls, document: WindowsDocument | None, edges: Edges) -> Self | None:
+    def stored(cls, document: Document | None, edges: Edges) -> Self | None:
         """None if the document is of another hour or lacks a period: the windows are summed again then."""
         if document is None or document["hour"] != edges.last or not document["whole"].keys() >= PERIODS.keys():
             return None
@@ -149,19 +150,19 @@ class Windows:
     def sources(self) -> frozenset[str]:
         return _sources(self.whole, self.rows)
 
-    def to_document(self, tool_id: str, now: datetime, days: Iterable[str] = ()) -> WindowsDocument:
+    def to_document(self, tool_id: str, now: datetime, days: Iterable[str] = ()) -> Document:
         """`days` are those with a DayCounts."""
         own = {"hour": self.edges.last, "recounts": self.recounts, "whole": self.whole, "edges": self.rows}
         since = times(made_at=self.made_at, searched_since=self.searched_since)
-        return cast("WindowsDocument", of_tool(WindowTables, tool_id, now, {**since, **own, "days": sorted(days)}))
+        return of_tool(WindowTables, tool_id, now, {**since, **own, "days": sorted(days)})
 
 
-def sources_of(document: WindowsDocument | None) -> frozenset[str]:
+def sources_of(document: Document | None) -> frozenset[str]:
     """The sources of the mentions in a tool's windows."""
     return frozenset() if document is None else _sources(document["whole"], document["edges"])
 
 
-def analyzers_of(document: WindowsDocument | None) -> list[str]:
+def analyzers_of(document: Document | None) -> list[str]:
     """The analyzers that judged mentions of a tool's windows, by name."""
     if document is None:
         return []
@@ -180,7 +181,7 @@ def stories_in(rows: HourRows) -> set[str]:
     return {row[1] for row in _rows_in(rows) if row[1]}
 
 
-def _sources(whole: Mapping[Period, WholeDocument], edges: Mapping[str, HourRows]) -> frozenset[str]:
+def _sources(whole: Mapping[Period, Document], edges: Mapping[str, HourRows]) -> frozenset[str]:
     count = Count()
     for rows in edges.values():
         count.add_rows(rows)
@@ -210,7 +211,7 @@ def _add_hours(count: Count, days: Mapping[str, DayCount], after: str, until: st
                     count.add_rows(rows)
 
 
-def _whole(count: Count, in_edges: Count) -> WholeDocument:
+def _whole(count: Count, in_edges: Count) -> Document:
     return {
         "numbers": list(count.numbers),
         "analyzers": sorted(count.analyzers),
@@ -222,7 +223,7 @@ def _whole(count: Count, in_edges: Count) -> WholeDocument:
     }
 
 
-def _with_added(whole: WholeDocument, added: Count) -> WindowCount:
+def _with_added(whole: Document, added: Count) -> WindowCount:
     tally = Tally(*whole["numbers"]).plus(added.tally)
     analyzers = tuple(sorted({*whole["analyzers"], *added.analyzers}))
     if not (whole["is_broad"] and added.is_broad):

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
 
-from models.timeline import DirtyHour, DirtyHourDocument
+from models.timeline import DirtyHour
 from models.values import hour_key, parse_time
-from services.ports import Operation, Query, Store, Upsert, Where, query_all
+from services.ports import Document, Operation, Query, Store, Upsert, Where, query_all
 from services.store.containers import CATALOG
 
 DIRTY_HOURS_AT_ONCE = 100
@@ -38,7 +37,7 @@ async def mark_dirty_by_tool(store: Store, moments: Mapping[str, Iterable[dateti
     await store.batch_many(CATALOG.name, batches)
 
 
-async def dirty_hours_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
+async def dirty_hours_of(store: Store, tool_id: str) -> list[Document]:
     """The tool's dirty hours with their ETags, in order."""
     return await _read(store, Query(_ONLY_DIRTY_HOURS, partition=tool_id, limit=_PAGE))
 
@@ -78,7 +77,7 @@ async def tools_with_dirty_hours_among(store: Store, tool_ids: Sequence[str]) ->
     return found
 
 
-async def dirty_hours_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[str, list[DirtyHourDocument]]:
+async def dirty_hours_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[str, list[Document]]:
     """The dirty hours of these tools (100 at most), by tool; a tool without any is left out."""
     if len(tool_ids) == 1:
         dirty_hours = await dirty_hours_of(store, tool_ids[0])
@@ -89,12 +88,12 @@ async def dirty_hours_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[st
         dirty_hours = await _read(store, Query(where, order="by_dirty_hour", limit=_PAGE))
     else:
         dirty_hours = []
-    found: dict[str, list[DirtyHourDocument]] = {}
+    found: dict[str, list[Document]] = {}
     for each in dirty_hours:
         found.setdefault(each["pk"], []).append(each)
     return found
 
 
-async def _read(store: Store, query: Query) -> list[DirtyHourDocument]:
+async def _read(store: Store, query: Query) -> list[Document]:
     """Reads all pages: the first fetch of a feed may mark the hours of years dirty."""
-    return cast("list[DirtyHourDocument]", await query_all(store, CATALOG.name, query))
+    return await query_all(store, CATALOG.name, query)

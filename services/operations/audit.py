@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
-from typing import cast
 
 import orjson
 
@@ -25,7 +24,7 @@ from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
 from models.mention import SentimentScore
 from models.operations import Audit as StoredAudit
 from models.operations import AuditRound
-from models.timeline import DayCounts, HourRows, Timeline, TimelineDocument
+from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
@@ -250,7 +249,7 @@ class Audit:
         stored = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
         if stored is not None and is_ahead(parse_time(stored["updated_at"]), now):
             return [], 0  # by a clock that was ahead: the next refresh counts the tool anew
-        timeline = cast("TimelineDocument | None", stored)
+        timeline = stored
         in_timeline = hours_of(timeline)
         by_minute = await self._stored_rows(tool_id, first)
         entries = await self._entries(tool_id, recounts_of(timeline), now)
@@ -360,5 +359,5 @@ def _published(tool_id: str, start: datetime, end: datetime | None = None) -> Qu
     return Query(where, partition=tool_id, order="by_published", limit=_PAGE)
 
 
-def _etag(document: TimelineDocument | None) -> str | None:
-    return None if document is None else str(cast("Document", document)["_etag"])
+def _etag(document: Document | None) -> str | None:
+    return None if document is None else str(document["_etag"])

@@ -10,16 +10,14 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
 from models.tally import Tally, by_hour
-from models.timeline import TimelineDocument, WindowsDocument
 from models.tool import Tool
-from models.values import Sentiment, hour_key, hour_start
+from models.values import Sentiment, hour_key
 from services.figures.breadth import FIELDS, Breadth, shown
-from services.figures.count_documents import hours_of as timeline_hours_of
 from services.figures.counting import UNSCORED, Count, CountedMention
 from services.figures.figures import Figures
 from services.figures.windows import Windows, edges_of
@@ -304,14 +302,11 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         table[minute] = table.get(minute, Tally()).plus(one)
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     since = hour_key(now - timedelta(days=31) + timedelta(hours=1))
-    hours = timeline_hours_of(cast("TimelineDocument | None", documents.get("TIMELINE")))
-    for hour, start in ((each, hour_start(each)) for each in by_hour if each >= since):
-        assert hours.analyzers_of_hour(hour) == set(judging(mentions, start, start + timedelta(hours=1))), hour
     stored = {hour: each for hour, each in hours_of(documents.get("TIMELINE")).items() if hour >= since}
     assert stored == {hour: tally for hour, tally in by_hour.items() if hour >= since}
     minutes = {hour: each for hour, each in minutes_of(documents).items() if hour >= since}
     assert minutes == {hour: each for hour, each in by_minute.items() if hour >= since}
-    windows = Windows.stored(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(window_end(now)))
+    windows = Windows.stored(documents.get("WINDOWS"), edges_of(window_end(now)))
     if windows is not None:
         for ended in (0, 1, now.minute, 59):
             end = window_end(now).replace(minute=ended)

@@ -104,7 +104,7 @@ def test_a_day_is_stored_as_its_model_stores_it_and_read_as_it_was() -> None:
     own = {"id": "COUNTS:20260302", "day": "20260302", "whole": day.whole.to_document(), "hours": day.text}
     document = of_tool(DayCounts, "tool-1", NOW, own)
     assert DayCounts.from_document(document).to_document() == document
-    stored = DayCount.stored(document)  # type: ignore[arg-type]
+    stored = DayCount.stored(document)
     assert (stored.whole, stored.hours, stored.text) == (day.whole, hours, day.text)
     assert stored.rows("2026030204") == {}
 

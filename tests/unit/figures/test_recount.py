@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
-from models.timeline import WindowsDocument, WindowTables
+from models.timeline import WindowTables
 from models.values import CLOCKS_DIFFER
 from services.figures.recount import are_right, spans
+from services.ports import Document
 
 NOW = datetime(2026, 2, 21, 22, 30, tzinfo=UTC)
 
@@ -18,9 +19,9 @@ def test_consecutive_hours_are_counted_together() -> None:
     assert spans([]) == []
 
 
-def _windows(stored_at: datetime, **others: Any) -> WindowsDocument:
+def _windows(stored_at: datetime, **others: Any) -> Document:
     tables = WindowTables(tool_id="t", created_at=NOW, updated_at=stored_at, hour="2026022122", recounts=1)
-    return cast("WindowsDocument", {**tables.to_document(), **others})
+    return {**tables.to_document(), **others}
 
 
 def test_counts_are_not_right_that_a_clock_ahead_stored() -> None:

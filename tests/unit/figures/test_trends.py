@@ -104,21 +104,21 @@ def test_the_month_before_is_in_the_earlier_hours_and_the_first_days_of_the_time
     last = END.replace(minute=0)
     stored = timeline(hours=hours_of_days(h721=1, h768=2, h900=64), ingestion_count=month.recounts).to_document()
     earlier = earlier_hours(days=by_day(hours_of_days(h768=4, h1440=8, h1441=16, h719=32))).to_document()
-    past = past_of(month, stored, earlier, last - 1440 * HOUR)  # type: ignore[arg-type]
+    past = past_of(month, stored, earlier, last - 1440 * HOUR)
     assert past.before is not None
     assert past.before.positive == 1 + 2 + 64 + 8
     assert past.trend["mentions"][0] == 0
-    broken = past_of(month, stored, {**earlier, "days": 7}, last - 1440 * HOUR)  # type: ignore[arg-type]
+    broken = past_of(month, stored, {**earlier, "days": 7}, last - 1440 * HOUR)
     assert (broken.before, broken.trend) == (None, past.trend)
 
 
 def test_what_was_made_lasts_until_the_next_recount_or_hour() -> None:
     month = entry("DAY_30", 720 * HOUR)
-    past = past_of(month, timeline(ingestion_count=month.recounts).to_document(), None, START)  # type: ignore[arg-type]
+    past = past_of(month, timeline(ingestion_count=month.recounts).to_document(), None, START)
     assert past.is_of(month, START)
     assert not past.is_of(month, START + HOUR)
     assert not past.is_of(entry("DAY_30", 720 * HOUR, recounts=month.recounts + 1), START)
     whole = [END.replace(minute=0) + minutes * HOUR / 60 for minutes in (0, 1, 60, 61)]
     stored = timeline(ingestion_count=month.recounts).to_document()
-    past = past_of(of_end(whole[1]), stored, None, START)  # type: ignore[arg-type]
+    past = past_of(of_end(whole[1]), stored, None, START)
     assert [past.is_of(of_end(each), START) for each in whole] == [False, True, False, False]

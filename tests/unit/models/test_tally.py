@@ -104,30 +104,6 @@ def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
 
 
 @given(
-    st.dictionaries(HOUR_KEYS, st.sets(st.sampled_from("abc")), max_size=30),
-    st.dictionaries(HOUR_KEYS, st.sets(st.sampled_from("abc")), max_size=5),
-    HOUR_KEYS,
-)
-def test_the_analyzers_of_a_timeline_are_sets_by_hour(
-    before: dict[str, set[str]], put: dict[str, set[str]], since: str
-) -> None:
-    first = TimelineHours({})
-    for hour, names in before.items():
-        first.put(hour, Tally(1), names)
-    hours, after = TimelineHours({}, first.stored_analyzers("2026010100")), before | put
-    for hour, names in put.items():
-        hours.put(hour, Tally(1), names)
-    for hour in {*after, since}:
-        assert hours.analyzers_of_hour(hour) == after.get(hour, set())
-    kept = TimelineHours({}, hours.stored_analyzers(since))
-    for hour, names in after.items():
-        assert kept.analyzers_of_hour(hour) == (names if hour[:8] >= since[:8] else set())
-    stored = hours.stored_analyzers("2026010100")
-    assert all(stored.values())
-    assert all(bits for days in stored.values() for bits in days.values())
-
-
-@given(
     st.dictionaries(HOUR_KEYS, HOUR_NUMBERS),
     st.integers(0, 23),
     st.sampled_from([(1, 24), (12, 5), (24, 3), (7, 4)]),

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from pydantic import TypeAdapter
 
-from models.stored import StoredDocument
 from models.tally import CheckedTally, Tally
-from models.timeline import (
-    DayCounts,
-    DayDocument,
-    DirtyHour,
-    DirtyHourDocument,
-    Timeline,
-    TimelineDocument,
-    WindowsDocument,
-    WindowTables,
-)
+from models.timeline import DirtyHour, Timeline, WindowTables
 from models.values import format_time
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
@@ -32,23 +21,6 @@ def test_a_timeline_leaves_out_hours_without_mentions() -> None:
     timeline = Timeline(created_at=now, updated_at=now, tool_id="vscode", hours=hours)
     assert list(timeline.hours) == ["2026022111"]
     assert Timeline.from_document(timeline.to_document()) == timeline
-
-
-@pytest.mark.parametrize(
-    ("typed", "model"),
-    [
-        (TimelineDocument, Timeline),
-        (DayDocument, DayCounts),
-        (WindowsDocument, WindowTables),
-        (DirtyHourDocument, DirtyHour),
-    ],
-)
-def test_the_typed_form_of_a_document_has_the_fields_of_its_model_and_of_the_store(
-    typed: Any, model: type[StoredDocument]
-) -> None:
-    own = {"id", model.PARTITION_FIELD, "_etag", "_ts"}
-    assert typed.__optional_keys__ == {*model.model_fields, *model.COMPUTED, *own}
-    assert not typed.__required_keys__
 
 
 def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> None:

@@ -7,18 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.tally import Tally
-from services.figures.movement import (
-    MAX_LISTED,
-    Movement,
-    Part,
-    Times,
-    movement_of,
-    names_in,
-    parts_by,
-    rescored_in,
-    story_of,
-    tally_of,
-)
+from services.figures.movement import MAX_LISTED, Part, Times, largest, movement_of, names_in, rescored_in
 
 TIMES = Times(("2026-02-21T00:00:00Z", "2026-02-22T00:00:00Z"), ("2026-02-20T00:00:00Z", "2026-02-21T00:00:00Z"))
 NOW, THEN = "2026-02-21T08:00:00Z", "2026-02-20T08:00:00Z"
@@ -30,23 +19,18 @@ def mention(at: str, polarity: float | None, **more: Any) -> dict[str, Any]:
     return {**own, "source": "wire", "publisher_id": "wire.example", **more}
 
 
-def by_key(parts: list[Part]) -> dict[str, Part]:
-    return {part.key: part for part in parts}
-
-
 def test_what_entered_and_left_is_counted_by_story() -> None:
     mentions = [mention(THEN, -0.5, event_id="old"), mention(NOW, 0.5, event_id="new"), mention(NOW, 0.3)]
     found = movement_of(mentions, TIMES)
-    stories = by_key(found.stories)
     assert (found.entered, found.left, found.difference) == (2, 1, 0.9)
-    assert (stories["new"].entered, stories["new"].left, found.effect_of(stories["new"])) == (1, 0, 0.5)
-    assert (stories["old"].entered, stories["old"].left, found.effect_of(stories["old"])) == (0, 1, 0.0)
-    assert found.effect_of(stories[story_of(mentions[2])]) == 0.4
+    stories = {part.key: (part.entered, part.left, found.shown(part)["effect"]) for part in found.stories}
+    assert stories == {"new": (1, 0, 0.5), mentions[2]["source_id"]: (1, 0, 0.4), "old": (0, 1, 0.0)}
+    assert next(iter(stories)) == "new", "the one that moved the figure most"
 
 
 def test_a_mention_in_both_times_neither_enters_nor_leaves() -> None:
     times = Times(("2026-02-20T00:00:00Z", "2026-02-22T00:00:00Z"), ("2026-02-19T00:00:00Z", "2026-02-21T00:00:00Z"))
-    found = movement_of([mention(THEN, 0.5), mention(NOW, -0.5), mention("2026-02-18T00:00:00Z", 1.0)], times)
+    found = movement_of([mention(THEN, 0.5), mention(NOW, -0.5)], times)
     assert (found.entered, found.left, found.present.total, found.previous.total) == (1, 0, 2, 1)
     assert found.difference == -0.5
 
@@ -54,15 +38,14 @@ def test_a_mention_in_both_times_neither_enters_nor_leaves() -> None:
 def test_without_mentions_in_one_time_there_is_no_difference_and_no_effect() -> None:
     found = movement_of([mention(NOW, 0.5)], TIMES)
     assert found.difference is None
-    assert found.effect_of(found.stories[0]) is None
-    assert found.share_of(found.stories[0]) == 1.0
-    assert movement_of([mention(THEN, 0.5)], TIMES).share_of(Part("x")) is None
+    assert [found.shown(found.stories[0])[name] for name in ("effect", "share")] == [None, 1.0]
+    assert movement_of([mention(THEN, 0.5)], TIMES).shown(Part("x"))["share"] is None
 
 
 def test_an_unscored_mention_is_counted_apart_and_moves_nothing() -> None:
     found = movement_of([mention(THEN, 0.5), mention(NOW, 0.5), mention(NOW, None)], TIMES)
     (publisher,) = found.publishers
-    assert (publisher.mentions, publisher.unscored, publisher.entered) == (1, 1, 1)
+    assert (publisher.tally.total, publisher.tally.unscored, publisher.entered) == (1, 1, 1)
     assert found.present.unscored == 1
     assert found.difference == 0.0
 
@@ -73,32 +56,28 @@ def test_a_publisher_that_is_not_known_counts_by_its_source() -> None:
     assert [part.key for part in found.sources] == ["wire"]
 
 
-def test_the_latest_mention_of_a_part_is_kept() -> None:
-    late = mention("2026-02-21T09:00:00Z", 0.1, headline="late")
-    (part,) = parts_by(lambda _: "one", [mention(NOW, 0.5), late, mention(THEN, 0.2)], TIMES, 0.0)
-    assert part.latest is late
+def test_a_part_counts_its_present_mentions_and_keeps_the_latest() -> None:
+    mentions = [mention(NOW, each) for each in (0.5, 0.25, -0.5, None, None)]
+    (part,) = movement_of([mention(THEN, -1.0), *mentions], TIMES).publishers
+    assert part.tally == Tally(2, 1, 0, 250_000, 2)
+    assert part.latest is mentions[-1]
 
 
 def test_a_time_has_its_beginning_and_not_its_end() -> None:
-    assert TIMES.places(mention("2026-02-19T23:59:59Z", 0.1)) == (False, False)
-    assert TIMES.places(mention("2026-02-20T00:00:00Z", 0.1)) == (False, True)
-    assert TIMES.places(mention("2026-02-21T00:00:00Z", 0.1)) == (True, False)
-    assert TIMES.places(mention("2026-02-22T00:00:00Z", 0.1)) == (False, False)
+    for at, is_present, is_previous in (
+        ("2026-02-19T23:59:59Z", False, False),
+        ("2026-02-20T00:00:00Z", False, True),
+        ("2026-02-21T00:00:00Z", True, False),
+        ("2026-02-22T00:00:00Z", False, False),
+    ):
+        one = mention(at, 0.1)
+        assert (TIMES.is_present(one), TIMES.is_previous(one)) == (is_present, is_previous)
 
 
-def test_a_part_counts_its_present_mentions_by_sentiment() -> None:
-    mentions = [mention(NOW, each) for each in (0.5, 0.25, -0.5, None, None)]
-    (part,) = parts_by(lambda _: "one", [*mentions, mention(THEN, -1.0)], TIMES, 0.0)
-    assert (part.mentions, part.unscored) == (3, 2)
-    assert part.tally == tally_of(mentions)
-
-
-def test_lists_have_those_that_moved_most_or_have_most() -> None:
-    parts = [Part(f"p{number:03}", tally=Tally(number), moved=-number / 100) for number in range(MAX_LISTED + 5)]
-    found = Movement(tally_of([]), tally_of([]), 0, 0, parts, parts, parts)
-    assert [part.key for part in found.moving(parts)][:2] == ["p054", "p053"]
-    assert len(found.largest(parts)) == MAX_LISTED
-    assert [part.key for part in found.largest(parts[:3])] == ["p002", "p001"]
+def test_publishers_and_sources_are_listed_by_their_mentions() -> None:
+    parts = [Part(f"p{number:03}", tally=Tally(number)) for number in range(MAX_LISTED + 5)]
+    assert len(largest(parts)) == MAX_LISTED
+    assert [part.key for part in largest(parts[:3])] == ["p002", "p001"]
 
 
 @given(

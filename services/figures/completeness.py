@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.errors import Unavailable
-from models.timeline import WindowTables
-from services.figures.count_documents import is_of_last_recount
+from services.figures.recount import recounted_since
 from services.mentions.dirty_hours import tools_with_dirty_hours_among
 from services.ports import Store
-from services.store.containers import CATALOG
 from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 
 
@@ -69,13 +67,14 @@ class CompletenessReader:
         if not backlog.is_empty or not recounts:
             return dict.fromkeys(recounts, Completeness.of(backlog))
         try:
-            outdated = await self._outdated(recounts)
+            outdated = await changed_since(self._store, recounts)
         except Unavailable:  # an aggregate that is in the cache can be served without
             outdated = set(recounts)
         return {tool_id: Completeness.of(backlog, is_recounted=tool_id not in outdated) for tool_id in recounts}
 
-    async def _outdated(self, recounts: Mapping[str, int]) -> set[str]:
-        dirty = await tools_with_dirty_hours_among(self._store, list(recounts))
-        windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
-        of_tools = zip(recounts.items(), windows, strict=True)
-        return dirty | {tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)}
+
+async def changed_since(store: Store, recounts: Mapping[str, int]) -> set[str]:
+    """The tools of which a mention was added, changed or removed since the recount with this number."""
+    # Dirty hours are read first: a recount deletes them in the batch that raises its number.
+    dirty = await tools_with_dirty_hours_among(store, list(recounts))
+    return dirty | await recounted_since(store, recounts)

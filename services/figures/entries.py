@@ -21,17 +21,15 @@ from models.cache import (
     window_end,
 )
 from models.errors import ChangedMeanwhile
-from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.breadth import stored_fields
-from services.figures.count_documents import is_of_last_recount
 from services.figures.coverage import Coverage, Shares
-from services.figures.recount import Recount, Recounted
+from services.figures.recount import Recount, Recounted, recounted_since
 from services.figures.windows import Windows
 from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.change import change_together, until_unchanged
-from services.store.containers import CATALOG, SENTIMENT_CACHE
+from services.store.containers import SENTIMENT_CACHE
 
 ToolEntries = dict[Period, SentimentCacheEntry]
 EntryDocuments = dict[Period, Document]
@@ -179,9 +177,7 @@ class Entries:
             return []
         batches = [(tool_id, [Upsert(each) for each in entries[tool_id]]) for tool_id in recounts]
         await self._store.batch_many(SENTIMENT_CACHE.name, batches)
-        windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
-        of_tools = zip(recounts.items(), windows, strict=True)
-        return [tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)]
+        return sorted(await recounted_since(self._store, recounts))
 
 
 def entry_documents(

@@ -9,13 +9,10 @@ from datetime import UTC, datetime
 from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.timeline import Timeline
 from models.values import format_time
-from services.figures.count_documents import recounts_of
-from services.mentions.dirty_hours import dirty_hours_of
+from services.figures.completeness import changed_since
 from services.mentions.listing import mentions_page
 from services.ports import Listed, Store, Where, listed
-from services.store.containers import CATALOG
 
 # The cursor has the end of the first page's window: later pages have the same window even if the entry was refreshed.
 _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
@@ -31,20 +28,15 @@ class Evidence:
         """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
 
         `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window
-        now. `changed_since`: a mention of the tool was added, changed or removed since the entry was computed.
+        now.
         """
         window, _ = window_of(entry, cursor)
         start_ts, end_ts = window.seconds
-        # Dirty hours are read before the timeline: a recount deletes them in the batch that raises the timeline's
-        # number, so one of the two reads shows the change.
-        dirty_hours = await dirty_hours_of(self._store, entry.tool_id)
-        timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
-        recounts = recounts_of(timeline)
         return {
             "period_start_ts": start_ts,
             "period_end_ts": end_ts,
             "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
-            "changed_since": bool(dirty_hours) or recounts != entry.recounts,
+            "changed_since": bool(await changed_since(self._store, {entry.tool_id: entry.recounts})),
         }
 
     async def page(

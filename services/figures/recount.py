@@ -24,7 +24,7 @@ from models.timeline import DayCounts, DaySums, Timeline, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.count_documents import first_unreadable
+from services.figures.count_documents import first_unreadable, is_of_last_recount
 from services.figures.span import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Edges, Windows, edges_of
@@ -230,6 +230,13 @@ class Recount:
                     overtaken.append(write.counts.tool_id)
             writes = unfinished
         return overtaken
+
+
+async def recounted_since(store: Store, recounts: Mapping[str, int]) -> set[str]:
+    """The tools that were recounted since the recount with this number. A tool whose windows cannot be read is one."""
+    windows = await store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
+    of_tools = zip(recounts.items(), windows, strict=True)
+    return {tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)}
 
 
 @contextmanager

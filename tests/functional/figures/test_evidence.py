@@ -48,7 +48,7 @@ async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, 
     watch.advance(seconds=5)
     await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
     late = Meanwhile(
-        store, "read", CATALOG.name, 1, lambda: process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+        store, "query", CATALOG.name, 1, lambda: process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     )
     assert (await Evidence(late).window_facts(entry, None))["changed_since"] is True
     assert late.happened

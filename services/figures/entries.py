@@ -20,7 +20,7 @@ from models.cache import (
     percentages,
     window_end,
 )
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, Unavailable
 from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.breadth import stored_fields
@@ -72,12 +72,12 @@ class Generations:
     async def current(self, tool_id: str) -> int:
         return self.learn(tool_id, await self._store.read(SENTIMENT_CACHE.name, *self.key(tool_id)))
 
-    async def raise_(self, tool_id: str) -> int:
+    async def raise_(self, tool_id: str) -> None:
         """Invalidates the tool's entries: raises the generation and deletes them, in one batch.
 
-        When this returns the new generation, this process no longer serves an entry of an older one.
+        When this returns, this process no longer serves an entry of an older generation.
         """
-        return await self._delete_entries(tool_id, raised_by=1)
+        await self._delete_entries(tool_id, raised_by=1)
 
     async def raise_all(self, tool_ids: Collection[str]) -> None:
         """`raise_` for each of these tools."""
@@ -92,28 +92,23 @@ class Generations:
         """Deletes the entries that were written since the tool's generation was raised, maybe by another process."""
         await self._delete_entries(tool_id, raised_by=0)
 
-    async def _delete_entries(self, tool_id: str, raised_by: int) -> int:
+    async def _delete_entries(self, tool_id: str, raised_by: int) -> None:
         names = [generation_id(tool_id), *(entry_id(tool_id, period) for period in PERIODS)]
-        generation = 0
+        raised = 0
 
         def decide(stored: Sequence[Document | None]) -> list[Operation]:
-            nonlocal generation
+            nonlocal raised
             before, *entries = stored
-            generation = self.learn(tool_id, before) + raised_by
+            now, raised = self._clock(), self.learn(tool_id, before) + raised_by
             operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
-            return [*operations, self._raised(tool_id, before, generation)] if raised_by else operations
+            if raised_by:
+                after = CacheGeneration(tool_id=tool_id, generation=raised, created_at=now, updated_at=now)
+                document = after.to_document()
+                operations.append(Create(document) if before is None else Replace(document, before["_etag"]))
+            return operations
 
         await change_together(self._store, SENTIMENT_CACHE.name, tool_id, names, decide)
-        self._known[tool_id] = max(generation, self.known(tool_id))
-        return generation
-
-    def _raised(self, tool_id: str, before: Document | None, generation: int) -> Operation:
-        now = self._clock()
-        if before is None:
-            first = CacheGeneration(tool_id=tool_id, generation=generation, created_at=now, updated_at=now)
-            return Create(first.to_document())
-        after = CacheGeneration.from_document(before).changed(now, generation=generation)
-        return Replace(after.to_document(), before["_etag"])
+        self._known[tool_id] = max(raised, self.known(tool_id))
 
 
 class Entries:
@@ -137,12 +132,11 @@ class Entries:
 
         async def once() -> ToolEntries:
             generation = await self._generations.current(tool.tool_id)
-            now = self._clock()
-            recounted = await self._recount.windows_of([tool.tool_id], now)
+            recounted = await self._recount.windows_of([tool.tool_id], self._clock())
             recounted.raise_failure()
-            shares = Shares(await self._coverage.fetches(now), now)
-            windows = recounted.windows[tool.tool_id]
-            documents = entry_documents(tool.tool_id, tool.created_at, generation, windows, shares, now)
+            documents = (await self.of(recounted, {tool.tool_id: generation})).get(tool.tool_id)
+            if documents is None:
+                raise Unavailable(f"tool: {tool.primary_name!r} has just been merged: try again", retry_after=1.0)
             overtaken = await self.save({tool.tool_id: list(documents.values())})
             if overtaken or await self._generations.current(tool.tool_id) != generation:
                 raise ChangedMeanwhile(f"the figures of {tool.tool_id} have changed")

@@ -22,8 +22,8 @@ from models.resources.aggregates import AggregateResource
 from models.resources.base import View
 from models.tool import Tool
 from services.figures.completeness import NOT_KNOWN, Completeness, CompletenessReader
-from services.figures.counters import Counters, ReadResult
 from services.figures.entries import Entries, Generations, ToolEntries
+from services.figures.metadata import Counters, ReadResult
 from services.logs import log_event
 from services.mentions.refresh_due import REFRESH_STAGE
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable

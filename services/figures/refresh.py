@@ -12,23 +12,22 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry, is_mostly_unscored
+from models.cache import FRESH_FOR, is_mostly_unscored
 from models.errors import ChangedMeanwhile, ToolpulseError, UnreadableDocument
 from models.run import MAX_ERRORS_KEPT, Attempt, JobRun
 from models.tally import Tally
-from models.values import unix_seconds
+from models.values import CLOCKS_DIFFER, unix_seconds
 from services.figures import breadth
-from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
-from services.figures.metadata import LONGEST_REASON, by_sentiment, refresh_ended
+from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sentiment, refresh_ended
 from services.figures.recount import Recount
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
 from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage, batches_of, next_delay
-from services.ports import Clock, Document, Query, Store, Where, query_all, readable
+from services.ports import Clock, Document, Query, Store, Where, query_all
 from services.store.change import until_unchanged
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
@@ -49,8 +48,8 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 has become stale."""
 
 LATE = "not in time, and announced again"
-_FIGURES = (*Tally().figures(), *breadth.FIELDS, "analyzers", "coverage", "searched_since_ts", "backfilled")
-_ENTRIES = Where("period", "in", tuple(PERIODS))
+_OF_TOOL = ("coverage", "searched_since_ts", "backfilled")
+_FIGURES = ("generation", "recounts", *Tally().figures(), *breadth.FIELDS, "analyzers", *_OF_TOOL)
 _PAGE = 1000
 
 
@@ -116,7 +115,7 @@ class Refresh:
     async def begin(self, invocation_id: str | None = None) -> Begun:
         """A run of all tools that are active or have dirty hours, with the messages of all its batches."""
         since = self._clock()
-        entries = await query_all(self._store, SENTIMENT_CACHE.name, Query((_ENTRIES,), limit=_PAGE))
+        entries = await query_all(self._store, SENTIMENT_CACHE.name, Query((ENTRIES,), limit=_PAGE))
         active = dict.fromkeys(tool.tool_id for tool in await self._catalog.active())
         # A tool that is gone, merged or no longer active loses its entries, and keeps its generation.
         for entry in entries:
@@ -190,7 +189,7 @@ class Refresh:
         recounted = await self._recount.windows_of(list(generations), now, dirty_hours)
         computed = await self._entries.of(recounted, generations)
         changed = {
-            tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry["id"]), entry, now)]
+            tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry["id"]), entry)]
             for tool_id, entries in computed.items()
         }
         overtaken = await self._entries.save(changed)
@@ -208,9 +207,11 @@ class Refresh:
         none."""
         if not tool_ids:
             return {}
+        now = self._clock()
         where = (
             Where("tool_id", "in", tuple(tool_ids)),
-            Where("last_updated_ts", "gt", unix_seconds(self._clock() - REWRITTEN_AT)),
+            Where("last_updated_ts", "gt", unix_seconds(now - REWRITTEN_AT)),
+            Where("last_updated_ts", "le", unix_seconds(now + CLOCKS_DIFFER)),
         )
         page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=_PAGE))
         return {document["id"]: document for document in page.items}
@@ -238,7 +239,11 @@ class Refresh:
             },
             errors=tuple(f"{tool_id}: {failed[tool_id]}" for tool_id in sorted(failed)),
             tool_ids=tuple(refreshed.done),
-            unscored_tools=tuple(name for name, week in refreshed.weeks.items() if _is_mostly_unscored(week)),
+            unscored_tools=tuple(
+                tool_id
+                for tool_id, week in refreshed.weeks.items()
+                if is_mostly_unscored(week["total_mentions"], week["unscored_mentions"])
+            ),
         )
         await self._engine.note(ended)
 
@@ -261,21 +266,11 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:LONGEST_REASON]
 
 
-def _is_mostly_unscored(week: Document) -> bool:
-    return is_mostly_unscored(week["total_mentions"], week["unscored_mentions"])
-
-
-def can_stay(document: Document | None, entry: Document, now: datetime) -> bool:
-    """Whether the stored entry can stay instead of `entry`, which was just computed.
-
-    Both must have the same figures, and the stored one must not become stale before the next refresh. If the tool was
-    recounted since, the stored entry is replaced in any case: its figures may be wrong for its own, older window.
-    """
-    stored = readable(document, SentimentCacheEntry.from_document)
-    if document is None or stored is None or stored.is_ahead(now):
-        return False
-    is_same = all(document.get(name) == entry.get(name) for name in ("generation", "recounts", *_FIGURES))
-    return is_same and timedelta(seconds=stored.age_seconds(now)) < REWRITTEN_AT
+def can_stay(stored: Document | None, entry: Document) -> bool:
+    """Whether the stored entry, a young one, can stay instead of `entry`, which was just computed: if both have the
+    same figures. If the tool was recounted since, the stored entry is replaced in any case: its figures may be wrong
+    for its own, older window."""
+    return stored is not None and all(stored.get(name) == entry.get(name) for name in _FIGURES)
 
 
 def done_batches(attempts: Iterable[Attempt]) -> dict[str, Attempt]:

@@ -22,11 +22,10 @@ from models.cache import (
 )
 from models.errors import UnreadableDocument
 from models.tool import Tool
-from models.values import unix_seconds
+from models.values import format_time, unix_seconds
 from services.figures.completeness import Completeness
-from services.figures.counters import Counters, summed
 from services.figures.entries import Generations
-from services.figures.metadata import ENTRIES, count_entries, last_refreshes
+from services.figures.metadata import ENTRIES, Counters, count_entries, last_refreshes, summed
 from services.mentions.dirty_hours import dirty_tools
 from services.operations.checks import Check
 from services.operations.health import CacheFacts, judge_cache
@@ -123,7 +122,10 @@ class CacheHealth:
             **fields,
             "total_entries": total,
             **counted,
-            "reads_by_hour": hours,
+            "reads_by_hour": [
+                {"hour": format_time(each.created_at), "hits": each.hits, "misses": each.misses, "errors": each.errors}
+                for each in hours
+            ],
             "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),
             "last_run_id": last.run_id if last else None,
             "last_run_status": last.status if last else None,

@@ -20,7 +20,7 @@ from models.stored import StoredDocument
 from services import container
 from services.articles.listing import MAX_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
-from services.figures.counters import Counters
+from services.figures.metadata import Counters
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.corrections import labelled
 from services.operations.cache_health import CacheHealth

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from models.cache import is_mostly_unscored
+from models.operations import CacheTotals
 from models.run import Attempt, JobRun
 from models.values import unix_milliseconds
-from services.figures.counters import Counters
-from services.figures.metadata import by_sentiment, last_refresh, last_refreshes, mentions_of, refresh_ended
+from services.figures.metadata import Counters, by_sentiment, last_refreshes, refresh_ended
+from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests import documents
 
@@ -27,19 +28,21 @@ def run(run_id: str = "run-1", began: datetime = NOW) -> JobRun:
     return documents.run(run_id=run_id, began_ms=unix_milliseconds(began))
 
 
-def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short() -> None:
+async def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short(store: SqliteStore) -> None:
     batches = [
         batch(number, errors=tuple(f"tool-{number}-{each:02}: ValueError: {'x' * 300}" for each in range(30)))
         for number in range(4)
     ]
-    last = last_refresh(run(), batches, "PARTIAL", ["why " * 100] * 101, None, NOW)
-    assert (last.run_id, last.status, last.ended_at, last.created_at) == ("run-1", "PARTIAL", NOW, NOW)
+    counters = Counters(store, lambda: NOW)
+    await refresh_ended(store, counters, run(), batches, "PARTIAL", ["why " * 100] * 101, NOW)
+    _, last = await last_refreshes(store)
+    assert last is not None
+    assert (last.run_id, last.status, last.ended_at) == ("run-1", "PARTIAL", NOW)
     assert (len(last.failed_tools), last.failed_tools_count) == (100, 120)
     assert min(last.failed_tools) == "tool-0-00"
     assert {len(why) for why in last.failed_tools.values()} == {200}
     assert (len(last.errors), {len(error) for error in last.errors}) == (100, {200})
-    later = last_refresh(run("run-2"), [batch(1)], "SUCCEEDED", [], last, NOW + timedelta(minutes=15))
-    assert (later.created_at, later.failed_tools, later.errors) == (NOW, {}, ())
+    await counters.close()
 
 
 @pytest.mark.parametrize(
@@ -51,18 +54,21 @@ def test_a_tool_is_mostly_unscored_with_more_unscored_than_scored_mentions_and_t
     assert is_mostly_unscored(scored, unscored) == mostly
 
 
-def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed() -> None:
+async def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed(store: SqliteStore) -> None:
     week = documents.cache_entry(unscored_mentions=4).to_document()
     counted = {name: week[f"{name}_count"] for name in ("positive", "negative", "neutral")}
     assert by_sentiment([week]) == {**counted, "unscored": 4}
-    assert by_sentiment([week, week])["unscored"] == 8
     assert by_sentiment([]) == dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)
     names = [tuple(f"tool-{number}-{each:02}" for each in range(60)) for number in range(2)]
     batches = [batch(number, counts=by_sentiment([week]), unscored_tools=names[number]) for number in range(2)]
-    found = mentions_of([*batches, batch(2)])
-    assert found["mentions_7d"] == by_sentiment([week, week])
-    assert (len(found["mostly_unscored_tools"]), found["mostly_unscored_count"]) == (100, 120)
-    assert found["mostly_unscored_tools"] == tuple(sorted((*names[0], *names[1])))[:100]
+    counters = Counters(store, lambda: NOW)
+    await refresh_ended(store, counters, run(), [*batches, batch(2)], "SUCCEEDED", [], NOW)
+    found, _ = await last_refreshes(store)
+    assert found is not None
+    assert found.mentions_7d == by_sentiment([week, week])
+    assert (len(found.mostly_unscored_tools), found.mostly_unscored_count) == (100, 120)
+    assert found.mostly_unscored_tools == tuple(sorted((*names[0], *names[1])))[:100]
+    await counters.close()
 
 
 @pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])
@@ -97,3 +103,26 @@ async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_l
     assert found is not None
     assert (found.last_refresh_duration_ms, found.last_refresh_at) == (2000, NOW + timedelta(seconds=2))
     await counters.close()
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "buckets"),
+    [
+        (0.5, [1, 1, 1, 1]),
+        (1, [1, 1, 1, 1]),
+        (1.1, [0, 1, 1, 1]),
+        (25, [0, 0, 1, 1]),
+        (100, [0, 0, 0, 1]),
+        (101, [0] * 4),
+    ],
+)
+async def test_a_read_counts_in_the_buckets_of_all_bounds_that_it_does_not_exceed(
+    store: SqliteStore, milliseconds: float, buckets: list[int]
+) -> None:
+    counters = Counters(store, lambda: NOW)
+    counters.read("HIT", milliseconds / 1000)
+    await counters.close()
+    totals = await store.read(CATALOG.name, CacheTotals.PARTITION, CacheTotals.ID)
+    assert totals is not None
+    assert [totals.get(f"within_{bound}_ms", 0) for bound in (1, 5, 25, 100)] == buckets
+    assert totals["read_microseconds"] == int(milliseconds * 1000)

@@ -12,7 +12,7 @@ import pytest
 
 from models.cache import PERIODS, SentimentCacheEntry
 from models.tool import Tool
-from services.figures.counters import Counters
+from services.figures.metadata import Counters
 from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.dirty_hours import DirtyTools
 from services.operations import cache_health

@@ -29,8 +29,7 @@ from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Policy
-from services.figures.count_documents import of_tool, timeline_document
-from services.figures.counting import Count
+from services.figures.counting import Count, of_tool, timeline_document
 from services.figures.figures import Figures
 from services.figures.tool_counts import MentionCount, sums_of
 from services.figures.windows import Windows, between_of, edges_of

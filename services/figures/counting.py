@@ -1,4 +1,4 @@
-"""Counts mentions: as rows of an hour, which are stored, and together for any time. Pure.
+"""Counts mentions: as rows of an hour, which are stored, and together for any time; and the documents of counts. Pure.
 
 A count is of rows (`Count.add_rows`) or of other counts (`Count.merge`), and is the same whichever way it was made.
 Rows stay as they are stored (models/timeline.py): validating a month of them as models would take ten times as long as
@@ -7,15 +7,31 @@ summing them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import orjson
 
+from models.errors import UnreadableDocument
+from models.history import EarlierHours
 from models.mention import SentimentScore, scored_by
-from models.tally import Tally
-from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, HourRows
+from models.stored import StoredDocument
+from models.tally import Tally, TimelineHours
+from models.timeline import (
+    MAX_ROWS_OF_DAY,
+    MAX_ROWS_OF_HOUR,
+    DayCounts,
+    DaySums,
+    HourRows,
+    Timeline,
+    WindowTables,
+)
+from models.tool import Tool
+from models.values import format_time, hour_key
 from services.figures.breadth import (
     Breadth,
     Sums,
@@ -280,3 +296,94 @@ def _add_to(counts: dict[str, int], name: str, number: int) -> None:
         counts[name] = number
     else:
         counts.pop(name, None)
+
+
+_MODELS: Mapping[str, type[StoredDocument]] = {
+    "DayCounts": DayCounts,
+    "DaySums": DaySums,
+    "EarlierHours": EarlierHours,
+    "DataProduct": Timeline,
+    "Tool": Tool,
+    "WindowTables": WindowTables,
+}
+"""Validating each document that is made would take a third of a recount: only one that could not be counted is."""
+
+
+def is_of_last_recount(number: int, windows: Document | None) -> bool:
+    """Whether an entry with this `recounts` is of the tool's last recount. False if its windows cannot be read."""
+    if windows is None:
+        return True
+    last = windows.get("recounts") or 0
+    return isinstance(last, int) and number >= last
+
+
+def recounts_of(timeline: Document | None) -> int:
+    """The tool's `recounts`. Two timelines with the same number have the same counts."""
+    return 0 if timeline is None else timeline.get("ingestion_count", 0)
+
+
+def hours_of(timeline: Document | None) -> TimelineHours:
+    """Raises UnreadableDocument if the document is not a timeline."""
+    if timeline is None:
+        return TimelineHours({})
+    hours = timeline.get("hours")
+    if not isinstance(hours, dict):
+        raise UnreadableDocument("Timeline", str(timeline.get("tool_id")), "it has no table of hours")
+    return TimelineHours(hours)
+
+
+@contextmanager
+def reading(documents: Iterable[Document | None]) -> Iterator[None]:
+    """Turns an error of the block into UnreadableDocument if one of these documents cannot be read. If all can, the
+    error is one of the program, and stays."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError):
+        for document in (each for each in documents if each is not None):
+            model = _MODELS.get(str(document.get("entity_type")))
+            if model is None:
+                raise UnreadableDocument("document", str(document.get("id")), "it has no known entity_type") from None
+            model.from_document(document)
+        raise
+
+
+@lru_cache(maxsize=16)
+def _fields_at(model: type[StoredDocument], now: datetime) -> Mapping[str, Any]:
+    """The fields that all documents of this model have if they are made now."""
+    own: dict[str, Any] = {"hour": hour_key(now)} if model is WindowTables else {}
+    if model is DayCounts:
+        own = {"day": f"{now:%Y%m%d}", "whole": Count().to_document(), "hours": "{}"}
+    return model.model_validate({"tool_id": "any", "created_at": now, "updated_at": now, **own}).to_document()
+
+
+def of_tool(model: type[StoredDocument], tool_id: str, now: datetime, own: Mapping[str, Any]) -> Document:
+    """A document of this model with the fields `own`."""
+    return {**_fields_at(model, now), "pk": tool_id, "tool_id": tool_id, **own}
+
+
+def times(**given: datetime | None) -> dict[str, str]:
+    """These times as documents have them; without those that are None."""
+    return {name: format_time(time) for name, time in given.items() if time is not None}
+
+
+def timeline_document(
+    tool_id: str,
+    before: Document | None,
+    hours: TimelineHours,
+    oldest: str,
+    latest: Document | None,
+    now: datetime,
+) -> Document:
+    """The timeline after one more recount, from the hour `oldest` on. `latest` is the counted mention that was
+    published last."""
+    stored: Mapping[str, Any] = before or Timeline(tool_id=tool_id, created_at=now, updated_at=now).to_document()
+    written = format_time(now)
+    changes: dict[str, Any] = {
+        "updated_at": written,
+        "last_ingestion_at": written,
+        "ingestion_count": recounts_of(before) + 1,
+        "hours": hours.stored(oldest),
+    }
+    if latest is not None and latest.get("source"):
+        changes["last_ingestion_source"] = latest["source"]
+    return {name: each for name, each in stored.items() if name[0] != "_"} | changes

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, islice
-from typing import Any
+from itertools import groupby
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
@@ -24,7 +23,7 @@ from models.timeline import DayCounts, DaySums, Timeline, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.count_documents import first_unreadable, is_of_last_recount
+from services.figures.counting import is_of_last_recount, reading
 from services.figures.span import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Edges, Windows, edges_of
@@ -43,17 +42,24 @@ _NO_END = datetime(9999, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Recounted:
-    """The windows of each tool at `now`, and the error of each tool with a document that could not be read.
-    `anew` are the tools whose stored counts cannot be read: all their mentions are counted."""
+    """The windows of each tool at `now`, and the error of each tool with a document that could not be read."""
 
     now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)
     failed: dict[str, UnreadableDocument] = field(default_factory=dict)
-    anew: set[str] = field(default_factory=set)
 
     def raise_failure(self) -> None:
         for error in self.failed.values():
             raise error
+
+    @contextmanager
+    def reading(self, tool_id: str, documents: Iterable[Document | None]) -> Iterator[None]:
+        """Notes the tool as failed if the block fails because one of these documents cannot be read."""
+        try:
+            with reading(documents):
+                yield
+        except UnreadableDocument as error:
+            self.failed[tool_id] = error
 
 
 class Recount:
@@ -66,40 +72,34 @@ class Recount:
         """Raises UnreadableDocument if a mention of the tool cannot be counted."""
         (await self.windows_of([tool_id], now)).raise_failure()
 
-    async def windows_of(
-        self,
-        tool_ids: Sequence[str],
-        now: datetime,
-        dirty_hours: Mapping[str, Sequence[Document]] | None = None,
-    ) -> Recounted:
-        """The windows of these tools (100 at most), after their dirty hours were recounted.
-
-        `dirty_hours` are all dirty hours of these tools, if the caller has just read them. A tool without any, whose
-        windows were stored within this hour, costs one read. In the background, tools that have no turn before the
-        deadline are left out, and keep their dirty hours.
-        """
-        return await self._windows_of(tool_ids, Recounted(now), dirty_hours)
-
     async def rebuild_tool(self, tool_id: str, now: datetime) -> None:
         """Counts the mentions of all hours of the tool, dirty or not, whatever counts are stored.
 
         Raises UnreadableDocument if a mention of the tool cannot be counted, Unavailable if other recounts keep
         overtaking this one.
         """
-        (await self._windows_of([tool_id], Recounted(now, anew={tool_id}))).raise_failure()
+        (await self.windows_of([tool_id], now, anew=True)).raise_failure()
 
-    async def _windows_of(
+    async def windows_of(
         self,
         tool_ids: Sequence[str],
-        recounted: Recounted,
+        now: datetime,
         dirty_hours: Mapping[str, Sequence[Document]] | None = None,
+        *,
+        anew: bool = False,
     ) -> Recounted:
-        left, known = list(tool_ids), dirty_hours
+        """The windows of these tools (100 at most), after their dirty hours were recounted; with `anew`, all hours.
+
+        `dirty_hours` are all dirty hours of these tools, if the caller has just read them. A tool without any, whose
+        windows were stored within this hour, costs one read. In the background, tools that have no turn before the
+        deadline are left out, and keep their dirty hours.
+        """
+        left, known, recounted = list(tool_ids), dirty_hours, Recounted(now)
 
         async def once() -> None:
             nonlocal left, known
             dirty_hours = await dirty_hours_of_tools(self._store, left) if known is None else known
-            outdated = await self._outdated(left, dirty_hours, recounted)
+            outdated = await self._outdated(left, dirty_hours, recounted, anew)
             left, known = [], None
             if deadline.in_background() and deadline.is_near():
                 return
@@ -111,30 +111,26 @@ class Recount:
         return recounted
 
     async def _outdated(
-        self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[Document]], recounted: Recounted
+        self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[Document]], recounted: Recounted, anew: bool
     ) -> list[ToolCounts]:
         """The tools with dirty hours or with windows of another hour. The stored windows of the other tools are right,
         and become part of `recounted`."""
-        keys = [(tool_id, WindowTables.ID) for tool_id in tool_ids]
-        stored = await self._store.read_many(CATALOG.name, keys)
+        stored = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in tool_ids])
         oldest, end = hour_key(day_start(first_live_day(recounted.now))), window_end(recounted.now)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
-            of_tool, windows, days = dirty_hours.get(tool_id, ()), None, frozenset[str]()
-            anew = tool_id in recounted.anew
-            try:
-                with reading([document]):
-                    anew = anew or document is None or not are_right(document, recounted.now)
-                    days = frozenset(document["days"]) if document is not None and not anew else days
-                    windows = None if anew or of_tool else Windows.stored(document, edges_of(end))
-                    if windows is not None:
-                        windows.at(end)  # now, so that damage is found where the document is read
-            except UnreadableDocument:
-                anew, windows = True, None
-            if windows is not None:
+            of_tool = dirty_hours.get(tool_id, ())
+            with recounted.reading(tool_id, [document]):
+                if anew or document is None or not are_right(document, recounted.now):
+                    outdated.append(ToolCounts(tool_id, of_tool, document, oldest, is_rebuild=True))
+                    continue
+                windows = None if of_tool else Windows.stored(document, edges_of(end))
+                if windows is None:
+                    days = frozenset(document["days"])
+                    outdated.append(ToolCounts(tool_id, of_tool, document, oldest, known_days=days))
+                    continue
+                windows.at(end)  # now, so that damage is found where the document is read
                 recounted.windows[tool_id] = windows
-            else:
-                outdated.append(ToolCounts(tool_id, of_tool, document, oldest, anew, days))
         return outdated
 
     async def _read_other_days(self, some: Sequence[ToolCounts], edges: Edges) -> None:
@@ -168,9 +164,8 @@ class Recount:
                 counts.put(name, document)
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
-        """Returns the ids of the tools that must be counted again: another recount has written their counts meanwhile,
-        or their stored counts cannot be read."""
-        edges, again = edges_of(window_end(recounted.now)), list[str]()
+        """Returns the ids of the tools whose counts another recount has written meanwhile."""
+        edges = edges_of(window_end(recounted.now))
         dirty_days = {counts.tool_id: {hour[:8] for hour in counts.dirty} for counts in some}
         await self._read([each for each in some if each.is_recount], dirty_days, (Timeline.ID, Tool.ID))
         needing = [each for each in some if each.needs_earlier]
@@ -178,24 +173,14 @@ class Recount:
         await self._count(some, recounted)
         await self._read_other_days([each for each in some if each.kept_windows(edges) is None], edges)
         writes: list[CountsWrite] = []
-        for counts in some:
-            if counts.tool_id in recounted.failed:
-                continue
-            try:
-                with reading(counts.documents):
-                    windows = counts.windows(edges)
-            except UnreadableDocument as error:
-                if counts.is_rebuild:
-                    recounted.failed[counts.tool_id] = error
-                else:
-                    recounted.anew.add(counts.tool_id)
-                    again.append(counts.tool_id)
-                continue
-            recounted.windows[counts.tool_id] = windows
-            write = counts.write(windows, recounted.now)
-            if write is not None:
-                writes.append(write)
-        return again + await self._write(writes)
+        for counts in (each for each in some if each.tool_id not in recounted.failed):
+            with recounted.reading(counts.tool_id, counts.documents):
+                windows = counts.windows(edges)
+                write = counts.write(windows, recounted.now)
+                recounted.windows[counts.tool_id] = windows
+                if write is not None:
+                    writes.append(write)
+        return await self._write(writes)
 
     async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
@@ -206,15 +191,18 @@ class Recount:
             for span in [all_hours] if counts.is_rebuild else spans(counts.dirty):
                 by_span.setdefault(span, {})[counts.tool_id] = counts
 
-        async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
-            async for page in pages(self._store, MENTIONS.name, _mentions(list(tools), *span)):
-                for mention in page.items:
-                    try:
-                        tools[mention["tool_id"]].count.add(mention)
-                    except UnreadableDocument as error:
-                        recounted.failed[mention["tool_id"]] = error
+        gate = asyncio.Semaphore(_QUERIES_AT_ONCE)
 
-        await _some_at_once(count(span, tools) for span, tools in by_span.items())
+        async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
+            async with gate:
+                async for page in pages(self._store, MENTIONS.name, _mentions(list(tools), *span)):
+                    for mention in page.items:
+                        try:
+                            tools[mention["tool_id"]].count.add(mention)
+                        except UnreadableDocument as error:
+                            recounted.failed[mention["tool_id"]] = error
+
+        await asyncio.gather(*(count(span, tools) for span, tools in by_span.items()))
 
     async def _write(self, writes: Sequence[CountsWrite]) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
@@ -239,19 +227,6 @@ async def recounted_since(store: Store, recounts: Mapping[str, int]) -> set[str]
     return {tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)}
 
 
-@contextmanager
-def reading(documents: Iterable[Document | None]) -> Iterator[None]:
-    """Turns an error of the block into UnreadableDocument if one of these documents cannot be read. If all can, the
-    error is one of the program, and stays."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError):
-        unreadable = first_unreadable(documents)
-        if unreadable is None:
-            raise
-        raise unreadable from None
-
-
 def are_right(windows: Document, now: datetime) -> bool:
     """Whether the counts that were stored with these windows are right for all hours that are not dirty.
 
@@ -268,15 +243,6 @@ def _mentions(tool_ids: Sequence[str], since: datetime, until: datetime) -> Quer
     if partition is None:
         where.append(Where("tool_id", "in", tuple(tool_ids)))
     return Query(tuple(where), partition=partition, order="by_published", limit=_PAGE)
-
-
-async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Raises the first error after all work that was begun has ended."""
-    waiting = iter(work)
-    while some := list(islice(waiting, _QUERIES_AT_ONCE)):
-        for result in await asyncio.gather(*some, return_exceptions=True):
-            if isinstance(result, BaseException):
-                raise result
 
 
 def spans(hours: Sequence[str]) -> list[tuple[datetime, datetime]]:

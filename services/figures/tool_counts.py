@@ -15,8 +15,16 @@ from models.tally import TimelineHours
 from models.timeline import DayCounts, DaySums, HourRows, Timeline
 from models.tool import Tool
 from models.values import hour_start, parse_time
-from services.figures.count_documents import hours_of, of_tool, recounts_of, timeline_document
-from services.figures.counting import Count, CountedMention, DayCount, HourCount
+from services.figures.counting import (
+    Count,
+    CountedMention,
+    DayCount,
+    HourCount,
+    hours_of,
+    of_tool,
+    recounts_of,
+    timeline_document,
+)
 from services.figures.windows import Edges, Windows, between_of, stories_in
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert, readable
 from services.store.rules import MAX_BATCH_BYTES, MAX_OPERATIONS

@@ -22,7 +22,7 @@ from models.tally import Tally, TimelineHours
 from models.timeline import Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key
-from services.figures.count_documents import hours_of, recounts_of
+from services.figures.counting import hours_of, recounts_of
 from services.figures.points import compared
 from services.figures.reader import Aggregate, Reader
 from services.figures.span import LIVE_DAYS, day_start, first_live_day

@@ -14,8 +14,7 @@ from models.tally import Tally
 from models.timeline import HourRows, WindowTables
 from models.values import hour_key, hour_start, parse_time, unix_seconds
 from services.figures.breadth import Breadth, Sums, figures_of, of_story, of_ungrouped
-from services.figures.count_documents import of_tool, times
-from services.figures.counting import Count, DayCount
+from services.figures.counting import Count, DayCount, of_tool, times
 from services.ports import Document
 
 _SHORTEST_FIRST = sorted(PERIODS, key=PERIODS.__getitem__)

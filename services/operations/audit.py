@@ -28,8 +28,7 @@ from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.count_documents import hours_of, recounts_of
-from services.figures.counting import DayCount
+from services.figures.counting import DayCount, hours_of, recounts_of
 from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event

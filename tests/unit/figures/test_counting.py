@@ -12,8 +12,7 @@ from models.errors import UnreadableDocument
 from models.tally import Tally
 from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts
 from services.figures.breadth import Breadth, story_key
-from services.figures.count_documents import of_tool
-from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of
+from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of, of_tool
 from tests import documents
 from tests.functional.figures.world import count_of
 

@@ -11,8 +11,7 @@ from models.errors import ChangedMeanwhile, Conflict
 from models.tally import TimelineHours, by_day, by_hour
 from models.timeline import DirtyHour, Timeline
 from models.values import format_time, hour_key
-from services.figures.count_documents import hours_of, is_of_last_recount, recounts_of, timeline_document
-from services.figures.counting import Count
+from services.figures.counting import Count, hours_of, is_of_last_recount, recounts_of, timeline_document
 from services.figures.tool_counts import CountsWrite, MentionCount, ToolCounts, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert

@@ -148,13 +148,13 @@ def with_coverage(points: Sequence[Point], span: Span, coverage: ToolCoverage) -
     return found
 
 
+@dataclass(frozen=True, slots=True)
 class RawHistory:
     """Reads the raw layer of histories."""
 
-    def __init__(self, store: Store, history: History, most_raw_mentions: int = MAX_RAW_MENTIONS) -> None:
-        self._store = store
-        self._history = history
-        self._most_raw_mentions = most_raw_mentions
+    store: Store
+    history: History
+    most_mentions: int = MAX_RAW_MENTIONS
 
     async def raw(self, tool_id: str, span: Span, *, asked_for: str = "days") -> ToolHistory:
         """A point for each source and step with mentions, by step, then source.
@@ -166,8 +166,11 @@ class RawHistory:
         if span.start < oldest:
             reason = "the mentions of each source are kept no longer"
             raise InvalidInput(asked_for, f"at least {format_time(oldest)} with layer=raw: {reason}")
-        history = await self._history.canonical(tool_id, span)
-        refuse_too_many(history.points, self._most_raw_mentions, asked_for)
+        history = await self.history.canonical(tool_id, span)
+        number = sum(point.mentions for point in history.points)
+        if number > self.most_mentions:
+            reason = f"at most {self.most_mentions:,} mentions are read, this time has {number:,} of this tool"
+            raise InvalidInput(asked_for, f"a shorter time with layer=raw, any with layer=canonical: {reason}")
         where = (
             Where("removed_at", "missing"),
             Where("published_at", "ge", format_time(span.start)),
@@ -177,12 +180,12 @@ class RawHistory:
         counts: dict[tuple[str, str], Tally] = {}
         analyzers: dict[tuple[str, str], set[str]] = {}
         query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
-        async for page in pages(self._store, MENTIONS.name, query):
+        async for page in pages(self.store, MENTIONS.name, query):
             mentions = listed(page, SentimentScore.from_document, "source_id")
             unreadable += mentions.unreadable
             keys = [(mention.source_id, Article.ID) for mention in mentions.items]
-            articles = await self._store.read_many(ARTICLES.name, keys) if keys else []
-            further = await further_sources(self._store, (each for each in articles if each is not None))
+            articles = await self.store.read_many(ARTICLES.name, keys) if keys else []
+            further = await further_sources(self.store, (each for each in articles if each is not None))
             for mention, article in zip(mentions.items, articles, strict=True):
                 step = span.step_of(format_time(mention.published_at))
                 for source, revision in (*sources_of(mention, article), *further.get(mention.source_id, ())):
@@ -197,21 +200,6 @@ class RawHistory:
             for (step, source), tally in sorted(counts.items())
         ]
         return replace(history, points=points, unreadable=tuple(unreadable))
-
-
-def refuse_too_many(points: Sequence[Point], most: int, asked_for: str = "days") -> None:
-    """Raises InvalidInput, with the largest allowed number of steps, if the points have more than `most` mentions."""
-    mentions, steps_that_fit = 0, 0
-    for point in reversed(points):
-        mentions += point.mentions
-        steps_that_fit += mentions <= most
-    if mentions <= most:
-        return
-    allowed = f"at most {steps_that_fit}" if steps_that_fit else "none"
-    if asked_for != "days":
-        allowed = f"at most {steps_that_fit} {points[0].step}s before `to`" if steps_that_fit else "none"
-    reason = f"these {points[0].step}s have {mentions:,} mentions of this tool, and at most {most:,} are read"
-    raise InvalidInput(asked_for, f"{allowed} with layer=raw, any with layer=canonical: {reason}")
 
 
 def sources_of(mention: SentimentScore, article: Document | None) -> Iterable[tuple[str, str | None]]:

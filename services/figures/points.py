@@ -26,11 +26,6 @@ _NOT_RELATIVE = ("average_sentiment",)
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
-def oldest_counted(now: datetime) -> datetime:
-    """The start of the first day of which all mentions are still there."""
-    return day_start((now - MENTIONS_KEPT).date())
-
-
 @dataclass(frozen=True, slots=True)
 class Point:
     """The figures of one step, under the names of SentimentCacheEntry. In the raw layer, those of one `source`."""

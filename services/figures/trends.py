@@ -109,12 +109,12 @@ def _whole_hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
 
 
-_FIELDS = (
+_FIELDS = {
     *("tool_id", "period", "period_start_ts", "period_end_ts", "last_updated_ts"),
     *("total_mentions", "positive_count", "negative_count", "neutral_count", "unscored_mentions"),
     *("average_sentiment", "confidence_interval", "effective_sample_size", "stories", "publishers"),
     *("largest_publisher", "largest_publisher_share", "verdict", "verdict_text", "coverage"),
-)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +216,10 @@ def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], n
     rows: list[dict[str, Any]] = []
     for each, past in served:
         entry = each.entry
-        figures = entry.model_dump(mode="json", include=set(_FIELDS))
         tool = tools[entry.tool_id]
         rows.append(
             {"tool": each.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
-            | {name: figures[name] for name in _FIELDS}
+            | entry.model_dump(mode="json", include=_FIELDS)
             | {"is_stale": entry.is_stale(now), **each.completeness.shown()}
             | {"change": change_of(entry, past.before), "trend": past.trend}
         )

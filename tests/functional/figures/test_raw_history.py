@@ -24,7 +24,7 @@ def _last(days: int) -> Span:
 
 
 def _raw(store: SqliteStore, watch: Watch, most: int) -> RawHistory:
-    return RawHistory(store, History(store, Recount(store), Coverage(store), watch), most_raw_mentions=most)
+    return RawHistory(store, History(store, Recount(store), Coverage(store), watch), most_mentions=most)
 
 
 @pytest.fixture
@@ -46,17 +46,9 @@ async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: R
     ]
 
 
-async def test_too_many_days_are_refused_with_the_allowed_number(history: RawHistory) -> None:
-    for days in (3, 30):
-        with pytest.raises(InvalidInput, match=r"days: at most 2 with layer=raw, .*: these days have 6 mentions"):
-            await history.raw(TOOL.tool_id, _last(days))
-
-
-async def test_a_single_day_over_the_limit_has_no_raw_layer(
-    store: SqliteStore, watch: Watch, history: RawHistory
-) -> None:
-    with pytest.raises(InvalidInput, match="none with layer=raw, any with layer=canonical"):
-        await _raw(store, watch, 1).raw(TOOL.tool_id, _last(1))
+async def test_a_time_with_too_many_mentions_is_refused(history: RawHistory) -> None:
+    with pytest.raises(InvalidInput, match=r"days: a shorter time with layer=raw, .*: at most 3 .* has 6 of this tool"):
+        await history.raw(TOOL.tool_id, _last(30))
 
 
 async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: RawHistory) -> None:

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from models.cache import PERIODS
-from models.timeline import Timeline, WindowTables
+from models.timeline import Timeline
 from models.tool import Tool
 from models.values import hour_key
 from services.figures.recount import Recount
@@ -130,28 +129,6 @@ async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        {"whole": "x"},
-        {"whole": {period: {"numbers": [1]} for period in PERIODS}},
-        {"edges": {hour_key(NOW): {"embedded/1": {"a": {"b": [[1]]}}}}},
-        {"updated_at": "lately"},
-    ],
-)
-async def test_windows_that_cannot_be_read_are_summed_again(
-    store: SqliteStore, process: Process, broken: dict[str, Any]
-) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    held = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
-    assert held is not None
-    await store.upsert(CATALOG.name, {**held, **broken})
-    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
-    assert found.windows[TOOL.tool_id].at(NOW)["DAY_30"].tally.total == 1
-    await check_tables(store, TOOL.tool_id, NOW)
-
-
 async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteStore, process: Process) -> None:
     tools = [a_tool(number, NOW - timedelta(days=40)) for number in range(1, 6)]
     await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
@@ -240,17 +217,31 @@ async def test_new_mentions_are_counted_also_after_a_thousand_old_dirty_hours(
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-@pytest.mark.parametrize("name", ["TIMELINE", "COUNTS:20260221"])
-async def test_stored_counts_that_cannot_be_read_are_counted_anew(
-    store: SqliteStore, process: Process, name: str
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("TIMELINE", {"hours": 7}),
+        ("COUNTS:20260221", {"hours": 7}),
+        ("WINDOWS", {"whole": "x"}),
+        ("WINDOWS", {"edges": {hour_key(NOW): {"embedded/1": {"a": {"b": [[1]]}}}}}),
+        ("WINDOWS", {"updated_at": "lately"}),
+        ("SUMS", {"edges": 7, "between": {"20260214": {"numbers": 7}}}),
+    ],
+)
+async def test_a_tool_whose_stored_counts_cannot_be_read_fails_alone_until_it_is_counted_anew(
+    store: SqliteStore, process: Process, name: str, broken: dict[str, Any]
 ) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
+    other = a_tool(1, NOW - timedelta(days=40))
+    await store.create(CATALOG.name, other.to_document())
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR - timedelta(days=3), "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     held = await store.read(CATALOG.name, TOOL.tool_id, name)
     assert held is not None
-    await store.upsert(CATALOG.name, {**held, "hours": 7})
+    await store.upsert(CATALOG.name, {**held, **broken})
     await process.analyse(TOOL.tool_id, "other", Judgement(HOUR, "negative"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    found = await process.cache.recount.windows_of([TOOL.tool_id, other.tool_id], NOW)
+    assert [other.tool_id in found.windows, list(found.failed)] == [True, [TOOL.tool_id]]
+    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
 
@@ -287,16 +278,3 @@ async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: 
     assert {tool_id: len(hours) for tool_id, hours in among.items()} == {tools[1].tool_id: 2}
     assert await dirty_hours_of_tools(store, []) == {}
     assert len(await dirty_hours_of(store, tools[0].tool_id)) == 2
-
-
-async def test_sums_that_cannot_be_read_are_made_anew(store: SqliteStore, process: Process, watch: Watch) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR - timedelta(days=3), "positive"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    held = await store.read(CATALOG.name, TOOL.tool_id, "SUMS")
-    assert held is not None
-    for broken in ({"edges": 7}, {"between": {"20260214": {"numbers": 7}}}):
-        await store.upsert(CATALOG.name, {**held, **broken})
-        watch.advance(hours=1)
-        found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
-        assert found.windows[TOOL.tool_id].at(watch.now)["DAY_7"].tally.total == 1
-        await check_tables(store, TOOL.tool_id, watch.now)

@@ -25,7 +25,7 @@ async def test_counts_are_of_the_present_hour_and_the_23_before_it(store: Sqlite
     await counters.flush()
     hours = await counters.hours()
     assert len(hours) == 24
-    assert (hours[-2].hour, hours[-2].hits, hours[-2].misses, hours[-2].errors) == ("2026022119", 2, 1, 3)
+    assert (hours[-2].hour, hours[-2].hits, hours[-2].misses, hours[-2].errors) == ("2026022120", 2, 1, 3)
     assert await counters.last_24_hours() == {"cache_hits_24h": 3, "cache_misses_24h": 1, "error_count_24h": 3}
     watch.advance(hours=23)
     assert await counters.last_24_hours() == {"cache_hits_24h": 1, "cache_misses_24h": 0, "error_count_24h": 0}

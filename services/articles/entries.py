@@ -24,7 +24,7 @@ from services.articles.identity import Candidate, Entry, InLanguages, ShortHash,
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.new_ids import NewIds
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
-from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, together
+from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, without_text
 from services.feeds.saving import FeedTry
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
@@ -81,22 +81,44 @@ class Ingested:
         """Whether the next poll is to go on with the same feed document."""
         return OVER_BUDGET in self.skipped
 
-    def without_hashes(self) -> Ingested:
-        """What is still needed once the feed is saved, in much less memory."""
-        return replace(self, seen=None, form_hashes=(), written=replace(self.written, published=()))
+
+NOTHING = Ingested()
 
 
-@dataclass(frozen=True, slots=True)
-class _Portion:
-    """The outcome for some entries. `groups` are the hashes of those that are valid, by their present form; `new` is
-    the number of those that the feed did not know and that were written; `excess` exceed the feed's daily volume."""
+@dataclass(slots=True)
+class _Intake:
+    """Entries that are being stored, portion by portion, and what was done with them so far.
 
-    written: Written
-    entries: int
-    groups: dict[ShortHash, str]
-    new: int
-    excess: tuple[Candidate, ...] = ()
-    languages: Mapping[str, int] = field(default_factory=dict)
+    `languages_before` counts the languages of the feed's texts, `room` is how many entries may be stored that the feed
+    does not know. `groups` are the hashes of the valid entries, by their present form; the entries in `excess` exceed
+    the room."""
+
+    writer: ArticleWriter
+    languages_before: Mapping[str, int]
+    room: int = sys.maxsize
+    written: Written = field(default_factory=Written)
+    entries: int = 0
+    groups: dict[ShortHash, str] = field(default_factory=dict)
+    excess: list[Candidate] = field(default_factory=list)
+    languages: Counter[str] = field(default_factory=Counter)
+
+    async def store(self, entries: Sequence[Entry]) -> None:
+        """Stores what is new or changed among these entries."""
+        source, now, known = self.writer.attempt.source, self.writer.attempt.at, self.writer.known
+
+        def made() -> InLanguages:
+            return in_languages(candidates_of(entries, source, now, known), self.languages_before)
+
+        candidates, languages = await _in_thread_if_many(entries, made, IN_THREAD_NEW)
+        new = [each for each in candidates if not known.has(each.id_hash)]
+        excess = new[max(0, self.room) :]
+        out = {each.entry.form_hash for each in excess}
+        self.written += await self.writer.write([each for each in candidates if each.entry.form_hash not in out])
+        self.entries += len(entries)
+        self.groups |= {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
+        self.room -= len(new) - len(excess)
+        self.excess += map(without_text, excess)
+        self.languages += languages
 
 
 def portions(entries: Sequence[T], most: int = PORTION) -> Iterator[Sequence[T]]:
@@ -188,37 +210,32 @@ class EntryIngestion:
         attempt = _attempt(one, source_of(feed, document.title))
         writer = self._writer(attempt, known, document.items, trust_hashes=feed.last_fetch_time is not None)
         unknown = list({each.form_hash: each for each in unknown}.values())
-        done, room = list[_Portion](), room_for_new(feed, attempt.at)
-        if is_implausible(feed, len(unknown), attempt.at):
-            room = 0
+        room = 0 if is_implausible(feed, len(unknown), attempt.at) else room_for_new(feed, attempt.at)
+        intake = _Intake(writer, feed.languages, room)
         for portion in portions(unknown[:PER_POLL]):
-            if done and deadline.is_near():
+            if intake.entries and deadline.is_near():
                 break
-            done.append(await self._written(portion, writer, feed.languages, room))
-            room -= done[-1].new
-        written = together([each.written for each in done])
-        excess = [each for portion in done for each in portion.excess]
-        held, left = _held_and_left(feed, written.flood, excess)
+            await intake.store(portion)
+        flood = intake.written.flood
+        held, left = _held_and_left(feed, flood, intake.excess)
         quarantine_id = None
         if held:
-            reason = FLOOD if written.flood else VOLUME
-            quarantine_id = await self._quarantined.add(feed.feed_id, held, attempt.at, reason)
-        fresh = {form: group for each in done for form, group in each.groups.items()}
-        worked = sum(each.entries for each in done)
-        refused = worked - len(fresh)
+            quarantine_id = await self._quarantined.add(feed.feed_id, held, attempt.at, FLOOD if flood else VOLUME)
+        fresh = intake.groups
+        refused = intake.entries - len(fresh)
         for each in left:
             del fresh[each.entry.form_hash]
         groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
         return Ingested(
-            worked,
+            intake.entries,
             refused,
-            replace(written, flood=()),
+            intake.written,
             quarantine_id,
             seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
             tuple(groups),
-            sum((Counter(each.languages) for each in done), Counter()),
+            intake.languages,
             held=len(held),
-            skipped=+Counter({OVER_BUDGET: len(unknown) - worked, AWAITS_REVIEW: len(left)}),
+            skipped=+Counter({OVER_BUDGET: len(unknown) - intake.entries, AWAITS_REVIEW: len(left)}),
         )
 
     async def ingest_released(self, one: FeedTry, items: Sequence[RawItem], *, have_new_ids: bool = False) -> Ingested:
@@ -233,44 +250,12 @@ class EntryIngestion:
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]
-        writer = self._writer(attempt, KnownEntries(), items, trust_hashes=False)
-        done = [
-            await self._written(_entries(attempt.source, each), writer, one.feed.languages) for each in portions(items)
-        ]
-        count = sum(len(each.groups) for each in done)
-        written = together([each.written for each in done])
+        intake = _Intake(self._writer(attempt, KnownEntries(), items, trust_hashes=False), one.feed.languages)
+        for portion in portions(items):
+            await intake.store(_entries(attempt.source, portion))
+        count = len(intake.groups)
         refused += len(items) - count
-        return Ingested(valid + count, refused, written, skipped=+Counter({AMBIGUOUS: left}))
-
-    async def _written(
-        self,
-        entries: Sequence[Entry],
-        writer: ArticleWriter,
-        history: Mapping[str, int],
-        room: int = sys.maxsize,
-    ) -> _Portion:
-        """Stores what is new or changed among these entries, but at most `room` entries that the feed does not know.
-        `history` counts the languages of the feed's texts."""
-        source, now, known = writer.attempt.source, writer.attempt.at, writer.known
-
-        def made() -> InLanguages:
-            return in_languages(candidates_of(entries, source, now, known), history)
-
-        candidates, languages = await _in_thread_if_many(entries, made, IN_THREAD_NEW)
-        new = [each for each in candidates if not known.has(each.id_hash)]
-        excess = new[max(0, room) :]
-        out = {each.entry.form_hash for each in excess}
-        wanted = [each for each in candidates if each.entry.form_hash not in out] if out else candidates
-        written = await writer.write(wanted)
-        groups = {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
-        return _Portion(
-            replace(written, flood=tuple(map(_without_text, written.flood))),
-            len(entries),
-            groups,
-            len(new) - len(excess),
-            tuple(map(_without_text, excess)),
-            languages,
-        )
+        return Ingested(valid + count, refused, intake.written, skipped=+Counter({AMBIGUOUS: left}))
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
         """Caches the hashes of the feed document, once `feed` was saved."""
@@ -300,11 +285,6 @@ def _held_and_left(
     if feed.quarantine_id is not None:
         return (), (*flood, *excess)
     return (flood, excess) if flood else (excess, ())
-
-
-def _without_text(candidate: Candidate) -> Candidate:
-    """Takes less memory. The text is made again if the entry is released from quarantine."""
-    return candidate._replace(text="")
 
 
 def source_of(feed: Feed, title: str | None = None) -> Source:

@@ -10,18 +10,18 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from models.errors import Unavailable
+from models.errors import ToolpulseError, Unavailable
 from models.feed import Feed
 from models.operations import IngestionTotals, within
-from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
 from models.values import format_time
 from services import telemetry
-from services.articles.entries import EntryIngestion, Ingested, NoTurn
+from services.articles.entries import AMBIGUOUS, NOTHING, EntryIngestion, Ingested, NoTurn
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
@@ -147,26 +147,11 @@ by its document. The first two deliveries, which a restart may have interrupted,
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
-    """An attempt whose articles are stored and announced, and the feed as it is to be saved."""
+class Done:
+    """A try whose articles are stored and announced, and whose feed is saved. `due` are the articles to be analysed."""
 
-    one: FeedTry
-    after: Feed
     record: Attempt
-    ingested: Ingested
-    tries: int = 0
-    released: QuarantineItem | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """A feed for which too little time was left: nothing of it was stored."""
-
-    feed_id: str
-
-
-Result = Worked | Left | None
-"""None: the feed was fetched since it was claimed, or is disabled or gone."""
+    due: frozenset[str]
 
 
 class FeedAttempts:
@@ -183,17 +168,18 @@ class FeedAttempts:
         chance: Callable[[], float],
     ) -> None:
         self._store = store
-        self.saves = FeedSaves(store, clock)
+        self._saves = FeedSaves(store, clock)
         self.poller = poller
-        self.entries = entries
+        self._entries = entries
         self._budget = budget
         self._outages = outages
         self._clock = clock
         self._chance = chance
-        self.quarantined = QuarantinedBatches(store)
+        self._quarantined = QuarantinedBatches(store)
 
-    async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Result:
-        """Fetches the feed that was read as `document`, unless that is done already or must not be done any more."""
+    async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Done | None:
+        """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, or is
+        disabled or gone. Raises NoTurn."""
         feed_id = document["feed_id"]
         if not is_to_fetch(run, document):
             log_skipped(feed_id, "fetched since it was claimed")
@@ -201,53 +187,54 @@ class FeedAttempts:
         if not document["enabled"] and not is_probe(document, self._clock()):
             log_skipped(feed_id, "disabled")
             return None
-        begun: FeedTry | None = self.saves.begun(document, run, FETCH_FEED)
-        if begun is not None and begun.feed.worker_deaths >= MAX_DEATHS:
+        one = self._saves.begun(document, run, FETCH_FEED)
+        if one.feed.worker_deaths >= MAX_DEATHS:
             why = f"{MAX_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
-            return await self._worked(begun, Ingested(), Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
-        if begun is not None and delivery >= ALONE_FROM:
-            begun = await self.saves.alone(begun)
-        if begun is None:
-            return None
+            return await self._failed(one, Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
+        if delivery < ALONE_FROM:
+            return await self._fetched(one, delivery)
+        alone = await self._saves.alone(one)
+        done = None
         try:
-            return await self._fetched(begun, delivery)
-        except NoTurn:
-            return Left(feed_id)
+            done = await self._fetched(alone, delivery) if alone is not None else None
+        finally:
+            if done is None:
+                with suppress(ToolpulseError):
+                    await self._saves.survived(one)
+        return done
 
-    async def release(self, run: JobRun, quarantine_id: str) -> Result:
-        """Ingests a batch that a person released from quarantine."""
-        item = await self.quarantined.released(quarantine_id)
+    async def release(self, run: JobRun, quarantine_id: str) -> Done | None:
+        """Ingests a batch that a person released from quarantine. Its feed counts it, whoever fetches it meanwhile."""
+        item = await self._quarantined.released(quarantine_id)
         if item is None:
             return None
         document = await self._store.read(FEEDS.name, item.subject, Feed.ID)
         if document is None:
-            await self.quarantined.finish(item, self._clock())  # the feed is gone, and its batch with it
+            await self._quarantined.finish(item, self._clock())  # the feed is gone, and its batch with it
             return None
-        one = self.saves.begun(document, run, RELEASE_BATCH)
-        items, have_new_ids = await self.quarantined.items(item), item.decision == "same_articles_new_ids"
-        ingested = await self.entries.ingest_released(one, items, have_new_ids=have_new_ids)
-        after = after_release(one.feed, ingested.written.new, one.started_at, quarantine_id)
-        return Worked(one, after, attempt_record(one, ingested, None), ingested, released=item)
-
-    async def count_released(self, worked: Worked) -> None:
-        """Counts a released batch in its feed, which was fetched meanwhile."""
-        new, released = worked.ingested.written.new, worked.released
-        assert released is not None
+        one = self._saves.begun(document, run, RELEASE_BATCH)
+        items, have_new_ids = await self._quarantined.items(item), item.decision == "same_articles_new_ids"
+        ingested = await self._entries.ingest_released(one, items, have_new_ids=have_new_ids)
 
         def counted(feed: Feed, now: datetime) -> Feed:
-            return after_release(feed, new, now, released.quarantine_id)
+            return after_release(feed, ingested.written.new, now, quarantine_id)
 
-        await self.saves.add(worked.one.feed.feed_id, counted)
+        after = counted(one.feed, one.started_at)
+        if not await self._saves.save(one, after):
+            await self._saves.add(one.feed.feed_id, counted)
+        await self._quarantined.finish(item, self._clock(), ingested.skipped.get(AMBIGUOUS, 0))
+        return _done(one, after, ingested, None)
 
-    async def _fetched(self, one: FeedTry, delivery: int) -> Worked:
+    async def _fetched(self, one: FeedTry, delivery: int) -> Done | None:
         try:
-            ingested = Ingested()
             async with self.poller.polled(one.feed, one.started_at) as whole:
-                if whole.document is not None:
-                    ingested = await self.entries.ingest(one, whole.document)
+                ingested = await self._entries.ingest(one, whole.document) if whole.document else Ingested()
                 polled = whole.without_items()
                 del whole  # what follows waits for the store, and counts in no budget of memory
-            return await self._worked(one, ingested, polled)
+            failure = failure_of(polled)
+            if failure is not None:
+                return await self._failed(one, failure, ingested)
+            return await self._succeeded(one, polled, ingested)
         except (Unavailable, NoTurn):
             raise
         except Exception as error:
@@ -256,43 +243,51 @@ class FeedAttempts:
             # Recorded as a failure of this feed. A poison message would not show which of its feeds is the cause.
             log.exception("feed_breaks_ingestion feed_id=%s", one.feed.feed_id)
             name = type(error).__name__
-            return await self._worked(one, Ingested(), Failure("internal_error", name, name))
+            return await self._failed(one, Failure("internal_error", name, name))
 
-    async def _worked(self, one: FeedTry, ingested: Ingested, end: PollResult | Failure) -> Worked:
-        """The attempt as it ended, and the feed as it is to be saved."""
-        new = ingested.written.new
-        policy, chance, now = await self._budget.policy(), self._chance(), one.started_at
-        if isinstance(end, PollResult):
-            end = failure_of(end) or end
-        record = attempt_record(one, ingested, end if isinstance(end, Failure) else end.result)
-        if isinstance(end, Failure):
-            outage = await self._outages.noticed(one.feed, end, self._clock())
-            after = after_failure(
-                one.feed,
-                end,
-                new,
-                now,
-                policy,
-                chance,
-                in_part=ingested.entries > 0,
-                quarantine_id=ingested.quarantine_id,
-                outage_since=outage.since if outage is not None else None,
-            )
-            return Worked(one, after, record, ingested, end.tries)
+    async def _succeeded(self, one: FeedTry, polled: PollResult, ingested: Ingested) -> Done | None:
         after = after_success(
             one.feed,
-            _with_ingested(end, ingested),
-            new,
+            _with_ingested(polled, ingested),
+            ingested.written.new,
             ingested.written.published,
-            now,
-            policy,
-            chance,
+            one.started_at,
+            await self._budget.policy(),
+            self._chance(),
             quarantine_id=ingested.quarantine_id,
             cut=ingested.is_cut,
             languages=ingested.languages,
-            entries=ingested.entries if end.document is not None else None,
+            entries=ingested.entries if polled.document is not None else None,
         )
-        return Worked(one, after, record, ingested)
+        return await self._saved(one, after, ingested, polled.result)
+
+    async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Done | None:
+        outage = await self._outages.noticed(one.feed, failure, self._clock())
+        after = after_failure(
+            one.feed,
+            failure,
+            ingested.written.new,
+            one.started_at,
+            await self._budget.policy(),
+            self._chance(),
+            in_part=ingested.entries > 0,
+            quarantine_id=ingested.quarantine_id,
+            outage_since=outage.since if outage is not None else None,
+        )
+        return await self._saved(one, after, ingested, failure)
+
+    async def _saved(self, one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure) -> Done | None:
+        """None for a feed that was fetched meanwhile: it is neither saved nor an error."""
+        if not await self._saves.save(one, after, ingested.seen):
+            return None
+        self._entries.saved(after, ingested)
+        return _done(one, after, ingested, end)
+
+
+def _done(one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure | None) -> Done:
+    record = attempt_record(one, ingested, end)
+    log_outcome(one.feed, after, record, ingested, end.tries if isinstance(end, Failure) else 0)
+    return Done(record, ingested.written.due)
 
 
 def _with_ingested(polled: PollResult, ingested: Ingested) -> PollResult:

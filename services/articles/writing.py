@@ -105,16 +105,19 @@ class Written:
     published: tuple[datetime, ...] = ()
     flood: tuple[Candidate, ...] = ()
 
+    def __add__(self, later: Written) -> Written:
+        return Written(
+            self.due | later.due,
+            self.new + later.new,
+            self.created + later.created,
+            self.published + later.published,
+            self.flood + later.flood,
+        )
 
-def together(parts: Sequence[Written]) -> Written:
-    """The outcome of several writes, in their order."""
-    return Written(
-        frozenset().union(*(each.due for each in parts)),
-        sum(each.new for each in parts),
-        sum(each.created for each in parts),
-        tuple(moment for each in parts for moment in each.published),
-        tuple(candidate for each in parts for candidate in each.flood),
-    )
+
+def without_text(candidate: Candidate) -> Candidate:
+    """Takes less memory. The text is made again if the entry is released from quarantine."""
+    return candidate._replace(text="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ class ArticleWriter:
             len(new),
             sum(each.before is None and each.article is not None for each in merged),
             tuple(each.published for each in new if each.flag is None),
-            tuple(flood),
+            tuple(map(without_text, flood)),
         )
 
     async def _without_stored_hash(

@@ -7,19 +7,19 @@ death first, and takes it back when it survives: so a feed that kills its worker
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.feed import Feed
 from models.run import JobRun
 from models.values import is_ahead
 from services.logs import log_event
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
-from services.store.change import change, change_together
+from services.store.change import change, until_unchanged
 from services.store.containers import FEEDS
 
 log = logging.getLogger("toolpulse.ingest")
@@ -96,41 +96,31 @@ class FeedSaves:
 
         await change(self._store, FEEDS.name, feed_id, Feed.ID, decided)
 
-    async def save(self, feeds: Sequence[tuple[FeedTry, Feed, Document | None]]) -> list[bool | BaseException]:
-        """Saves each feed, with its `seen` document if there is one; False for a feed that was fetched meanwhile.
+    async def save(self, one: FeedTry, after: Feed, seen: Document | None = None) -> bool:
+        """Saves the feed as `after`, with its `seen` document if there is one; False if the feed was fetched meanwhile.
         Changes that a person made to the feed since it was read are kept."""
-        wanted = [after.to_document() for _, after, _ in feeds]
-        batches = [
-            (one.feed.feed_id, _operations(document, one.document["_etag"], seen))
-            for document, (one, _, seen) in zip(wanted, feeds, strict=True)
-        ]
-        results: list[bool | BaseException] = [False] * len(feeds)
-        try:
-            results = [isinstance(each, list) for each in await self._store.batch_many(FEEDS.name, batches)]
-        except Exception as error:
-            # One by one, so that a fault in one feed keeps no other feed from being saved.
-            log_event(log, logging.WARNING, "feeds_saved_one_by_one", feeds=len(feeds), error=type(error).__name__)
-        left = [index for index, is_saved in enumerate(results) if not is_saved]
-        again = (self._save(feeds[index][0], wanted[index], feeds[index][2]) for index in left)
-        for index, result in zip(left, await asyncio.gather(*again, return_exceptions=True), strict=True):
-            results[index] = result
-        return results
+        feed_id, wanted, known = one.feed.feed_id, after.to_document(), one.document
 
-    async def _save(self, one: FeedTry, wanted: Document, seen: Document | None) -> bool:
-        is_saved = False
+        async def once() -> bool:
+            nonlocal wanted, known
+            writes: list[Operation] = [Replace(wanted, known["_etag"])]
+            if seen is not None:
+                writes.append(Upsert(seen))
+            try:
+                await self._store.batch(FEEDS.name, feed_id, writes)
+            except (ChangedMeanwhile, Conflict, Unavailable) as error:
+                fresh = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+                if fresh is None:
+                    return False
+                if all(fresh.get(name) == value for name, value in wanted.items()):
+                    return True  # only the response was lost
+                if _fetched(fresh) != _fetched(one.document):
+                    return False
+                wanted, known = _merged(wanted, known, fresh), fresh
+                raise ChangedMeanwhile(str(error)) from error
+            return True
 
-        def decide(found: Sequence[Document | None]) -> Sequence[Operation]:
-            nonlocal is_saved
-            (fresh,) = found
-            # After a response that was lost, the feed is as it was to be saved.
-            was_saved = fresh is not None and all(fresh.get(name) == value for name, value in wanted.items())
-            is_saved = was_saved or (fresh is not None and _fetched(fresh) == _fetched(one.document))
-            if fresh is None or was_saved or not is_saved:
-                return []
-            return _operations(_merged(wanted, one.document, fresh), fresh["_etag"], seen)
-
-        await change_together(self._store, FEEDS.name, one.feed.feed_id, [Feed.ID], decide)
-        return is_saved
+        return await until_unchanged(once, f"feed {feed_id}")
 
 
 def log_skipped(feed_id: str, reason: str) -> None:
@@ -142,10 +132,6 @@ def _after_last_fetch(feed: Feed, now: datetime) -> datetime:
     by that clock again."""
     last = feed.last_fetch_time
     return now if last is None or is_ahead(last, now) else max(now, last + timedelta(seconds=1))
-
-
-def _operations(feed: Document, etag: str, seen: Document | None) -> list[Operation]:
-    return [Replace(feed, etag), *([Upsert(seen)] if seen is not None else [])]
 
 
 def _merged(wanted: Document, before: Document, fresh: Document) -> Document:

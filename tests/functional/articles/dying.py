@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import BatchOutcome, Document, Operation, Page, Query, Store, Where
+from services.ports import Document, Operation, Page, Query, Store, Where
 
 When = Literal["before", "halfway", "after"]
 
@@ -117,9 +117,7 @@ class DiesSavingFeeds(DyingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store, 1_000_000_000, "before")
 
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         if container == "feeds":
             self._k = self.operations
-        return await super().batch_many(container, batches)
+        return await super().batch(container, partition, operations)

@@ -114,7 +114,7 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
     assert document is not None
     one = saves.begun(document, await world.worker.engine.get(fetching), FETCH_FEED)
     await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
-    assert await saves.save([(one, one.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
+    assert await saves.save(one, one.feed.changed(world.clock.now, fetch_count=7))
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 

@@ -87,13 +87,6 @@ class KeepsFeeds(DyingStore):
     def __init__(self, world: World) -> None:
         super().__init__(world.store, NEVER, "before")
 
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
-        if container == FEEDS.name:
-            raise Unavailable("down")
-        return await super().batch_many(container, batches)
-
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         if container == FEEDS.name:
             raise Unavailable("down")

@@ -73,7 +73,7 @@ async def ingest(folder: Path, ahead: timedelta) -> None:
             break
         await asyncio.gather(*(worker.ingestion.ingest(batch, delivery) for _, batch, delivery in delivered))
         for path, _, _ in delivered:
-            path.unlink()
+            path.unlink(missing_ok=True)  # a second message of the run may have taken its name
     await fetcher.close()
     await store.close()
 

@@ -70,14 +70,14 @@ async def test_a_feed_is_saved_with_one_write(saves: FeedSaves, store: SqliteSto
     counting = CountingStore(store)
     one = await begun(saves, store)
     after = one.feed.changed(NOW, fetch_count=1, last_fetch_time=NOW)
-    assert await FeedSaves(counting, watch).save([(one, after, None)]) == [True]
+    assert await FeedSaves(counting, watch).save(one, after)
     assert (counting.operations, await read(store)) == (1, after)
 
 
 async def test_a_feed_is_saved_with_its_seen_entries(saves: FeedSaves, store: SqliteStore) -> None:
     one = await begun(saves, store)
     after = one.feed.changed(NOW, fetch_count=1)
-    assert await saves.save([(one, after, feed_seen().to_document())]) == [True]
+    assert await saves.save(one, after, feed_seen().to_document())
     assert await read(store) == after
     assert await store.read(FEEDS.name, "reuters-world", "seen") is not None
 
@@ -87,7 +87,7 @@ async def test_a_change_that_a_person_made_meanwhile_is_kept(saves: FeedSaves, s
     found = await document(store)
     without = {name: value for name, value in found.items() if name != "credential"}
     await store.upsert(FEEDS.name, {**without, "source_name": "Renamed"})
-    assert await saves.save([(one, one.feed.changed(NOW, fetch_count=1), None)]) == [True]
+    assert await saves.save(one, one.feed.changed(NOW, fetch_count=1))
     saved = await read(store)
     assert (saved.source_name, saved.credential, saved.fetch_count) == ("Renamed", None, 1)
 
@@ -99,7 +99,7 @@ async def test_a_feed_that_was_fetched_or_moved_meanwhile_is_not_saved(
     one = await begun(saves, store)
     await store.upsert(FEEDS.name, (await read(store)).changed(NOW, **change).to_document())
     after = one.feed.changed(NOW, fetch_count=1)
-    assert await saves.save([(one, after, feed_seen().to_document())]) == [False]
+    assert not await saves.save(one, after, feed_seen().to_document())
     assert (await read(store)).fetch_count == 0
     assert await store.read(FEEDS.name, "reuters-world", "seen") is None
     assert await saves.alone(one) is None
@@ -108,16 +108,16 @@ async def test_a_feed_that_was_fetched_or_moved_meanwhile_is_not_saved(
 async def test_a_feed_that_is_gone_is_not_saved(saves: FeedSaves, store: SqliteStore) -> None:
     one = await begun(saves, store)
     await store.delete(FEEDS.name, "reuters-world", Feed.ID)
-    assert await saves.save([(one, one.feed, None)]) == [False]
+    assert not await saves.save(one, one.feed)
     assert await saves.alone(one) is None
 
 
 async def test_a_save_whose_response_was_lost_is_recognised(saves: FeedSaves, store: SqliteStore) -> None:
     one = await begun(saves, store)
     after = one.feed.changed(NOW, fetch_count=1)
-    assert await saves.save([(one, after, None)]) == [True]
+    assert await saves.save(one, after)
     before = await document(store)
-    assert await saves.save([(one, after, None)]) == [True]
+    assert await saves.save(one, after)
     assert await document(store) == before
 
 
@@ -134,6 +134,6 @@ async def test_a_worker_that_works_on_a_feed_alone_counts_its_death_unless_it_su
     assert (await read(store)).worker_deaths == 1
     alone = await saves.alone(saves.begun(await document(store), RUN, "fetch_feed"))
     assert alone is not None
-    assert await saves.save([(alone, alone.feed.changed(NOW, worker_deaths=0), None)]) == [True]
+    assert await saves.save(alone, alone.feed.changed(NOW, worker_deaths=0))
     await saves.survived(one)
     assert (await read(store)).worker_deaths == 0

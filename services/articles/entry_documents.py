@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.article import ARTICLE_KEPT, Article, ArticleDocument, AttributionDocument, JoinRule
+from models.article import ARTICLE_KEPT, Article, AttributionDocument
 from models.locator import ALIAS_KEPT, seen_key
 from models.observation import ObservationDocument, attempt_key
 from models.values import format_time, unix_seconds
 from services.articles.identity import Candidate, Source
-from services.articles.sources import observation_id
+from services.articles.sources import attribution_of, observation_id
 from services.parse.text import one_line
 from services.ports import Document
 
@@ -88,29 +88,29 @@ def stamp(document: Document, entity_type: str, attempt: SourceAttempt, kept_sec
 
 
 def entry_observation(
-    article: ArticleDocument,
+    source_id: str,
     candidate: Candidate,
     attempt: SourceAttempt,
-    own: AttributionDocument,
+    own: AttributionDocument | None,
     earlier: ObservationDocument | None,
 ) -> ObservationDocument:
-    """The observation of the candidate, under the day on which the source first published this revision.
+    """The observation of the candidate, under the day of the attempt, with the publication time that the source gave
+    first: that of `own`, its attribution before.
 
     `earlier` may be an earlier revision of the same day, stored under this id.
     """
     item, source = candidate.entry.item, attempt.source
-    scraped_at = own["scraped_at"]
     document: ObservationDocument = {
-        "id": observation_id(source.key, scraped_at),
-        "source_id": article["source_id"],
+        "id": observation_id(source.key, attempt.time),
+        "source_id": source_id,
         "source": source.key,
         "source_priority": source.priority,
-        "observed_day": scraped_at[:10],
-        "scraped_at": scraped_at,
+        "observed_day": attempt.time[:10],
+        "scraped_at": attempt.time,
         "article_id": candidate.article_id,
         "url": item.url,
         "headline": item.headline,
-        "published_at": own["published_at"],
+        "published_at": own["published_at"] if own is not None else candidate.published_at,
         "tags": list(item.tags),
         "tickers": list(item.tickers),
         "revision": candidate.revision,
@@ -134,38 +134,11 @@ def entry_observation(
     return {**document, **kept}
 
 
-def entry_attribution(
-    candidate: Candidate,
-    attempt: SourceAttempt,
-    earlier: AttributionDocument | None,
-    joined_by: JoinRule | None = None,
-) -> AttributionDocument:
-    """The attribution of the candidate's source. After an edit, `earlier` is the attribution before: the first crawl
-    time, the publication time, the run that added the source and the rule are kept."""
-    item = candidate.entry.item
-    attribution: AttributionDocument = {
-        "article_id": candidate.article_id,
-        "url": item.url,
-        "crawl_timestamp": attempt.time,
-        "original_headline": item.headline,
-        "source_priority": attempt.source.priority,
-        "published_at": candidate.published_at,
-        "scraped_at": attempt.time,
-        "revision": candidate.revision,
-    }
-    if candidate.language:
-        attribution["language"] = candidate.language
-    if item.publisher:
-        attribution["source_name"] = item.publisher
-    if item.publisher_url:
-        attribution["publisher_url"] = item.publisher_url
-    if earlier is None:
-        attribution["added_by_run"] = attempt.run_id
-        if joined_by is not None:
-            attribution["joined_by"] = joined_by
-        return attribution
-    kept = {name: value for name, value in earlier.items() if name in _OF_FIRST_CRAWL and value}
-    return {**attribution, **kept}
+def edited_attribution(observation: ObservationDocument, own: AttributionDocument) -> AttributionDocument:
+    """The attribution of a source after an edit. The first crawl time, the publication time, the run that added the
+    source and the rule are kept from `own`, the one before."""
+    kept = {name: value for name, value in own.items() if name in _OF_FIRST_CRAWL and value}
+    return {**attribution_of([observation]), **kept}
 
 
 REDACTED = "[deleted]"

@@ -17,13 +17,13 @@ from models.observation import ObservationDocument
 from services.articles.entry_documents import (
     ARTICLE_SECONDS,
     SourceAttempt,
-    entry_attribution,
+    edited_attribution,
     entry_observation,
     stamp,
 )
 from services.articles.identity import Candidate, Source
 from services.articles.matching import Match
-from services.articles.sources import Attributions, chosen_reading, is_listed, priority_of, reading
+from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, priority_of, reading
 
 MAX_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
@@ -79,23 +79,27 @@ def merge(
         change = change_of(match, article, own, attempt)
         if change == "none" or (change == "same" and article is not None and is_listed(article, source.key)):
             continue
-        if change == "priority" and own is not None:
+        if own is None:
+            is_new_to_source = True
+            observed = entry_observation(match.source_id, candidate, attempt, None, observed)
+            observed["added_by_attempt"] = attempt.key
+            observed["created_article"] = article is None
+            observed["joined_by"] = join_rule(match, article, source.key)
+            own = attribution_of([observed])
+        elif change == "edit":
+            observed = entry_observation(match.source_id, candidate, attempt, own, observed)
+            own = edited_attribution(observed, own)
+        elif change == "priority":
             own = {**own, "source_priority": source.priority}
-        elif change != "same" or own is None:
-            rule = join_rule(match, article, source.key) if own is None else None
-            own = entry_attribution(candidate, attempt, own, rule)
         if article is None:
             article = _new_article(candidate, match.source_id, attempt, own)
         else:
             article = _with_entry(article, candidate, attempt, own, most_listed)
-        if change in ("create", "join"):
-            is_new_to_source = True
-            first = entry_observation(article, candidate, attempt, own, observed)
-            observed = _added(article, own, first, attempt, change)
-        elif change == "edit":
-            observed = entry_observation(article, candidate, attempt, own, observed)
-        elif change == "priority" and observed is not None and not is_listed(article, source.key):
-            observed = {**observed, "source_priority": source.priority, "updated_at": attempt.time}
+        if observed is not None and not is_listed(article, source.key):
+            if change == "join":
+                observed["article_timestamp"] = article["timestamp"]
+            elif change == "priority":
+                observed = {**observed, "source_priority": source.priority, "updated_at": attempt.time}
     written = None if article is before else article
     text_in = None if written is None else _observation_with_text(before, written, source)
     observation = None if observed is stored else observed
@@ -270,26 +274,6 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
     if before is None or canonical in (source.key, before["canonical"]["source"]):
         return None
     return str(after["canonical"]["observation_id"])
-
-
-def _added(
-    article: ArticleDocument,
-    own: AttributionDocument,
-    observed: ObservationDocument,
-    attempt: SourceAttempt,
-    change: Change,
-) -> ObservationDocument:
-    """The first observation of a source, which names the attempt that added the source to the article."""
-    added: ObservationDocument = {
-        **observed,
-        "added_by_attempt": attempt.key,
-        "created_article": change == "create",
-    }
-    if "joined_by" in own:
-        added["joined_by"] = own["joined_by"]
-    if not is_listed(article, attempt.source.key):
-        added["article_timestamp"] = article["timestamp"]
-    return added
 
 
 def _union(known: Iterable[str], more: Iterable[str]) -> list[str]:

@@ -74,66 +74,49 @@ def stored_entry(observation: ObservationDocument, source: Source) -> StoredEntr
 def sorted_out(candidates: Sequence[Candidate], stored: Iterable[StoredEntry]) -> SortedOut:
     """Each candidate as a known entry, a new one or an ambiguous one. `stored` are all entries of the feed that were
     published before."""
-    index = _Index(stored)
-    articles = [index.articles_of(each) for each in candidates]
-    rivals: defaultdict[str, list[Candidate]] = defaultdict(list)
+    by_url: defaultdict[str, dict[str, StoredEntry]] = defaultdict(dict)
+    by_headline: defaultdict[str, dict[str, StoredEntry]] = defaultdict(dict)
+    for each in stored:
+        by_url[each.url][each.source_id] = each
+        if each.headline:
+            by_headline[each.headline][each.source_id] = each
+    headlines_at: defaultdict[str, set[str]] = defaultdict(set)
+    for candidate in candidates:
+        headlines_at[candidate.url].add(candidate.normalized_headline)
+
+    def with_both(candidate: Candidate) -> set[str]:
+        return by_url[candidate.url].keys() & by_headline[candidate.normalized_headline].keys()
+
+    def articles_of(candidate: Candidate) -> list[str]:
+        """The articles that the entry may be. Of several with its headline, the one of its day is meant. A URL of
+        several articles or several entries identifies none of them."""
+        of_url, of_headline = by_url[candidate.url], by_headline[candidate.normalized_headline]
+        if both := with_both(candidate):
+            of_headline = {each: of_headline[each] for each in both}
+        elif is_weak(candidate.normalized_headline):
+            of_headline = {}
+        if not both and len(of_url) == len(headlines_at[candidate.url]) == 1:
+            return sorted({*of_url, *of_headline})
+        day = candidate.published.date().isoformat()
+        of_day = [source_id for source_id, each in of_headline.items() if each.day == day]
+        return of_day if len(of_day) == 1 else sorted(of_headline)
+
+    articles = [articles_of(each) for each in candidates]
+    rivals: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for candidate, found in zip(candidates, articles, strict=True):
         if len(found) == 1:
-            rivals[found[0]].append(candidate)
-    right = {source_id: index.right_of(source_id, some) for source_id, some in rivals.items()}
+            rivals[found[0]].add((candidate.url, candidate.normalized_headline))
     known: list[Known] = []
     new: list[Candidate] = []
     ambiguous: list[Ambiguous] = []
     for candidate, found in zip(candidates, articles, strict=True):
         if not found:
             new.append(candidate)
-        elif len(found) == 1 and candidate.locator_id in right[found[0]]:
+        elif len(found) == 1 and (len(rivals[found[0]]) == 1 or found[0] in with_both(candidate)):
             known.append(Known(candidate, found[0]))
-        elif len(found) == 1 and right[found[0]] and not index.has_headline(found[0], candidate):
-            new.append(candidate)  # many entries have this URL, and another one is the article
         else:
             ambiguous.append(Ambiguous(candidate, tuple(found)))
     return SortedOut(tuple(known), tuple(new), tuple(ambiguous))
-
-
-class _Index:
-    """The articles of a feed by the URLs and the headlines that the feed gave them."""
-
-    def __init__(self, stored: Iterable[StoredEntry]) -> None:
-        self._by_url: defaultdict[str, dict[str, StoredEntry]] = defaultdict(dict)
-        self._by_headline: defaultdict[str, dict[str, StoredEntry]] = defaultdict(dict)
-        for each in stored:
-            self._by_url[each.url][each.source_id] = each
-            if each.headline:
-                self._by_headline[each.headline][each.source_id] = each
-
-    def articles_of(self, candidate: Candidate) -> list[str]:
-        """The articles that the entry may be. Of several with its headline, the one of its day is meant."""
-        of_url = self._by_url.get(candidate.url, {})
-        of_headline = self._by_headline.get(candidate.normalized_headline, {})
-        if both := of_url.keys() & of_headline.keys():
-            of_headline, of_url = {each: of_headline[each] for each in both}, {}
-        elif is_weak(candidate.normalized_headline):
-            of_headline = {}
-        if len(of_url) == 1:  # a URL of several articles identifies none of them
-            return sorted({*of_url, *of_headline})
-        day = candidate.published.date().isoformat()
-        of_day = [source_id for source_id, each in of_headline.items() if each.day == day]
-        return of_day if len(of_day) == 1 else sorted(of_headline)
-
-    def has_headline(self, source_id: str, candidate: Candidate) -> bool:
-        return source_id in self._by_headline.get(candidate.normalized_headline, {})
-
-    def right_of(self, source_id: str, rivals: Sequence[Candidate]) -> frozenset[str]:
-        """The locators of the entries that are the article, of those that may be: by URL and headline, or all if they
-        are one entry under several ids."""
-        both = [
-            each
-            for each in rivals
-            if source_id in self._by_url.get(each.url, {}) and self.has_headline(source_id, each)
-        ]
-        is_one = len({(each.url, each.normalized_headline) for each in rivals}) == 1
-        return frozenset(each.locator_id for each in both or (rivals if is_one else ()))
 
 
 @dataclass(frozen=True, slots=True)

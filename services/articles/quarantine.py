@@ -205,12 +205,7 @@ class Quarantine:
                 return Reviewed(item, await self._run_of(item))
             item = item.reviewed(self._clock(), decision, author, reason)
             run_id = await self._run_of(item)
-            try:
-                stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
-            except ChangedMeanwhile:
-                if run_id is not None:
-                    await self._engine.withdraw(run_id)
-                raise
+            stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
             return Reviewed(QuarantineItem.from_document(stored), run_id)
 
         reviewed = await until_unchanged(once, f"quarantine item {quarantine_id}")
@@ -228,7 +223,8 @@ class Quarantine:
 
     async def _run_of(self, item: QuarantineItem) -> str | None:
         """The run that ingests a batch that is released. The run is stored before the review: if this
-        process dies in between, the run finds nothing to ingest; if it dies afterwards, the run is overdue."""
+        process dies in between, or another review is stored, the run finds nothing to ingest; if the process dies
+        afterwards, the run is overdue."""
         if item.kind != "BATCH" or not item.waits_for_ingestion:
             return None
         return (await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})).run_id

@@ -155,5 +155,5 @@ class BulkActions:
             elif name in claimed.under_way:
                 results.append(Result(name, "unchanged", "a run is about to fetch it", claimed.under_way[name]))
             else:
-                results.append(Result(name, "refused", "too many feeds of its host at once, or it has no token"))
+                results.append(Result(name, "refused", "it has no token"))
         return results

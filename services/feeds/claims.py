@@ -41,13 +41,10 @@ log = logging.getLogger("toolpulse.ingest")
 
 TICK_SECONDS = 30
 SCANNED_PAGES = 5
-PER_HOST = 8
-"""Feeds of one host in each round of choosing, so that the backlog of one host does not keep all others waiting."""
-
 MAX_FEEDS = 12
 """The most feeds in one message, unless they are of one host."""
 MAX_OF_HOST = 200
-"""The most feeds of one host in one message. What does not fit into the time of an invocation is sent again."""
+"""The most feeds of one host that a tick claims, so that the backlog of one host does not keep all others waiting."""
 
 FEW_FEEDS = 10
 """So few feeds are sent at once: each message costs an execution, and their load is small."""
@@ -173,7 +170,7 @@ class Claims:
         await self._make_feeds_of_apis(now)
         known = taken(await self._open(now))
         free = [each for each in await self._claimable() if known.run_of(each) is None]
-        return await self._accepted([Planned(each) for each in grouped(free, sys.maxsize)], now)
+        return await self._accepted([Planned(each) for each in grouped(free)], now)
 
     async def claim(self, feed_id: str, now: datetime) -> str:
         """Claims one feed, due or not, and sends the message of its run; if an open run is yet to fetch the feed, does
@@ -186,24 +183,21 @@ class Claims:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         if not feed["enabled"]:
             raise Conflict(f"feed: {feed_id} is disabled ({feed.get('disabled_reason')}); enable it first")
-        async with self._claiming:
-            known = taken(await self._open(now)).run_of(feed)
-            if known is not None:
-                return known
-            (run,) = await self._accepted([Planned([feed])], now)
-        await self._announcer.announce_stored(INGESTION_STAGE, [run.run_id])
-        return run.run_id
+        claimed = await self._claim([feed], now)
+        return claimed.under_way[feed_id] if claimed.under_way else claimed.runs[0].run_id
 
     async def claim_some(self, feed_ids: Sequence[str], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
         """Claims these feeds, due or not, except those that are disabled or gone, and sends the messages of the runs.
         With `dry_run` nothing is stored or sent."""
         found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
-        wanted = [each for each in found if each is not None and each["enabled"]]
+        wanted = [each for each in found if each is not None and each["enabled"] and self._is_switched_on(each)]
+        return await self._claim(wanted, now, dry_run=dry_run)
+
+    async def _claim(self, feeds: Sequence[Document], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
         async with self._claiming:
             known = taken(await self._open(now))
-            under_way = {each["feed_id"]: run_id for each in wanted if (run_id := known.run_of(each)) is not None}
-            free = [each for each in wanted if each["feed_id"] not in under_way and self._is_switched_on(each)]
-            plan = [Planned(each) for each in grouped(free)]
+            under_way = {each["feed_id"]: run_id for each in feeds if (run_id := known.run_of(each)) is not None}
+            plan = [Planned(each) for each in grouped(each for each in feeds if each["feed_id"] not in under_way)]
             if dry_run:
                 return ClaimedSome([self._run(each, now) for each in plan], under_way)
             runs = await self._accepted(plan, now)
@@ -300,15 +294,15 @@ def names_taken(apis: Iterable[str], feeds: Iterable[Document | None]) -> list[s
 
 
 def chosen(due: Iterable[Document], most: int) -> list[Document]:
-    """At most `most` of these feeds, in rounds of PER_HOST from each host; within a round in the given order."""
-    seen: Counter[str] = Counter()
-    rounds: list[tuple[int, Document]] = []
+    """The first `most` of these feeds, with at most MAX_OF_HOST of a host."""
+    of_host: Counter[str] = Counter()
+    found: list[Document] = []
     for feed in due:
         host = host_of_feed(feed)
-        rounds.append((seen[host] // PER_HOST, feed))
-        seen[host] += 1
-    rounds.sort(key=lambda each: each[0])
-    return [feed for _, feed in rounds[:most]]
+        of_host[host] += 1
+        if of_host[host] <= MAX_OF_HOST:
+            found.append(feed)
+    return found[:most]
 
 
 def taken(runs: Sequence[IngestionBatch], cooling: Cooling = _NOTHING_COOLS) -> Taken:
@@ -339,14 +333,12 @@ def sample(feeds: Iterable[Document]) -> list[Document]:
     return list(by_host.values())[:SAMPLED_IN_OUTAGE]
 
 
-def grouped(feeds: Iterable[Document], most_of_host: int = MAX_OF_HOST) -> list[list[Document]]:
-    """The feeds by message: all feeds of a host are in one message, which otherwise has at most MAX_FEEDS. Of more
-    feeds of one host than `most_of_host`, the others are left out. New feeds come first, then the given order."""
+def grouped(feeds: Iterable[Document]) -> list[list[Document]]:
+    """The feeds by message: all feeds of a host are in one message, which otherwise has at most MAX_FEEDS. New feeds
+    come first, then the given order."""
     hosts: dict[str, list[Document]] = {}
     for feed in feeds:
-        of_host = hosts.setdefault(host_of_feed(feed), [])
-        if len(of_host) < most_of_host:
-            of_host.append(feed)
+        hosts.setdefault(host_of_feed(feed), []).append(feed)
     messages: list[list[Document]] = []
     for is_new in (True, False):
         begun = len(messages)

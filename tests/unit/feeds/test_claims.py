@@ -21,7 +21,6 @@ from services.feeds.claims import (
     MAX_FEEDS,
     MAX_OF_HOST,
     NEW_PER_SECOND,
-    PER_HOST,
     TICK_SECONDS,
     Claims,
     Planned,
@@ -75,18 +74,16 @@ def test_a_news_api_whose_name_is_the_id_of_another_feed_is_named() -> None:
     assert names_taken(("a", "b", "c", "d"), documents) == ["b", "c"]
 
 
-def test_eight_feeds_of_a_host_are_chosen_before_the_others_and_then_the_next_eight() -> None:
-    busy = [due(f"b{number}", "busy.example") for number in range(18)]
-    calm = [due("c0", "calm.example"), due("c1", "calm.example")]
-    found = [each["feed_id"] for each in chosen([*busy, *calm], 20)]
-    assert found == [f"b{n}" for n in range(8)] + ["c0", "c1"] + [f"b{n}" for n in range(8, 18)]
-    assert PER_HOST == 8
+def test_at_most_200_feeds_of_a_host_are_chosen() -> None:
+    busy = [due(f"b{number}", "busy.example") for number in range(MAX_OF_HOST + 1)]
+    found = [each["feed_id"] for each in chosen([*busy, due("c", "calm.example")], 1_000)]
+    assert found == [f"b{number}" for number in range(200)] + ["c"]
+    assert chosen(busy, 3) == busy[:3]
 
 
 def test_a_feed_counts_for_the_host_where_it_is_fetched() -> None:
-    moved = [due(f"m{number}", f"{number}.example", "https://cdn.example/x") for number in range(9)]
-    found = [each["feed_id"] for each in chosen([*moved, due("c", "calm.example")], 20)]
-    assert found[-2:] == ["c", "m8"]
+    moved = [due(f"m{number}", f"{number}.example", "https://cdn.example/x") for number in range(MAX_OF_HOST + 1)]
+    assert [each["feed_id"] for each in chosen([*moved, due("c", "calm.example")], 1_000)][-2:] == ["m199", "c"]
 
 
 def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> None:
@@ -111,12 +108,6 @@ def test_all_feeds_of_a_host_are_in_one_message_and_small_hosts_share_messages()
     assert [len(each) for each in found] == [13, 12, 3]
     assert sum(("p1" in each and "p2" in each) for each in found) == 1
     assert MAX_FEEDS == 12
-
-
-def test_a_host_has_at_most_200_feeds_in_a_message_and_the_others_stay_due() -> None:
-    crowd = [due(f"c{number}", "crowd.example") for number in range(MAX_OF_HOST + 1)]
-    assert [len(each) for each in grouped(crowd)] == [200]
-    assert [len(each) for each in grouped(crowd, 1_000)] == [201]
 
 
 def test_feeds_that_were_never_fetched_come_first_and_apart() -> None:

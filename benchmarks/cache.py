@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from models.cache import PERIODS, window_end  # noqa: E402
 from models.tally import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
-from services.mentions.dirty_hours import mark_dirty  # noqa: E402
+from services.mentions.due import mark_dirty  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
 from services.store.sqlite import SqliteStore  # noqa: E402

@@ -35,8 +35,7 @@ from models.mention import SentimentScore
 from services import container
 from services.articles.identity import dedup_key, normalize_headline
 from services.feeds.form import new_feed
-from services.mentions.dirty_hours import mark_dirty_by_tool
-from services.mentions.refresh_due import RefreshMessage
+from services.mentions.due import RefreshMessage, mark_dirty_by_tool
 from services.ports import utc_now
 from services.store.containers import ARTICLES, MENTIONS
 from tests.browser.chromium import ARGUMENTS, executable

@@ -16,7 +16,7 @@ from models.states import RunStatus
 from models.version import VERSION
 from services.container import Container
 from services.feeds.hosts import HOST_SORTS, host_filter
-from services.mentions.analysis_due import ANALYSIS_STAGE, redrive_errors
+from services.mentions.due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from services.work.listing import run_filter

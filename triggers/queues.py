@@ -7,9 +7,7 @@ import azure.functions as func
 
 from services.container import Container
 from services.documents.documents import DOCUMENTS_STAGE
-from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.refresh_due import RefreshMessage
-from services.mentions.signals_due import SIGNALS_STAGE
+from services.mentions.due import ANALYSIS_STAGE, SIGNALS_STAGE, RefreshMessage
 from services.stories.stage import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,

@@ -33,10 +33,8 @@ from services.figures.counting import Count, of_tool, timeline_document
 from services.figures.figures import Figures
 from services.figures.tool_counts import MentionCount, sums_of
 from services.figures.windows import Windows, between_of, edges_of
-from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.dirty_hours import mark_dirty
-from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage
+from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, RefreshMessage, mark_dirty
 from services.mentions.writing import MentionWriter
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep

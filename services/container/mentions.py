@@ -7,9 +7,9 @@ from functools import cached_property
 from services.container.container import Container
 from services.documents.archived import FullTexts
 from services.mentions.analysis import Analysis, Delays
-from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.port import LocalAnalyzer
 from services.mentions.correction_documents import Corrections
+from services.mentions.due import ANALYSIS_STAGE
 from services.mentions.passages import MentionPassages
 from services.mentions.writing import MentionWriter
 from services.tools.watchlist import Watchlist

@@ -9,9 +9,7 @@ from models.version import VERSION
 from services.container.container import Container
 from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.claims import INGESTION_STAGE
-from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.refresh_due import REFRESH_STAGE
-from services.mentions.signals_due import SIGNALS_STAGE
+from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.work.driver import WORKFLOWS_STAGE

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from services.articles.splitting import ArticleSplits
 from services.container.container import Container, new_id
-from services.mentions.signals_due import SIGNALS_STAGE
+from services.mentions.due import SIGNALS_STAGE
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
 from services.stories.handler import Grouping

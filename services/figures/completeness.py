@@ -13,7 +13,7 @@ from typing import Any
 
 from models.errors import Unavailable
 from services.figures.recount import recounted_since
-from services.mentions.dirty_hours import tools_with_dirty_hours_among
+from services.mentions.due import tools_with_dirty_hours_among
 from services.ports import Store
 from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 

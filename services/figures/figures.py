@@ -17,7 +17,7 @@ from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
-from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.due import ANALYSIS_STAGE
 from services.ports import Clock, LastWrite, Store
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer

@@ -25,7 +25,7 @@ from services.figures.completeness import NOT_KNOWN, Completeness, CompletenessR
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.metadata import Counters, ReadResult
 from services.logs import log_event
-from services.mentions.refresh_due import REFRESH_STAGE
+from services.mentions.due import REFRESH_STAGE
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable
 from services.store.change import until_unchanged
 from services.store.containers import SENTIMENT_CACHE

@@ -27,7 +27,7 @@ from services.figures.counting import is_of_last_recount, reading
 from services.figures.span import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Edges, Windows, edges_of
-from services.mentions.dirty_hours import dirty_hours_of_tools
+from services.mentions.due import dirty_hours_of_tools
 from services.ports import Document, Query, Store, Where, pages, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG, MENTIONS

@@ -25,8 +25,14 @@ from services.figures.entries import Entries, Generations
 from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sentiment, refresh_ended
 from services.figures.recount import Recount
 from services.logs import log_event
-from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
-from services.mentions.refresh_due import REFRESH_STAGE, RefreshMessage, batches_of, next_delay
+from services.mentions.due import (
+    REFRESH_STAGE,
+    RefreshMessage,
+    batches_of,
+    dirty_hours_of_tools,
+    next_delay,
+    tools_with_dirty_hours,
+)
 from services.ports import Clock, Document, Query, Store, Where, query_all
 from services.store.change import until_unchanged
 from services.store.containers import SENTIMENT_CACHE

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from models.operations import AnalysisTotals
 from services.counting import Counts
-from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.due import ANALYSIS_STAGE
 from services.mentions.gathering import ARCHIVE_UNAVAILABLE
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document

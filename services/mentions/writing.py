@@ -25,11 +25,9 @@ from models.mention import SentimentScore
 from models.tool import Tool
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
-from services.mentions.dirty_hours import mark_dirty_by_tool
+from services.mentions.due import REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
 from services.mentions.gathering import Gathering, IsWanted, WriteReport
-from services.mentions.refresh_due import REFRESH_STAGE
 from services.mentions.scoring import Version
-from services.mentions.signals_due import mark_signals_due
 from services.mentions.understanding import (
     ArticleAnalysis,
     fingerprint,

@@ -32,7 +32,7 @@ from services.figures.counting import DayCount, hours_of, recounts_of
 from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event
-from services.mentions.dirty_hours import dirty_hours_of
+from services.mentions.due import dirty_hours_of
 from services.operations.audit_rules import (
     Difference,
     is_at_rest,

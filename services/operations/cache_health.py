@@ -26,7 +26,7 @@ from models.values import format_time, unix_seconds
 from services.figures.completeness import Completeness
 from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, Counters, count_entries, last_refreshes, summed
-from services.mentions.dirty_hours import dirty_tools
+from services.mentions.due import dirty_tools
 from services.operations.checks import Check
 from services.operations.health import CacheFacts, judge_cache
 from services.ports import Clock, Document, Query, Store, Where, readable

@@ -20,7 +20,7 @@ from models.operations import Audit, Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
-from services.mentions.dirty_hours import DirtyTools, dirty_tools
+from services.mentions.due import DirtyTools, dirty_tools
 from services.operations.checks import Check, Status, judge_clock, judge_reviews, waiting_reviews
 from services.operations.feed_health import (
     NO_SUCCESS_FOR,

@@ -21,7 +21,7 @@ from models.tally import Tally
 from models.timeline import Timeline
 from models.values import Day, Hour, format_time, hour_key, hour_start
 from services.figures.breadth import publisher_of
-from services.mentions.signals_due import SIGNALS_STAGE, mark_signals_due
+from services.mentions.due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Create, Document, Query, Replace, Store, Where, listed_documents, query_all, readable
 from services.signals.rules import FIRST_IN_DAYS, Report, ToolStory, decide, is_about
 from services.store.change import until_unchanged

@@ -16,7 +16,7 @@ from models.article import Article
 from models.errors import Unavailable
 from models.story import LEASE, GroupingLease
 from models.values import is_over
-from services.mentions.signals_due import SIGNALS_STAGE
+from services.mentions.due import SIGNALS_STAGE
 from services.ports import Clock, Document, Store
 from services.store.change import DELETE, Decided, change
 from services.store.containers import ARTICLES, CATALOG

@@ -25,9 +25,7 @@ from models.errors import UnreadableDocument
 from models.story import StoryMember
 from models.values import format_time, parse_time
 from services.logs import log_unreadable
-from services.mentions.dirty_hours import mark_dirty_by_tool
-from services.mentions.refresh_due import REFRESH_STAGE
-from services.mentions.signals_due import mark_signals_due
+from services.mentions.due import REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
 from services.mentions.understanding import published_at
 from services.ports import (
     Clock,

@@ -17,8 +17,7 @@ from models.run import JobRun
 from models.values import format_time, parse_time
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import mark_dirty
-from services.mentions.refresh_due import REFRESH_STAGE
+from services.mentions.due import REFRESH_STAGE, mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Query, Store, Where

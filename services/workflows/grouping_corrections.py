@@ -20,7 +20,7 @@ from models.values import format_time
 from services.articles.reading import Articles
 from services.articles.splitting import ArticleSplits
 from services.figures.entries import Generations
-from services.mentions.refresh_due import REFRESH_STAGE
+from services.mentions.due import REFRESH_STAGE
 from services.mentions.writing import MentionWriter
 from services.ports import Store, listed_documents
 from services.store.containers import ARTICLES

@@ -18,8 +18,7 @@ import pytest
 from models.cache import PERIODS
 from models.tool import Tool
 from services.figures.entries import Generations
-from services.mentions.dirty_hours import dirty_hours_of
-from services.mentions.refresh_due import OVERDUE, REFRESH_STAGE, RefreshMessage
+from services.mentions.due import OVERDUE, REFRESH_STAGE, RefreshMessage, dirty_hours_of
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.topology import REFRESH_TOOLS

@@ -14,7 +14,7 @@ import pytest
 from models.mention import SentimentScore
 from services import container
 from services.container import Container
-from services.mentions.dirty_hours import mark_dirty
+from services.mentions.due import mark_dirty
 from services.store.containers import CATALOG, MENTIONS
 from tests.builders import MemoryQueues, Watch
 from tests.functional.api.conftest import call

@@ -15,7 +15,7 @@ import pytest_asyncio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from services.mentions.dirty_hours import mark_dirty
+from services.mentions.due import mark_dirty
 from services.ports import utc_now
 from services.store.sqlite import SqliteStore
 from services.tools.names import NameClaims

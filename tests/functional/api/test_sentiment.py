@@ -10,8 +10,7 @@ import pytest
 from models.cache import SentimentCacheEntry, entry_id, generation_id
 from models.tool import Tool
 from services.container import Container
-from services.mentions.dirty_hours import mark_dirty
-from services.mentions.refresh_due import RefreshMessage
+from services.mentions.due import RefreshMessage, mark_dirty
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.work.stage import MAX_TRIES
 from tests.documents import article

@@ -8,7 +8,7 @@ import pytest
 from models.article import Article
 from models.stored import StoredDocument
 from services.container import Container
-from services.mentions.dirty_hours import mark_dirty
+from services.mentions.due import mark_dirty
 from tests.documents import (
     TOOL_ID,
     article,

@@ -10,7 +10,7 @@ from services.container.operations import STAGES
 from services.feeds.budget import Budget
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.schedule import Policy
-from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.due import ANALYSIS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES

@@ -10,8 +10,7 @@ from models.article import Article
 from models.operations import AuditRound
 from models.tool import Tool
 from services.figures.figures import Figures
-from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.refresh_due import RefreshMessage
+from services.mentions.due import ANALYSIS_STAGE, RefreshMessage
 from services.operations.audit import Audit
 from services.operations.audit_rules import Difference
 from services.ports import Document, Query, Store

@@ -14,7 +14,7 @@ import pytest
 from models.article import Article
 from models.errors import Unavailable
 from models.tool import Tool
-from services.mentions.dirty_hours import mark_dirty, tools_with_dirty_hours_among
+from services.mentions.due import mark_dirty, tools_with_dirty_hours_among
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore

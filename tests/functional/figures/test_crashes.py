@@ -10,7 +10,7 @@ import pytest
 from models.cache import PERIODS
 from models.tool import Tool
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
+from services.mentions.due import dirty_hours_of, mark_dirty
 from services.ports import Query, Where
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore

@@ -14,7 +14,7 @@ from services.figures.coverage import Coverage
 from services.figures.daily_close import Closed, DailyCloses
 from services.figures.history import History
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import mark_dirty
+from services.mentions.due import mark_dirty
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore

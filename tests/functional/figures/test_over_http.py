@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from scripts.local_host.storage_rest import connection_string
-from services.mentions.refresh_due import REFRESH_STAGE
+from services.mentions.due import REFRESH_STAGE
 from services.ports import utc_now
 from services.queues.storage import StorageQueues
 from services.store.containers import CATALOG

@@ -13,7 +13,7 @@ from models.tool import Tool
 from models.values import hour_key
 from services.figures.recount import Recount
 from services.figures.windows import Windows
-from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
+from services.mentions.due import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore

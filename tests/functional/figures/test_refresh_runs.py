@@ -17,7 +17,7 @@ from models.tool import Tool
 from services import deadline
 from services.figures.entries import Generations
 from services.figures.refresh import LATE, Refresh
-from services.mentions.refresh_due import RefreshMessage
+from services.mentions.due import RefreshMessage
 from services.ports import Document, Query, Where
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore

@@ -21,8 +21,7 @@ from services.figures.breadth import FIELDS, Breadth, shown
 from services.figures.counting import UNSCORED, Count, CountedMention
 from services.figures.figures import Figures
 from services.figures.windows import Windows, edges_of
-from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
-from services.mentions.refresh_due import RefreshMessage
+from services.mentions.due import RefreshMessage, dirty_hours_of, mark_dirty
 from services.ports import Clock, Document, LastWrite, Query, Queues, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog

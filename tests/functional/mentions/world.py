@@ -28,11 +28,11 @@ from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analysis import Analysis
-from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import NewCorrectionBody
+from services.mentions.due import ANALYSIS_STAGE
 from services.mentions.writing import MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from models.request import SignedBody
 from models.signal import Side
-from services.mentions.signals_due import mark_signals_due
+from services.mentions.due import mark_signals_due
 from services.store.containers import STORIES
 from tests.documents import NOW
 from tests.failing_stores import hesitant

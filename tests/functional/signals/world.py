@@ -9,7 +9,7 @@ from datetime import timedelta
 from models.article import Article
 from models.signal import Signal, SignalsDue
 from models.tool import Tool
-from services.mentions.signals_due import SIGNALS_STAGE
+from services.mentions.due import SIGNALS_STAGE
 from services.ports import Query, Store, Where, query_all
 from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, SIGNALS, STORIES

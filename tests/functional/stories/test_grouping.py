@@ -8,7 +8,7 @@ import pytest
 
 from models.article import Article
 from models.request import SignedBody
-from services.mentions.dirty_hours import dirty_hours_of
+from services.mentions.due import dirty_hours_of
 from services.store.containers import ARTICLES, STORIES
 from services.stories.stage import GroupMessage
 from services.topology import REFRESH_TOOLS

@@ -21,8 +21,8 @@ from services import container
 from services.articles.listing import MAX_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.metadata import Counters
-from services.mentions.analysis_due import ANALYSIS_STAGE
 from services.mentions.corrections import labelled
+from services.mentions.due import ANALYSIS_STAGE
 from services.operations.cache_health import CacheHealth
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog

@@ -13,8 +13,7 @@ import pytest
 from models.cache import PERIODS, SentimentCacheEntry
 from models.tool import Tool
 from services.figures.metadata import Counters
-from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.dirty_hours import DirtyTools
+from services.mentions.due import ANALYSIS_STAGE, DirtyTools
 from services.operations import cache_health
 from services.operations.cache_health import (
     MAX_LISTED,

@@ -10,8 +10,7 @@ from benchmarks.scale.counting import CountingStore
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import Damaged
 from models.operations import AuditRound, Heartbeat
-from services.mentions.analysis_due import ANALYSIS_STAGE
-from services.mentions.dirty_hours import DirtyTools
+from services.mentions.due import ANALYSIS_STAGE, DirtyTools
 from services.operations.checks import Check, Status
 from services.operations.feed_health import NO_SUCCESS_FOR
 from services.operations.health import (

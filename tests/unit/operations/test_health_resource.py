@@ -7,7 +7,7 @@ import pytest
 from models.feed import Outage
 from models.resources.health import Check as ShownCheck
 from models.resources.health import HealthChecks
-from services.mentions.dirty_hours import DirtyTools
+from services.mentions.due import DirtyTools
 from services.operations.checks import Check, judge_clock, judge_reviews
 from services.operations.feed_health import FeedCounts, judge_feeds, judge_web
 from services.operations.health import (

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.scale.counting import CountingStore
 from models.feed import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
-from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.due import ANALYSIS_STAGE
 from services.operations.checks import Waiting
 from services.operations.metrics import (
     MAX_FEEDS,

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from models.errors import Unavailable
-from services.mentions.analysis_due import ANALYSIS_STAGE
+from services.mentions.due import ANALYSIS_STAGE
 from services.ports import Query, Store, Where
 from services.store import sqlite_sql
 from services.store.containers import ARTICLES

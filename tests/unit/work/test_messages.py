@@ -12,9 +12,7 @@ from models.errors import InvalidInput
 from services.container.operations import STAGES
 from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.claims import INGESTION_STAGE
-from services.mentions.analysis_due import ANALYSIS_STAGE, article_form
-from services.mentions.refresh_due import REFRESH_STAGE
-from services.mentions.signals_due import SIGNALS_STAGE
+from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, article_form
 from services.stories.stage import grouping_stage
 from services.work.driver import WORKFLOWS_STAGE, completed_messages
 from services.work.messages import id_in, ids_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.errors import InvalidInput
-from services.mentions.refresh_due import RefreshMessage, next_delay
+from services.mentions.due import RefreshMessage, next_delay
 
 
 def test_messages_are_read_as_they_are_written_and_nothing_else_is() -> None:

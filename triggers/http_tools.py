@@ -12,10 +12,10 @@ from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
-from services.mentions.analyzers.choice import Reanalysis
+from services.mentions.analyzers.port import Reanalysis
 from services.mentions.listing import tool_articles
 from services.mentions.references import Asked
-from services.tools import lists as tool_lists
+from services.tools.catalog import apply_yaml
 from services.tools.form import (
     NewTool,
     ToolChange,
@@ -219,7 +219,7 @@ async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpRe
 
     What the list does not name stays as it is, as does what a refused entry names. `runs` do what follows.
     """
-    report = await tool_lists.apply_yaml(services.tools, req.get_body())
+    report = await apply_yaml(services.tools, req.get_body())
     runs = [await services.workflows.tool_changes.backfill(report.searched_for)] if report.searched_for else []
     for run in runs:
         await services.start(run)

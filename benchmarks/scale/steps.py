@@ -47,7 +47,7 @@ from services.stories.handler import Grouping
 from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_stage
 from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 from services.work.announcing import Announcer
 from services.work.backlog import BacklogReader
 from services.work.sweeping import Sweeper

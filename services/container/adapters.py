@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from models.errors import InvalidInput, Unavailable, Unusable, WrongSettings
 from models.version import VERSION
 from services import logs, telemetry
-from services.mentions.analyzers.choice import Analyzers
+from services.mentions.analyzers.port import Analyzers
 from services.operations import migrations
 from services.operations.traffic import RequestCounters
 from services.ports import Archive, Clock, Queues, utc_now

@@ -22,7 +22,7 @@ from services.articles.writing import Announce
 from services.feeds.news_apis import EnabledApi
 from services.fetch.outcome import Credential
 from services.figures.figures import Figures
-from services.mentions.analyzers.choice import Analyzers
+from services.mentions.analyzers.port import Analyzers
 from services.mentions.due import ANALYSIS_STAGE, article_form
 from services.mentions.references import ToolReferences
 from services.operations.heartbeats import Heartbeats

@@ -6,13 +6,12 @@ from functools import cached_property
 
 from services.container.container import Container
 from services.documents.archived import FullTexts
-from services.mentions.analysis import Analysis, Delays
 from services.mentions.analyzers.port import LocalAnalyzer
 from services.mentions.correction_documents import Corrections
 from services.mentions.due import ANALYSIS_STAGE
 from services.mentions.passages import MentionPassages
-from services.mentions.writing import MentionWriter
-from services.tools.watchlist import Watchlist
+from services.mentions.writing import Analysis, Delays, MentionWriter
+from services.tools.detector import Watchlist
 from services.work.handling import Handler
 
 

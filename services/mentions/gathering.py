@@ -21,7 +21,7 @@ from services.mentions.understanding import ArticleAnalysis, fingerprint, observ
 from services.ports import Document, Store, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 
 log = logging.getLogger("toolpulse.analysis")
 

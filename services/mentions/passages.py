@@ -28,7 +28,7 @@ from services.mentions.scoring import Questions, probabilities_of
 from services.mentions.understanding import ArticleAnalysis, understand
 from services.ports import Document, Store, readable
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 
 MIN_EFFECT = 1.0
 """A word that decides at least doubles the odds of one side."""

@@ -16,17 +16,20 @@ An article that another writer changed in between is analysed again.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from models.article import Article
 from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
+from models.operations import AnalysisTotals
 from models.tool import Tool
+from services.counting import Counts
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
-from services.mentions.due import REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
-from services.mentions.gathering import Gathering, IsWanted, WriteReport
+from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
+from services.mentions.gathering import ARCHIVE_UNAVAILABLE, Gathering, IsWanted, WriteReport
 from services.mentions.scoring import Version
 from services.mentions.understanding import (
     ArticleAnalysis,
@@ -38,12 +41,13 @@ from services.mentions.understanding import (
     with_first_articles,
     with_tools_listed,
 )
-from services.ports import Clock, Create, Operation, Replace, Store
+from services.ports import Clock, Create, Document, Operation, Replace, Store
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 from services.work.announcing import Announcer
+from services.work.handling import Worked
 
 MENTIONS_AT_ONCE = 25
 """Mentions in one batch: so many are far below the limit of two megabytes."""
@@ -252,3 +256,65 @@ def operation_of(document: Article | SentimentScore) -> Operation:
     if document.stored_etag is None:
         return Create(document.to_document())
     return Replace(document.to_document(), document.stored_etag)
+
+
+class Analysis:
+    """Analyses articles that are due. `on_analyzed` is told since when the analyses that are done were due."""
+
+    def __init__(
+        self,
+        writer: MentionWriter,
+        clock: Clock,
+        on_analyzed: Callable[[Sequence[datetime]], None] = lambda due_since: None,
+    ) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._on_analyzed = on_analyzed
+
+    async def work(self, source_ids: Sequence[str], *, alone: bool) -> Worked:
+        now, kill = self._clock(), list[str]()
+
+        def is_wanted(document: Document) -> bool:
+            if ANALYSIS_STAGE.due_at(document) is None or document.get("deleted_at") is not None:
+                return False
+            if alone:
+                return True
+            if not ANALYSIS_STAGE.is_due(document, now):
+                return False
+            if ANALYSIS_STAGE.has_killed(document):
+                kill.append(document["source_id"])
+                return False
+            return True
+
+        report = await self._writer.write(source_ids, is_wanted=is_wanted)
+        self._on_analyzed(report.due_since)
+        # An article whose text the archive does not give now stays due: no try of it counts.
+        failed = {key: why for key, why in report.failed.items() if why != ARCHIVE_UNAVAILABLE}
+        counts = {"analyzed": len(report.done), "mentions": report.written, "removed": report.removed}
+        return Worked(len(report.done), failed, kill=kill, counts=counts)
+
+
+class Delays:
+    """Counts how long articles wait for their analysis, for `GET metrics`. `soon` asks for the counts to be stored
+    soon."""
+
+    def __init__(self, clock: Clock, soon: Callable[[], None]) -> None:
+        self._clock = clock
+        self._soon = soon
+        self._counts: Counter[str] = Counter()
+
+    def analyzed(self, due_since: Iterable[datetime]) -> None:
+        """Articles whose analysis had been due since these times were analysed now."""
+        now = self._clock()
+        for since in due_since:
+            seconds = max(0, int((now - since).total_seconds()))
+            within = [f"within_{bound}_s" for bound in AnalysisTotals.BOUNDS_SECONDS if seconds <= bound]
+            self._counts.update(["articles", *within])
+            self._counts["seconds"] += seconds
+        if self._counts:
+            self._soon()
+
+    def take(self) -> Iterator[Counts]:
+        counts, self._counts = self._counts, Counter()
+        if counts:
+            yield AnalysisTotals.at(self._clock()), counts

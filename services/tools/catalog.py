@@ -1,23 +1,43 @@
 """The tools that are watched: adding, changing and finding them.
 
 Each change of a name or rule of detection is announced in one document (`CatalogVersion`), so that the other processes
-build a new detector. names.py decides which tool owns a name; merging two tools is a workflow.
+build a new detector. Merging two tools is a workflow.
+
+A tool owns a name when the name's claim is for the tool and the tool lists the name. A name is claimed (its document is
+created or renewed) before a tool lists it. Another tool may take over a claim for a tool that does not list the name,
+but not within IN_USE_FOR, since its tool may be about to be written. So no name is blocked for ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Literal
 
-from models.errors import Conflict, NotFound
-from models.tool import AFTER_PREFIX, PREFIX, CatalogVersion, Tool, ToolMerge, is_tool_id, merge_id, normalize_name
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.tool import (
+    AFTER_PREFIX,
+    PREFIX,
+    CatalogVersion,
+    Tool,
+    ToolMerge,
+    ToolName,
+    is_tool_id,
+    merge_id,
+    name_key,
+    normalize_name,
+)
+from models.values import is_over
+from services.parse.yaml_lists import Entry, read_entries
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG
-from services.tools.form import ToolFields, changed_tool, detects_alike
-from services.tools.names import NameClaims, owns
+from services.tools.form import NewTool, ToolFields, changed_tool, detects_alike, new_tool, tool_change
 
+IN_USE_FOR = timedelta(minutes=1)
+"""How long a claim is protected though no tool lists the name."""
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MAX_MERGES = 20
 _IS_MERGE = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
@@ -32,21 +52,28 @@ class Catalog:
         self._store = store
         self._clock = clock
         self._new_id = new_id
-        self.names = NameClaims(store, clock)
 
     async def find(self, text: str) -> Tool | None:
         """The tool with that id, name or alias; for a merged tool, the tool that it was merged into."""
-        tool = await self.names.tool(text) if is_tool_id(text) else None
+        tool = await self.by_id(text) if is_tool_id(text) else None
         if tool is None and normalize_name(text):
-            claim = await self.names.find(text)
-            holder = await self.names.tool(claim.tool_id) if claim else None
+            claim = await self.claim_of(text)
+            holder = await self.by_id(claim.tool_id) if claim else None
             # While a merge moves names, the claim may still be for the merged tool, which lists the name too.
             tool = holder if owns(holder, text) else None
         for _ in range(MAX_MERGES):
             if tool is None or tool.merged_into is None:
                 return tool
-            tool = await self.names.tool(tool.merged_into)
+            tool = await self.by_id(tool.merged_into)
         return None
+
+    async def by_id(self, tool_id: str) -> Tool | None:
+        document = await self._store.read(CATALOG.name, tool_id, Tool.ID)
+        return Tool.from_document(document) if document else None
+
+    async def claim_of(self, name: str) -> ToolName | None:
+        document = await self._store.read(CATALOG.name, name_key(normalize_name(name)), ToolName.ID)
+        return ToolName.from_document(document) if document else None
 
     async def get(self, text: str) -> Tool:
         """As `find`; raises NotFound."""
@@ -57,7 +84,7 @@ class Catalog:
 
     async def unmerged(self, text: str) -> Tool:
         """As `get`, but an id names its own tool even if that was merged into another."""
-        tool = await self.names.tool(text) if is_tool_id(text) else None
+        tool = await self.by_id(text) if is_tool_id(text) else None
         return tool or await self.get(text)
 
     async def own(self, text: str) -> Tool:
@@ -109,9 +136,10 @@ class Catalog:
         now = self._clock()
         tool = Tool(created_at=now, updated_at=now, tool_id=self._new_id(), **new)
         try:
-            await self._claim(tool.names, tool)
+            for name in tool.names:
+                await self.claim(name, tool)
         except Conflict:
-            await self._release(tool.names, tool.tool_id)
+            await self.release(tool.names, tool.tool_id)
             raise
         stored = await self._store.create(CATALOG.name, tool.to_document())
         await self.announce()
@@ -132,7 +160,7 @@ class Catalog:
         before, after = await self._replace(tool_id, changed)
         if after is before:
             return before, False
-        await self._release(_names_only_in(before, after), tool_id)
+        await self.release(_names_only_in(before, after), tool_id)
         alike = detects_alike(before, after)
         if not alike:
             await self.announce()
@@ -173,25 +201,62 @@ class Catalog:
         """The tool before and after, its new names claimed; the same object twice if `change` changes nothing."""
 
         async def once() -> tuple[Tool, Tool]:
-            before = await self.names.tool(tool_id)
+            before = await self.by_id(tool_id)
             if before is None:
                 raise NotFound(f"tool: there is none with the id {tool_id}")
             after = change(before)
             if after is before:
                 return before, before
-            await self._claim(_names_only_in(after, before), after)
+            for name in _names_only_in(after, before):
+                await self.claim(name, after)
             stored = await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
             return before, Tool.from_document(stored)
 
         return await until_unchanged(once, f"tool {tool_id}")
 
-    async def _claim(self, names: Iterable[str], tool: Tool) -> None:
-        for name in names:
-            await self.names.claim(name, "PRIMARY" if name == tool.primary_name else "ALIAS", tool.tool_id)
+    async def claim(self, name: str, tool: Tool, *, instead_of: str | None = None) -> None:
+        """Claims the name for the tool, also if the tool `instead_of` owns it. Raises Conflict if another tool does, or
+        is about to."""
+        tool_id = tool.tool_id
+        kind: Literal["PRIMARY", "ALIAS"] = "PRIMARY" if name == tool.primary_name else "ALIAS"
 
-    async def _release(self, names: Iterable[str], tool_id: str) -> None:
+        async def once() -> None:
+            found, now = await self.claim_of(name), self._clock()
+            if found is None:
+                new = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
+                try:
+                    await self._store.create(CATALOG.name, new.to_document())
+                except Conflict as error:
+                    raise ChangedMeanwhile(str(error)) from error
+                return
+            if found.tool_id not in (tool_id, instead_of):
+                await self._require_free(name, found, now)
+            await self._replace_claim(found, found.changed(now, tool_id=tool_id, name_kind=kind))
+
+        await until_unchanged(once, f"name {name}")
+
+    async def release(self, names: Iterable[str], tool_id: str) -> None:
+        """Lets other tools take the names over at once, if their claims are for this tool."""
         for name in names:
-            await self.names.release(name, tool_id)
+            claim = await self.claim_of(name)
+            if claim is not None and claim.tool_id == tool_id:
+                with suppress(ChangedMeanwhile):
+                    await self._replace_claim(claim, claim.changed(self._clock() - IN_USE_FOR))
+
+    async def _require_free(self, name: str, claim: ToolName, now: datetime) -> None:
+        if owns(await self.by_id(claim.tool_id), name):
+            raise Conflict(f"name: {name!r} belongs to the tool {claim.tool_id} already")
+        if not is_over(claim.updated_at + IN_USE_FOR, now, IN_USE_FOR):
+            raise Conflict(f"name: {name!r} is being given to tool {claim.tool_id} just now: try again soon")
+
+    async def _replace_claim(self, before: ToolName, after: ToolName) -> None:
+        """Raises ChangedMeanwhile if another writer was first."""
+        await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
+
+
+def owns(tool: Tool | None, name: str) -> bool:
+    """Whether the tool lists the name, in any spelling."""
+    return tool is not None and normalize_name(name) in {normalize_name(each) for each in tool.names}
 
 
 def _by_name(statuses: tuple[str, ...]) -> Query:
@@ -201,3 +266,64 @@ def _by_name(statuses: tuple[str, ...]) -> Query:
 def _names_only_in(one: Tool, other: Tool) -> list[str]:
     """The names of `one` that `other` lists in no spelling."""
     return [name for name in one.names if not owns(other, name)]
+
+
+# Lists of tools in YAML.
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An entry that was not applied: its line, and why."""
+
+    line: int
+    name: str
+    reason: str
+
+
+@dataclass(slots=True)
+class ListReport:
+    """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools whose
+    names have changed, so that they need a backfill."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    searched_for: list[str] = field(default_factory=list)
+
+
+async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
+    """Adds and changes tools until they are as the list has them. A known tool is found by its primary name.
+
+    Fields that an entry does not have, and tools that the list does not name, stay as they are. A wrong entry is
+    reported with its line; the others are applied.
+
+    Raises InvalidInput if the document is not such a list.
+    """
+    report = ListReport()
+    for entry in read_entries(document, "tools", f"name, and maybe {', '.join([*NewTool.model_fields][1:])}, status"):
+        try:
+            await _apply(catalog, entry, report)
+        except (InvalidInput, Conflict) as error:
+            report.refused.append(Refused(entry.line, entry.text("name"), str(error)))
+    return report
+
+
+async def _apply(catalog: Catalog, entry: Entry, report: ListReport) -> None:
+    name = entry.text("name")
+    before = await catalog.find(name) if normalize_name(name) else None
+    if before is None:
+        given = {field: value for field, value in entry.fields.items() if field != "status"}
+        before = await catalog.add(new_tool(given))
+        report.added.append(before.tool_id)
+        report.searched_for.append(before.tool_id)
+        if "status" not in entry.fields:
+            return
+    if before.primary_name_normalized != normalize_name(name):
+        raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
+    tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
+    if tool.tool_id in report.added:
+        return
+    (report.known if tool.stored_etag == before.stored_etag else report.changed).append(tool.tool_id)
+    if is_other and tool.status == "ACTIVE":
+        report.searched_for.append(tool.tool_id)

@@ -1,21 +1,26 @@
-"""Which tools an article names, at which positions, and by which names. One pass finds all names of all tools. Pure.
+"""Which tools an article names, at which positions, and by which names. One pass finds all names of all tools.
 
 Each name has an anchor, its rarest word. The detector intersects the words of a text with the anchors, and searches
-the text for the names of the anchors found. Of names that overlap, the longest counts.
+the text for the names of the anchors found. Of names that overlap, the longest counts. A worker keeps the detector of
+all active tools while the catalog stays the same (`Watchlist`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
 from models.mention import Match, MatchKind, MatchPart
 from models.tool import Tool, normalize_name
+from services.ports import Clock
 from services.tools.ambiguity import MatchRule, match_rule, meaning, ticker_meaning
+from services.tools.catalog import Catalog
 from services.tools.matching import NormalizedText, Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
 MAX_MATCHES = 20
@@ -293,3 +298,48 @@ def _longest(hits: list[_Hit], length: int) -> list[_Hit]:
             occupied[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
             kept.append(hit)
     return kept
+
+
+REBUILT_AFTER = timedelta(minutes=1)
+"""The age at which a detector is built again even without an announcement: a worker may have died before it announced
+its change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A detector that was built."""
+
+    detector: Detector
+    version: str | None
+    since: datetime
+
+
+class Watchlist:
+    """The detector of all active tools, kept in memory while the catalog's version stays the same."""
+
+    def __init__(self, catalog: Catalog, clock: Clock) -> None:
+        self._catalog = catalog
+        self._clock = clock
+        self._built: _Built | None = None
+        self._building = asyncio.Lock()
+
+    async def detector(self, *, anew: bool = False) -> Detector:
+        """A detector with every change that was announced before this call; with `anew`, with every stored change."""
+        version = await self._catalog.version()
+        built = self._built
+        if not anew and built is not None and self._is_current(built, version):
+            return built.detector
+        async with self._building:
+            if anew or self._built is None or self._built is built or not self._is_current(self._built, version):
+                since = self._clock()
+                detector = await asyncio.to_thread(Detector, await self._catalog.active())
+                self._built = _Built(detector, version, since)
+            return self._built.detector
+
+    async def tickers(self) -> tuple[str, ...]:
+        """The tickers of all active tools, in order."""
+        detector = await self.detector()
+        return tuple(sorted({ticker for tool in detector.tools.values() for ticker in tool.tickers}))
+
+    def _is_current(self, built: _Built, version: str | None) -> bool:
+        return built.version == version and timedelta(0) <= self._clock() - built.since < REBUILT_AFTER

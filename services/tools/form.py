@@ -1,6 +1,6 @@
 """Checks the fields that people enter for a new or changed tool. An error names the field and what is allowed. Pure.
 
-Whether a name is free is decided when it is claimed (names.py).
+Whether a name is free is decided when it is claimed (catalog.py).
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
-from services.tools.detector import Detector
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Detector, Watchlist
 from services.work.announcing import Announcer
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
@@ -117,7 +116,7 @@ class Reanalysis:
 
     async def page(self, run: JobRun) -> PageResult:
         tool_id = run.subject or ""
-        tool = await self.catalog.names.tool(tool_id)
+        tool = await self.catalog.by_id(tool_id)
         if tool is None or tool.status == "MERGED":
             raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
         query = Query(partition=tool_id, limit=PAGE, after=page_after(run))

@@ -19,7 +19,7 @@ from services.articles.reading import Articles
 from services.documents.archived import Removal
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
-from services.mentions.analyzers.choice import Analyzers
+from services.mentions.analyzers.port import Analyzers
 from services.mentions.writing import MentionWriter
 from services.stories.handler import Grouping
 from services.tools.catalog import Catalog

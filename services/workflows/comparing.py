@@ -24,16 +24,14 @@ from models.mention import SentimentScore
 from models.run import JobRun
 from models.tally import Tally
 from models.values import Count, Polarity, Sentiment, Text, Value
-from services.mentions.analyzers.choice import Analyzers
-from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged
+from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged
 from services.mentions.corrections import POLARITY
 from services.mentions.scoring import Score
 from services.mentions.understanding import ArticleAnalysis, judge, understand
 from services.ports import Document, Query, Store
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
-from services.tools.detector import Detector
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Detector, Watchlist
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 log = logging.getLogger("toolpulse.analysis")
@@ -165,7 +163,7 @@ class Comparing:
 
     async def page(self, run: JobRun) -> PageResult:
         tool_id, analyzer = run.subject or "", self._analyzer(run)
-        tool = await self.catalog.names.tool(tool_id)
+        tool = await self.catalog.by_id(tool_id)
         if tool is None or tool.status == "MERGED":
             raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
         query = Query(partition=tool_id, limit=PAGE, after=page_after(run))

@@ -39,8 +39,8 @@ from services.mentions.writing import MentionWriter
 from services.ports import Clock, Store
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
+from services.tools.detector import Watchlist
 from services.tools.form import MAX_NAMES
-from services.tools.watchlist import Watchlist
 from services.work.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
 
 

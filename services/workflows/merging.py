@@ -27,8 +27,7 @@ from services.mentions.writing import MentionWriter
 from services.ports import Clock, Operation, Query, Replace, Store, Upsert
 from services.store.change import change, until_unchanged
 from services.store.containers import CATALOG, MENTIONS
-from services.tools.catalog import Catalog
-from services.tools.names import owns
+from services.tools.catalog import Catalog, owns
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
 
 PAGE = 200
@@ -91,7 +90,7 @@ class Merging:
     async def _merge_tools(self, run: JobRun) -> None:
         """Raises ChangedMeanwhile if either tool was written meanwhile."""
         source_id, into = run.subject or "", str(run.parameters.get("into"))
-        source, target = await self.catalog.names.tool(source_id), await self.catalog.find(into)
+        source, target = await self.catalog.by_id(source_id), await self.catalog.find(into)
         if source is None or target is None or target.tool_id == source_id or not _may_get_names(target, source):
             await self._release(source_id, into)
             raise RunImpossible(f"tool: {into} is not watched any more, or has itself been merged")
@@ -102,7 +101,7 @@ class Merging:
         elif (known := await self.catalog.find(source_id)) is None or known.tool_id != target.tool_id:
             raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
         for name in source.names:
-            await self.catalog.names.claim(name, "ALIAS", target.tool_id, instead_of=source_id)
+            await self.catalog.claim(name, target, instead_of=source_id)
         await self.catalog.announce()
 
     async def _write_tools(self, run: JobRun, source: Tool, target: Tool) -> None:

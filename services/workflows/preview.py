@@ -20,11 +20,9 @@ from services.mentions.corrections import removes
 from services.mentions.understanding import detect
 from services.ports import Clock, Document, Store
 from services.store.containers import ARTICLES
-from services.tools.catalog import Catalog
-from services.tools.detector import Detected, Detector
+from services.tools.catalog import Catalog, owns
+from services.tools.detector import Detected, Detector, Watchlist
 from services.tools.form import ToolFields, changed_tool
-from services.tools.names import owns
-from services.tools.watchlist import Watchlist
 from services.workflows.backfill import LOOKED_BACK, published_since, readable
 
 MAX_PREVIEWED = 20_000

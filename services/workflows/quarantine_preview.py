@@ -27,8 +27,7 @@ from services.articles.writing import known_articles
 from services.mentions.understanding import detect
 from services.ports import Clock, Store
 from services.store.containers import FEEDS, LOCATORS
-from services.tools.detector import Detector
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Detector, Watchlist
 
 MAX_PREVIEWED = 1_000
 """Entries of a batch. A preview of more would take longer than a response may."""

@@ -10,12 +10,11 @@ import pytest
 from services.articles.sources import chosen_source
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
-from services.mentions.analysis import Analysis
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.writing import MentionWriter
+from services.mentions.writing import Analysis, MentionWriter
 from services.ports import Store
 from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 from services.work.announcing import Announcer
 from services.work.driver import PRIORITIZE, Workflows
 from services.work.runs import RunEngine

@@ -10,7 +10,7 @@ from models.errors import ChangedMeanwhile, Conflict
 from services.articles.quarantine import Quarantine
 from services.ports import Store
 from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 from services.workflows.quarantine_preview import QuarantinePreviews
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
 from tests.functional.articles.world import Item, SettableClock, World, item

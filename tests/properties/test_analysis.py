@@ -21,9 +21,9 @@ from models.tool import Tool
 from services.articles.listing import article_filter, article_words, articles_page
 from services.mentions.understanding import published_at, source_tickers
 from services.store.sqlite import SqliteStore
+from services.tools.catalog import IN_USE_FOR
 from services.tools.detector import Detector
 from services.tools.form import ToolFields, tool_change
-from services.tools.names import IN_USE_FOR
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from tests.builders import Watch, overdue_keys

@@ -36,7 +36,7 @@ async def app(environment: pytest.MonkeyPatch, clock: Watch) -> AsyncIterator[Co
     container.adopt(built)
     for tool in (TOOL, OTHER):
         await built.store.create(CATALOG.name, tool.to_document())
-        await built.tools.names.claim(tool.primary_name, "PRIMARY", tool.tool_id)
+        await built.tools.claim(tool.primary_name, tool)
     yield built
     await container.close()
     await built.close()

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from services.mentions.due import mark_dirty
 from services.ports import utc_now
 from services.store.sqlite import SqliteStore
-from services.tools.names import NameClaims
+from services.tools.catalog import Catalog
 from tests.documents import article
 from tests.functional.figures.world import a_mention, a_tool
 from tests.hosting import RunningHost, running_host
@@ -65,7 +65,7 @@ async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runnin
     for document in (TOOL, ARTICLE, a_mention(TOOL.tool_id, ARTICLE.source_id, NOW - timedelta(hours=2))):
         await store.create(document.CONTAINER, document.to_document())
     for name in (TOOL.primary_name, *TOOL.aliases):
-        await NameClaims(store, utc_now).claim(name, "PRIMARY", TOOL.tool_id)
+        await Catalog(store, utc_now, lambda: "").claim(name, TOOL)
     await mark_dirty(store, TOOL.tool_id, [NOW - timedelta(hours=2)], NOW)
     await store.close()
     settings = {"DATA_DIR": str(data), "FUNCTION_KEYS": KEY, "MANAGEMENT_KEY": f"management-{KEY}"}

@@ -37,7 +37,7 @@ def environment(environment: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.fixture
 async def watched(app: Container) -> Container:
     await app.store.create(CATALOG.name, TOOL.to_document())
-    await app.tools.names.claim(TOOL.primary_name, "PRIMARY", TOOL.tool_id)
+    await app.tools.claim(TOOL.primary_name, TOOL)
     await _say(app, "one", NOW - timedelta(hours=2), "positive")
     await _say(app, "two", NOW - timedelta(hours=3), "negative")
     await _say(app, "three", NOW - timedelta(days=3), "neutral")

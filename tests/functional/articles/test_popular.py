@@ -18,7 +18,7 @@ from services.mentions.writing import MentionWriter
 from services.operations.export import Export
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.detector import Watchlist
 from services.work.announcing import Announcer
 from services.work.driver import PRIORITIZE, page_after
 from services.work.rules import queued

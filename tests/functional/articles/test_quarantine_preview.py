@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.analyzers.port import Analyzers
 from services.mentions.writing import MentionWriter
 from services.ports import Document
 from services.store.containers import CONTAINERS, MENTIONS
 from services.tools.catalog import Catalog
+from services.tools.detector import Watchlist
 from services.tools.form import new_tool
-from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
 from services.workflows.quarantine_preview import QuarantinePreviews
 from tests.builders import MemoryQueues

@@ -32,7 +32,7 @@ async def web(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     for number in range(TOOLS):
         tool = a_tool(number, now - timedelta(days=1))
         await store.create(CATALOG.name, tool.to_document())
-        await process.catalog.names.claim(tool.primary_name, "PRIMARY", tool.tool_id)
+        await process.catalog.claim(tool.primary_name, tool)
     for age in range(10):
         await process.analyse(
             tool.tool_id, f"article-{age}", Judgement(now - timedelta(hours=age, minutes=2), "positive")

@@ -30,7 +30,7 @@ async def tool(store: SqliteStore, watch: Watch) -> Tool:
     process = Process(store, watch)
     await store.create(CATALOG.name, TOOL.to_document())
     for name in TOOL.names:
-        await process.catalog.names.claim(name, "ALIAS", TOOL.tool_id)
+        await process.catalog.claim(name, TOOL)
     await process.analyse(TOOL.tool_id, "article-1", Judgement(NOW - timedelta(hours=2), "positive"))
     await process.analyse(TOOL.tool_id, "article-2", Judgement(NOW - timedelta(hours=30), "negative"))
     return TOOL

@@ -154,7 +154,7 @@ class Process:
     async def merge(self, source: str, target: str) -> None:
         """As the run of a merge does it: the tool first, its mentions one by one, the hour of each marked dirty, then
         generations."""
-        tool = await self.catalog.names.tool(source)
+        tool = await self.catalog.by_id(source)
         assert tool is not None
         now = self.clock()
         if tool.merged_into is None:

@@ -18,8 +18,8 @@ from services.figures.coverage import Coverage
 from services.figures.history import History
 from services.figures.reader import is_reanalysis_offered
 from services.figures.recount import Recount
-from services.mentions.analysis import Analysis
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
+from services.mentions.writing import Analysis
 from services.store.containers import ARTICLES
 from services.topology import LAST_DELIVERY
 from services.work.backlog import Backlog, BacklogReader

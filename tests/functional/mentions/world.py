@@ -27,13 +27,11 @@ from services.documents.archived import FullTexts, Removal
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.analysis import Analysis
-from services.mentions.analyzers.choice import Analyzers
-from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
+from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.due import ANALYSIS_STAGE
-from services.mentions.writing import MentionWriter
+from services.mentions.writing import Analysis, MentionWriter
 from services.ports import Archive, Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from services.stories.handler import Grouping
@@ -41,8 +39,8 @@ from services.stories.pins import GroupingCorrections
 from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
+from services.tools.detector import Watchlist
 from services.tools.form import new_tool
-from services.tools.watchlist import Watchlist
 from services.work.announcing import Announcer
 from services.work.driver import (
     BACKFILL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from models.operations import AnalysisTotals
-from services.mentions.analysis import Delays
+from services.mentions.writing import Delays
 from tests.builders import NOON, Watch
 
 

@@ -6,20 +6,26 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from models.errors import Conflict, NotFound, ToolpulseError, Unavailable
-from models.tool import Tool, ToolName, normalize_name
+from models.errors import Conflict, InvalidInput, NotFound, ToolpulseError, Unavailable
+from models.tool import Tool, ToolName, name_key, normalize_name
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import Catalog
+from services.tools.catalog import IN_USE_FOR, Catalog, apply_yaml, owns
 from services.tools.form import new_tool, tool_change
-from services.tools.names import IN_USE_FOR
 from tests.builders import Watch
+from tests.documents import OTHER_TOOL_ID, TOOL_ID
+from tests.documents import tool as a_tool
 from tests.failing_stores import Crash, Interrupted, hesitant, mortal, unheard
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOL, OTHER = a_tool(), a_tool(tool_id=OTHER_TOOL_ID)
 
 Opened = Callable[[Store], Catalog]
 
@@ -192,3 +198,122 @@ async def test_active_tools_come_in_pages_by_name(catalog: Catalog) -> None:
     first = await catalog.page(2)
     second = await catalog.page(2, first.next)
     assert ([tool.primary_name for tool in (*first.items, *second.items)], second.next) == (["A", "b", "c"], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "normalized"),
+    [
+        ("  Visual\tStudio  CODE ", "visual studio code"),
+        ("C#", "c#"),
+        ("C++", "c++"),
+        (".NET", ".net"),
+        ("Straße", "strasse"),
+        ("\uff23\uff2f\uff24\uff25", "code"),
+        ("ﬁne", "fine"),
+        ("Cafe\u0301", "café"),
+        ("\u0345\u0391", "\u03b9\u03b1"),
+        ("  ", ""),
+    ],
+)
+def test_names_are_alike_in_case_form_and_space_and_keep_their_punctuation(name: str, normalized: str) -> None:
+    assert normalize_name(name) == normalized
+    assert normalize_name(normalized) == normalized
+
+
+def test_the_key_of_a_name_is_its_hash() -> None:
+    assert name_key("c#") == "NAME:951a4d36e0a9018b7b895a76402a7b6b"
+
+
+def test_a_tool_owns_the_names_that_it_lists_in_any_spelling() -> None:
+    assert owns(TOOL, "visual STUDIO code")
+    assert owns(TOOL, "c#")
+    assert not owns(TOOL, "C")
+    assert not owns(None, "C#")
+
+
+async def claimed_by(catalog: Catalog, name: str) -> str | None:
+    claim = await catalog.claim_of(name)
+    return None if claim is None else claim.tool_id
+
+
+async def test_a_name_that_a_tool_lists_is_never_taken_over(catalog: Catalog, store: SqliteStore, watch: Watch) -> None:
+    await store.create("catalog", TOOL.to_document())
+    await catalog.claim("C#", TOOL)
+    await catalog.release(["C#"], TOOL_ID)
+    watch.advance(days=1)
+    with pytest.raises(Conflict, match=TOOL_ID):
+        await catalog.claim("C#", OTHER)
+    await catalog.claim("C#", OTHER, instead_of=TOOL_ID)
+    assert await claimed_by(catalog, "c#") == OTHER_TOOL_ID
+
+
+@pytest.mark.parametrize("has_tool", [False, True])
+async def test_a_claim_whose_tool_does_not_list_the_name_is_taken_over_after_a_minute(
+    catalog: Catalog, store: SqliteStore, watch: Watch, has_tool: bool
+) -> None:
+    if has_tool:
+        await store.create("catalog", TOOL.to_document())
+    await catalog.claim("Free", TOOL)
+    watch.advance(hours=1)
+    await catalog.claim("free", TOOL)  # renews the claim
+    watch.advance(seconds=59)
+    with pytest.raises(Conflict, match="just now"):
+        await catalog.claim("Free", OTHER)
+    watch.advance(seconds=1)
+    await catalog.claim("Free", OTHER)
+    assert await claimed_by(catalog, "Free") == OTHER_TOOL_ID
+    assert timedelta(minutes=1) == IN_USE_FOR
+
+
+async def test_a_name_that_is_released_is_taken_over_at_once(catalog: Catalog) -> None:
+    for name in ("Free", "Other"):
+        await catalog.claim(name, OTHER if name == "Other" else TOOL)
+        await catalog.release([name], TOOL_ID)
+    await catalog.release(["Unknown"], TOOL_ID)
+    await catalog.claim("Free", OTHER)
+    with pytest.raises(Conflict, match="just now"):
+        await catalog.claim("Other", TOOL)
+    assert await claimed_by(catalog, "Unknown") is None
+
+
+async def test_a_claim_of_a_clock_that_was_ahead_is_taken_over(catalog: Catalog, watch: Watch) -> None:
+    watch.advance(days=1)
+    await catalog.claim("Quorvia", TOOL)
+    watch.advance(days=-1)
+    await catalog.claim("Quorvia", OTHER)
+
+
+async def test_the_shipped_list_is_applied_and_found_as_it_is_the_next_time(catalog: Catalog) -> None:
+    document = (ROOT / "config" / "tools.yaml").read_bytes()
+    first, second = await apply_yaml(catalog, document), await apply_yaml(catalog, document)
+    assert (len(first.added), first.refused, second.known) == (9, [], first.added)
+    assert (second.added, second.changed, second.searched_for) == ([], [], [])
+
+
+async def test_known_tools_are_changed_and_refused_entries_are_reported_by_line(catalog: Catalog) -> None:
+    await apply_yaml(catalog, b"tools:\n- name: Quorvia\n  aliases: [QV]\n- name: Old\n")
+    report = await apply_yaml(
+        catalog,
+        b"tools:\n- name: quorvia\n  tickers: [QRVA]\n- name: QV\n- nam: x\n- name: Tarnwick\n  aliases: [QV]\n"
+        b"- name: Old\n  status: DEPRECATED\n",
+    )
+    assert [(each.line, each.name) for each in report.refused] == [(4, "QV"), (5, ""), (6, "Tarnwick")]
+    quorvia = await catalog.get("QV")
+    assert (quorvia.primary_name, quorvia.aliases, quorvia.tickers) == ("quorvia", ("QV",), ("QRVA",))
+    assert report.searched_for == [quorvia.tool_id]
+    assert (await catalog.get("Old")).status == "DEPRECATED"
+
+
+@pytest.mark.parametrize(
+    "document", [b"", b"tools: 7", b"- name: A", b"tools:\n- A", b"{", b"feeds: []", b"tools: &a [*a]"]
+)
+async def test_a_document_that_is_no_list_of_tools_is_refused(catalog: Catalog, document: bytes) -> None:
+    with pytest.raises(InvalidInput):
+        await apply_yaml(catalog, document)
+
+
+async def test_a_tool_may_be_listed_twice_and_with_its_status(catalog: Catalog) -> None:
+    report = await apply_yaml(catalog, b"tools:\n- name: Old\n  status: DEPRECATED\n- name: old\n  tickers: [O]\n")
+    tool = await catalog.get("Old")
+    assert (tool.primary_name, tool.status, tool.tickers) == ("old", "DEPRECATED", ("O",))
+    assert (report.added, report.known, report.changed, report.refused) == ([tool.tool_id], [], [], [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
@@ -9,7 +10,12 @@ from uuid import NAMESPACE_DNS, uuid5
 import pytest
 
 from models.tool import NameRule, Tool
-from services.tools.detector import Detector
+from services.ports import Store
+from services.store.sqlite import SqliteStore
+from services.tools.catalog import Catalog
+from services.tools.detector import REBUILT_AFTER, Detector, Watchlist
+from services.tools.form import new_tool, tool_change
+from tests.builders import Watch
 from tests.documents import NOW
 from tests.steps import steps
 
@@ -240,3 +246,32 @@ def test_an_excluded_phrase_with_a_name_excludes_that_occurrence_and_another_phr
     (detected,) = Detector(wechat).find("微信微信支付微信").values()
     assert detected.headline_spans == ((0, 2), (6, 8)), "a name beside an excluded phrase counts"
     assert found(orion, "The horoscope of Orion", tags=("orion",)) == {}
+
+
+async def test_a_change_elsewhere_is_known_at_the_next_call_and_nothing_is_built_without_one(
+    store: SqliteStore, catalog_on: Callable[[Store], Catalog], watch: Watch
+) -> None:
+    ours, theirs = Watchlist(catalog_on(store), watch), catalog_on(store)
+    assert (await ours.detector()).tools == {}
+    added = await theirs.add(new_tool({"name": "Quorvia", "tickers": ["QRVA", "AQ"]}))
+    detector = await ours.detector()
+    assert list(detector.tools) == [added.tool_id]
+    assert await ours.detector() is detector
+    assert await ours.tickers() == ("AQ", "QRVA")
+    await theirs.change("Quorvia", tool_change({"status": "DEPRECATED"}))
+    assert (await ours.detector()).tools == {}
+
+
+async def test_a_change_that_was_never_announced_is_known_after_a_minute_or_when_asked_anew(
+    store: SqliteStore, catalog: Catalog, watch: Watch
+) -> None:
+    watchlist = Watchlist(catalog, watch)
+    await watchlist.detector()
+    await store.create("catalog", tool("Unannounced").to_document())
+    assert (await watchlist.detector()).tools == {}
+    assert (await watchlist.detector(anew=True)).tools
+    other = Watchlist(catalog, watch)
+    await other.detector()
+    await store.create("catalog", tool("Another").to_document())
+    watch.advance(seconds=REBUILT_AFTER.total_seconds())
+    assert len((await other.detector()).tools) == 2

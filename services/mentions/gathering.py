@@ -165,7 +165,7 @@ class Gathering:
         """
         known = await self.catalog.known(sorted({tool_id for each in analyses for tool_id in each.tool_ids}))
         for each in analyses:
-            if each.questions is not None and not each.tool_ids.isdisjoint(known.unreadable):
+            if not each.is_deleted and not each.tool_ids.isdisjoint(known.unreadable):
                 report.failed[each.source_id] = UNREADABLE_TOOL
         return {tool.tool_id: tool for tool in known.items}
 
@@ -199,6 +199,8 @@ class Gathering:
 
     async def corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> MentionCorrections:
         """The corrections of these articles' mentions of these tools."""
-        of_article = [(each.source_id, each.tool_ids.intersection(tool_ids)) for each in analyses if each.questions]
+        of_article = [
+            (each.source_id, each.tool_ids.intersection(tool_ids)) for each in analyses if not each.is_deleted
+        ]
         keys = [(tool_id, source_id) for source_id, found in of_article for tool_id in sorted(found)]
         return await corrections_of_mentions(self.store, keys)

@@ -109,7 +109,6 @@ class MentionPassages:
             raise NotFound("mention: the article does not mention the tool, or has expired")
         analysis = await self._understood(tool_id, document)
         questions = analysis.questions
-        assert questions is not None, "the article is not deleted"
         judge = self.judge if self.judge is not None and questions.language in self.judge.languages else None
         passages = await asyncio.to_thread(_shown, questions, tool_id, judge, prose_of(analysis.article).headline)
         by = None if judge is None else scored_by(judge.name, judge.version)

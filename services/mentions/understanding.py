@@ -45,46 +45,60 @@ DEFAULT_LANGUAGE = "en"
 """Of words whose language nobody has decided."""
 
 
-@dataclass(slots=True)
-class OwnWords:
-    """The analysis of one revision: what a source of an article says in words of its own, those that differ from the
-    canonical reading. `detected` are the tools that the words name.
-
-    The sources that an article lists are judged by their own words, each revision once. A source with the same words as
-    the canonical reading has its judgement. So have further sources, unless they have the words of a listed one.
-    """
+@dataclass(kw_only=True)
+class Words:
+    """Words of one revision, with the tools that they name and what is asked about them. `scores` are there once they
+    are judged."""
 
     revision: str
     detected: Mapping[str, Detected]
     questions: Questions
     scores: Scores | None = None
 
+    def judged(self, analyzer: Version) -> dict[str, Any] | None:
+        """What they say in general; None if they are not judged, or cannot be."""
+        if self.scores is None or isinstance(self.scores.article, NotJudged):
+            return None
+        return judged_fields(self.scores.article, analyzer)
+
+    def judged_of(self, tool_id: str, analyzer: Version, correction: Correction | None) -> dict[str, Any] | None:
+        """What they say of a tool that they name, or else in general; None if they cannot be judged."""
+        assert self.scores is not None, "words that name tools are judged first"
+        score = self.scores.tools[tool_id]
+        fields = self.judged(analyzer) if isinstance(score, NotJudged) else judged_fields(score, analyzer)
+        if fields is None:
+            return None
+        said = judged_passages(self.questions, tool_id) if correction is not None else ()
+        return with_verdict(fields, correction, self.revision, said)
+
 
 _READ_BY_GROUPING = ("analyzed_revision", "language", "detected_tool_ids", "publisher_id")
 
 
-@dataclass
-class ArticleAnalysis:
-    """The state of the analysis of one article.
+@dataclass(kw_only=True)
+class ArticleAnalysis(Words):
+    """The state of the analysis of one article, and the words of its canonical reading.
 
     `detected` are the tools that the article names. `tool_ids` are all tools that have, had or get a mention by the
-    article. `own_words` are those of sources that say it in other words. `muted` are the tools that it names and does
-    not mention, since all its sources are muted for them. `corrections` are those of its mentions, by tool. `questions`
-    is None for a deleted article. `stored` are its mentions by tool as they were read, `wanted` its mentions as they
-    should be. A mention that is right already is the same object in both.
+    article. `muted` are the tools that it names and does not mention, since all its sources are muted for them.
+    `own_words` are what sources that it lists say in other words, each revision once; a source with the same words as
+    the canonical reading has its judgement, and so have further sources, unless they have the words of a listed one.
+    `corrections` are those of its mentions, by tool. `stored` are its mentions by tool as they were read, `wanted` its
+    mentions as they should be. A mention that is right already is the same object in both.
     """
 
     article: Article
-    detected: Mapping[str, Detected]
     tool_ids: frozenset[str]
-    questions: Questions | None
-    scores: Scores | None = None
     muted: frozenset[str] = frozenset()
-    own_words: tuple[OwnWords, ...] = ()
+    own_words: tuple[Words, ...] = ()
     scored_text: ScoredText = "feed"
     corrections: dict[str, Correction] = field(default_factory=dict)
     stored: dict[str, SentimentScore] = field(default_factory=dict)
     wanted: dict[str, SentimentScore] = field(default_factory=dict)
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.article.deleted_at is not None
 
     @cached_property
     def publisher_id(self) -> str | None:
@@ -113,28 +127,25 @@ def understand(
     Raises UnreadableDocument for a document that is not an article.
     """
     article = Article.from_document(document)
-    is_deleted = article.deleted_at is not None
     prose = prose_of(article, full_text)
-    named = {} if is_deleted else _named(article, prose, detector)
+    named = {} if article.deleted_at is not None else _named(article, prose, detector)
     muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
     detected = {tool_id: each for tool_id, each in named.items() if tool_id not in muted}
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
-    questions = None
-    if not is_deleted:
-        questions = ask(prose.headline, prose.text, detected, only, article.language or DEFAULT_LANGUAGE)
+    questions = ask(prose.headline, prose.text, detected, only, article.language or DEFAULT_LANGUAGE)
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
         # The article keeps the tools that this analysis is not about.
         muted = (frozenset(article.muted_tool_ids or ()) - only) | (muted & only)
-    own_words = tuple(understand_own_words(article, each, detector, detected, only) for each in other_words)
     return ArticleAnalysis(
-        article,
-        detected,
-        tool_ids,
-        questions,
+        revision=article.canonical.revision,
+        detected=detected,
+        questions=questions,
+        article=article,
+        tool_ids=tool_ids,
         muted=muted,
-        own_words=own_words,
+        own_words=tuple(understand_own_words(article, each, detector, detected, only) for each in other_words),
         scored_text="feed" if full_text is None else "document",
     )
 
@@ -159,7 +170,7 @@ def understand_own_words(
     detector: Detector,
     tool_ids: Collection[str],
     only: Collection[str] | None = None,
-) -> OwnWords:
+) -> Words:
     """The words of an observation, to be judged in general and for those of `tool_ids` that they name."""
     publishers = {observation.publisher, *(each.source_name for each in article.source_attribution.values())}
     identifying = article.normalized_headline if observation.headline == article.headline else ""
@@ -167,7 +178,8 @@ def understand_own_words(
     named = detector.find(prose.headline, prose.text, observation.tags, observation.tickers)
     detected = {tool_id: each for tool_id, each in named.items() if tool_id in tool_ids}
     language = observation.language or DEFAULT_LANGUAGE
-    return OwnWords(observation.revision, detected, ask(prose.headline, prose.text, detected, only, language))
+    questions = ask(prose.headline, prose.text, detected, only, language)
+    return Words(revision=observation.revision, detected=detected, questions=questions)
 
 
 def detect(article: Article, detector: Detector) -> dict[str, Detected]:
@@ -249,7 +261,7 @@ def wanted_mentions(
             wanted[tool_id] = mention(analysis, tool, analyzer, now)
         elif stored is not None:
             # A deprecated tool is not detected any more, and keeps the mentions that it has.
-            keeps = tool is not None and tool.status == "DEPRECATED" and analysis.article.deleted_at is None
+            keeps = tool is not None and tool.status == "DEPRECATED" and not analysis.is_deleted
             wanted[tool_id] = stored if keeps and not removes(correction) else removed(stored, now)
     return wanted
 
@@ -258,15 +270,10 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
     """The mention of a tool that the article names. The publication time of a stored mention never changes."""
     article, detected = analysis.article, analysis.detected[tool.tool_id]
     reading, stored = article.canonical, analysis.stored.get(tool.tool_id)
-    assert analysis.scores is not None, "an article that names tools is scored first"
-    judgement = analysis.scores.tools[tool.tool_id]
-    if isinstance(judgement, NotJudged):
-        judgement = analysis.scores.article
-    correction = analysis.corrections.get(tool.tool_id)
-    assert analysis.questions is not None
-    said = judged_passages(analysis.questions, tool.tool_id) if correction is not None else ()
+    judged = analysis.judged_of(tool.tool_id, analyzer, analysis.corrections.get(tool.tool_id))
+    assert judged is not None, "an article that cannot be judged has failed before"
     fields: dict[str, Any] = {
-        **with_verdict(judged_fields(judgement, analyzer), correction, reading.revision, said),
+        **judged,
         "role": role_of(tool, article, detected, analysis.scored_text),
         "revision": reading.revision,
         "other_words": _of_other_words(analysis, tool.tool_id, analyzer),
@@ -297,19 +304,12 @@ def _of_other_words(
     analysis: ArticleAnalysis, tool_id: str, analyzer: Version
 ) -> dict[str, WordsJudgement | None] | None:
     """What the own words of sources say of the tool, by revision. Words that cannot be judged are left out."""
-    correction = analysis.corrections.get(tool_id)
     found: dict[str, WordsJudgement | None] = {}
     for own in analysis.own_words:
         if tool_id not in own.detected:
             found[own.revision] = None
-            continue
-        assert own.scores is not None, "own words are judged with the article"
-        judgement = own.scores.tools[tool_id]
-        judgement = own.scores.article if isinstance(judgement, NotJudged) else judgement
-        if not isinstance(judgement, NotJudged):
-            said = judged_passages(own.questions, tool_id) if correction is not None else ()
-            fields = with_verdict(judged_fields(judgement, analyzer), correction, own.revision, said)
-            found[own.revision] = words_judgement(fields)
+        elif (judged := own.judged_of(tool_id, analyzer, analysis.corrections.get(tool_id))) is not None:
+            found[own.revision] = words_judgement(judged)
     return found or None
 
 
@@ -340,19 +340,16 @@ def fingerprint(failure: str) -> str:
 async def judge(analyzer: Analyzer, analyses: Iterable[ArticleAnalysis]) -> None:
     """Gives each analysis its scores. Words in a language that the analyzer does not know are unscored. Raises
     Unavailable if the analyzer does not answer."""
-    asked: list[tuple[ArticleAnalysis | OwnWords, Questions]] = []
-    every: list[ArticleAnalysis | OwnWords] = []
-    for analysis in analyses:
-        every += [analysis, *analysis.own_words]
-    for each in every:
-        if each.questions is not None and each.questions.language in analyzer.languages:
-            asked.append((each, each.questions))
-        elif each.questions is not None:
-            each.scores = unscored(each.questions, "LANGUAGE")
-    passages = [passage for _, questions in asked for passage in questions.passages]
+    asked: list[Words] = []
+    for words in [words for each in analyses if not each.is_deleted for words in (each, *each.own_words)]:
+        if words.questions.language in analyzer.languages:
+            asked.append(words)
+        else:
+            words.scores = unscored(words.questions, "LANGUAGE")
+    passages = [passage for words in asked for passage in words.questions.passages]
     judgements = iter(await analyzer.analyze(passages) if passages else ())
-    for each, questions in asked:
-        each.scores = conclude(questions, list(islice(judgements, len(questions.passages))))
+    for words in asked:
+        words.scores = conclude(words.questions, list(islice(judgements, len(words.questions.passages))))
 
 
 def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, whole: bool) -> Article:
@@ -368,8 +365,9 @@ def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, who
     fields["muted_tool_ids"] = tuple(sorted(analysis.muted)) or None
     if whole:
         fields["analysis_due_since"] = None
-    if analysis.scores is not None and (whole or article.analyzed_at is not None):
-        fields |= judged_fields(analysis.scores.article, analyzer)
+    judged = analysis.judged(analyzer)
+    if judged is not None and (whole or article.analyzed_at is not None):
+        fields |= judged
         fields["scored_headline"] = article.canonical.headline
         fields["scored_text"] = "document" if analysis.scored_text == "document" else None
         fields["other_words"] = _other_words(analysis, analyzer)
@@ -388,11 +386,8 @@ def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, who
 
 def _other_words(analysis: ArticleAnalysis, analyzer: Version) -> dict[str, WordsJudgement] | None:
     """What the own words of sources say in general, by revision."""
-    found = {}
-    for own in analysis.own_words:
-        if own.scores is not None and not isinstance(own.scores.article, NotJudged):
-            found[own.revision] = words_judgement(judged_fields(own.scores.article, analyzer))
-    return found or None
+    judged = {own.revision: own.judged(analyzer) for own in analysis.own_words}
+    return {revision: words_judgement(fields) for revision, fields in judged.items() if fields is not None} or None
 
 
 def _concerns_grouping(article: Article, after: Mapping[str, Any]) -> bool:
@@ -409,7 +404,6 @@ def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
     """The fields of an article that was analysed as a whole."""
     sourced = source_tickers(analysis.article)
     tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
-    assert analysis.questions is not None, "a deleted article is not analysed"
     return {
         "status": "analyzed",
         "language": analysis.article.language or analysis.questions.language,

@@ -178,7 +178,7 @@ class CorrectionChanges:
                 raise Conflict("article: was edited, and the edit could not be analysed; its mention is older")
             raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
         said = said_of(scored) if scored is not None else before.said if before is not None else None
-        passages = judged_passages(analysis.questions, tool.tool_id) if analysis.questions is not None else ()
+        passages = judged_passages(analysis.questions, tool.tool_id)
         return _new(
             *(tool, wanted, now),
             source_id=source_id,
@@ -186,7 +186,7 @@ class CorrectionChanges:
             made_at=time_of_verdict(before, now),
             made_by_run="-",
             headline=article.canonical.headline,
-            language=analysis.questions.language if analysis.questions is not None else article.language,
+            language=analysis.questions.language,
             revision=article.canonical.revision,
             passages=kept_passages(passages),
             passages_hash=passages_hash(passages),

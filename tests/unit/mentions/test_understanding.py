@@ -123,13 +123,12 @@ class TestUnderstanding:
         made = understand(given, DETECTOR, frozenset({OTHER_TOOL_ID, "b", "c"}))
         assert made.tool_ids == {OTHER_TOOL_ID, "b"}
         assert made.detected.keys() == {OTHER_TOOL_ID}
-        assert made.questions is not None
         assert made.questions.tools.keys() == {OTHER_TOOL_ID}
         assert [set(each.names) for each in made.questions.passages] == [{TOOL_ID}, {OTHER_TOOL_ID}]
 
     def test_a_deleted_article_names_nothing_and_is_not_judged(self) -> None:
         made = understand(article(deleted_at=NOW, tool_ids_ever_detected=("a",)).to_document(), DETECTOR)
-        assert (made.detected, made.questions) == ({}, None)
+        assert (made.detected, made.questions.tools) == ({}, {})
         assert made.tool_ids == {"a"}
 
     def test_a_document_that_is_no_article_cannot_be_understood(self) -> None:
@@ -418,14 +417,12 @@ def test_only_prose_names_tools_and_is_judged() -> None:
     (span,) = made.detected[TOOL_ID].text_spans
     assert given.text_for_analysis is not None
     assert given.text_for_analysis[span.start : span.end] == "Quorvia"
-    assert made.questions is not None
     assert [each.text.strip() for each in made.questions.passages] == ["Kubernetes is out", "Quorvia is good."]
 
 
 def test_an_article_whose_language_nobody_decided_is_in_english() -> None:
     for stored, expected in ((None, "en"), ("und", "und")):
         given = analysis(article(language=stored))
-        assert given.questions is not None
         assert given.questions.language == expected
         assert finished(given, ANALYZER, LATER, whole=True).language == expected
         assert finished(given, ANALYZER, LATER, whole=False).language == stored
@@ -433,7 +430,6 @@ def test_an_article_whose_language_nobody_decided_is_in_english() -> None:
 
 def test_a_verdict_of_a_person_is_applied_while_the_article_says_the_same_about_the_tool() -> None:
     made = analysis()
-    assert made.questions is not None
     says = passages_hash(judged_passages(made.questions, TOOL_ID))
     for changes, label in (
         ({"revision": "other", "passages_hash": says}, "negative"),

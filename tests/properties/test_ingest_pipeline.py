@@ -11,14 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.article import LISTED_SOURCES, Article, AttributionDocument
+from models.article import LISTED_SOURCES, Article
 from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
-from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
-from services.articles.matching import GROUP, MAX_KEPT, DocumentCache, KnownEntries
-from services.articles.sources import chosen_source, sources_of
+from services.articles.identity import Source, candidate_of, entry_of, is_weak
+from services.articles.sources import sources_of
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 
@@ -159,51 +158,3 @@ def test_an_item_becomes_a_candidate_or_a_value_error(article_id: str, headline:
     assert candidate.published <= START + timedelta(minutes=10)
     assert candidate.source_id().startswith("dedup:")
     assert candidate.source_id(with_url=True) != candidate.source_id() or is_weak(candidate.normalized_headline)
-
-
-@given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=60, unique=True), min_size=1, max_size=12))
-def test_known_entries_have_the_last_document_and_stay_bounded(documents: list[list[int]]) -> None:
-    hashes = ""
-    for numbers in documents:
-        recent = KnownEntries(hashes)
-        fresh = {number: "".join(f"{kind}{number:015x}" for kind in "1234") for number in numbers}
-        groups = [recent.group(ShortHash(group[:16])) or group for group in fresh.values()]
-        hashes = recent.with_entries(groups)
-    recent = KnownEntries(hashes)
-    assert all(
-        recent.has_form(ShortHash(group[:16])) and recent.has(ShortHash(group[16:32])) for group in fresh.values()
-    )
-    assert not recent.has(ShortHash(f"1{documents[-1][0]:015x}"))
-    assert len(hashes) // GROUP <= MAX_KEPT
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))
-def test_the_canonical_source_has_the_best_priority_then_the_latest_revision(
-    found: dict[str, tuple[int, int]],
-) -> None:
-    attributions: dict[str, AttributionDocument] = {
-        key: {"source_priority": priority, "scraped_at": f"2026-02-2{day}T00:00:00Z", "crawl_timestamp": ""}
-        for key, (priority, day) in found.items()
-    }
-    chosen = chosen_source(attributions)
-    lowest = min(priority for priority, _ in found.values())
-    latest = max(day for priority, day in found.values() if priority == lowest)
-    assert found[chosen] == (lowest, latest)
-    assert chosen == max(key for key, each in found.items() if each == (lowest, latest))
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3))), st.integers(0, 8))
-def test_the_cache_has_the_last_documents_and_forgets_the_oldest_first(met: list[tuple[str, int]], size: int) -> None:
-    memory = DocumentCache(size)
-    last: dict[str, list[ShortHash]] = {}
-    for edition, (feed, count) in enumerate(met):
-        last.pop(feed, None)
-        last[feed] = [ShortHash(f"{edition}-{number}") for number in range(count)]
-        memory.keep(feed, str(count), last[feed])
-        while sum(map(len, last.values())) > size:
-            last.pop(next(iter(last)))
-    for feed in "abcd":
-        marks = last.get(feed, [])
-        assert memory.has_all(feed, str(len(marks)), marks[:2]) == (feed in last)
-        assert not memory.has_all(feed, "another", marks)
-        assert not memory.has_all(feed, str(len(marks)), [*marks, ShortHash("new")])

@@ -14,10 +14,6 @@ from models.errors import Unavailable
 from models.run import WORKER_DIED
 from models.tool import Tool
 from models.values import parse_time
-from services.figures.coverage import Coverage
-from services.figures.history import History
-from services.figures.reader import is_reanalysis_offered
-from services.figures.recount import Recount
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
 from services.mentions.writing import Analysis
 from services.store.containers import ARTICLES
@@ -26,7 +22,7 @@ from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
 from services.work.stage import MAX_TRIES
 from tests.failing_stores import Crash
-from tests.functional.mentions.world import Words, World
+from tests.functional.mentions.world import World
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -284,24 +280,3 @@ async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: W
     await world.delivered([old, new])
     assert set(await world.mentions(quorvia)) == {old}
     assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
-
-
-async def test_scores_of_another_version_replace_those_of_the_last(world: World) -> None:
-    quorvia = await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia is good")
-    await world.delivered([one])
-    history = History(world.store, Recount(world.store), Coverage(world.store), world.watch)
-
-    async def offered() -> bool:
-        await world.is_counted(quorvia)
-        return is_reanalysis_offered(await history.analyzers(quorvia.tool_id), world.worker.writer.scored_by)
-
-    assert not await offered()
-    world.analyzer.version = "2"
-    assert await offered()
-    run = await world.run(await world.worker.changes.reanalyze("Quorvia"))
-    assert not await offered()
-    assert (run.status, run.progress, run.metrics["rescored"]) == ("SUCCEEDED", 1, 1)
-    assert (await world.mentions(quorvia))[one].analyzer_version == "2"
-    assert (await world.read(one)).analyzer_version == "2"
-    assert isinstance(world.analyzer, Words)

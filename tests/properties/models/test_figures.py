@@ -41,15 +41,6 @@ def test_percentages_sum_to_exactly_100_or_are_all_0(positive: int, negative: in
         assert not total or abs(tenth - count * 1000 / total) < 1
 
 
-@given(COUNT, COUNT, COUNT)
-def test_more_mentions_never_have_the_smaller_percentage(positive: int, negative: int, neutral: int) -> None:
-    counts = (positive, negative, neutral)
-    shares = percentages(*counts)
-    for count, share in zip(counts, shares, strict=True):
-        for other, other_share in zip(counts, shares, strict=True):
-            assert count <= other or share >= other_share
-
-
 @given(st.lists(MENTION, max_size=30), st.randoms(use_true_random=False))
 def test_a_tally_does_not_depend_on_the_order_of_arrivals(
     mentions: list[tuple[Any, Any]], shuffle: random.Random

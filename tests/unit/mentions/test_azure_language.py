@@ -91,22 +91,10 @@ async def test_a_tool_without_an_opinion_gets_the_sentences_that_name_it() -> No
     assert found == {"Alpha": Judgement("positive", 0.5, 0.5), "Beta": Judgement("negative", 1.0, -1.0)}
 
 
-async def test_positive_and_negative_sentences_about_a_tool_are_neutral_together() -> None:
-    found = await judged_tools("negative 0 0 1 Beta. Beta. positive 1 0 0 Beta.", "Beta")
-    assert found == {"Beta": Judgement("neutral", 1.0, 0.0)}
-
-
 async def test_several_opinions_about_a_tool_are_taken_together() -> None:
     found = await judged_tools("Alpha is good. Alpha is bad. Beta is good and Beta is good.", "Alpha", "Beta")
     assert found["Alpha"] == Judgement("neutral", 0.9, 0.0)
     assert found["Beta"] == Judgement("positive", 0.8, 0.6)
-
-
-async def test_the_tools_of_a_text_that_is_refused_are_not_judged() -> None:
-    async with analyzing() as (server, analyzer):
-        server.refuses = lambda text: True
-        [found] = await analyzer.analyze([Passage("Alpha", {"tool": (Span(0, 5),)})])
-    assert found.tools == {"tool": NotJudged("refused: InvalidDocument")}
 
 
 async def test_each_text_goes_with_its_language() -> None:

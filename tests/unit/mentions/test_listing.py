@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from models.resources.mentions import MentionResource
+from models.scored import WordsJudgement
 from models.values import format_time
-from services.mentions.listing import MAX_PAGES, mentions_page
+from services.mentions.listing import MAX_PAGES, NamedMention, mentions_page, observed
 from services.ports import Where
 from services.store.sqlite import SqliteStore
 from tests import documents
+from tests.documents import TOOL_ID, article, mention, observation
 from tests.unit.conftest import Put
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
@@ -50,3 +53,31 @@ async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStor
 
 def test_a_list_reads_at_most_twenty_pages() -> None:
     assert MAX_PAGES == 20
+
+
+BAD = WordsJudgement(sentiment="negative", score=0.9, polarity=-0.5)
+JUDGED = article(
+    status="analyzed", sentiment="positive", score=0.8, polarity=0.5, analyzed_revision="r1", other_words={"r2": BAD}
+)
+SAID = NamedMention(
+    mention(sentiment="neutral", score=0.7, polarity=0.0, revision="r1", other_words={"r2": BAD}), "Quorvia"
+)
+
+
+def test_the_words_that_were_canonical_have_the_judgement_of_article_and_mentions() -> None:
+    shown = observed(observation(revision="r1"), JUDGED, [SAID], "full").shown()
+    assert (shown["sentiment"], shown["score"], shown["polarity"], shown["unscored_reason"]) == (
+        *("positive", 0.8, 0.5),
+        None,
+    )
+    assert shown["tools"] == [
+        {
+            **{"tool_id": TOOL_ID, "tool": "Quorvia", "sentiment": "neutral"},
+            **{"score": 0.7, "polarity": 0.0, "unscored_reason": None},
+        }
+    ]
+    assert shown["revision"] == "r1"
+
+
+def test_a_named_mention_shows_its_tool() -> None:
+    assert SAID.resource().shown() == {**MentionResource.of(SAID.mention).shown(), "tool": "Quorvia"}

@@ -7,15 +7,12 @@ import pytest
 from services.mentions.analyzers.tables import (
     BOOSTER,
     NEGATOR,
-    UP,
-    WORSE_WHEN_MORE,
     ToolTable,
     Word,
     WordTable,
     format_table,
     parse_tool_table,
     parse_word_table,
-    shipped_words,
 )
 
 TOOLS = ToolTable(
@@ -64,10 +61,3 @@ def test_another_text_is_refused(text: str) -> None:
 def test_a_temperature_that_cannot_divide_is_refused() -> None:
     with pytest.raises(ValueError, match="greater than 0"):
         parse_tool_table(format_table(ToolTable("v", 0.0, {}, {}, {})))
-
-
-def test_the_words_of_the_shipped_table_have_roles() -> None:
-    words = shipped_words().words
-    assert words["not"].roles & NEGATOR
-    assert words["surge"].roles & UP
-    assert words["debt"].roles & WORSE_WHEN_MORE

@@ -15,7 +15,7 @@ from scripts.sentiment.learning import Descent, Row, learn, softmax
 from scripts.sentiment.tools import Example, Plan
 from services.mentions.analyzers.embedded import ToolJudge
 from services.mentions.analyzers.port import Judgement, Passage
-from services.mentions.analyzers.tables import ToolTable, Word, WordTable, unpacked
+from services.mentions.analyzers.tables import ToolTable, Word, WordTable
 from services.mentions.corrections import labelled
 from services.tools.matching import Span
 from tests.documents import TOOL_ID, correction
@@ -162,39 +162,6 @@ def test_nothing_of_the_held_out_third_is_trained_on() -> None:
     held_out = {each.text for each in corpus.headlines() if each.is_test}
     assert 0.31 < len(held_out) / len(corpus.headlines()) < 0.36
     assert not held_out & {each.text for each in corpus.headlines() if not each.is_test}
-
-
-@pytest.mark.soak
-def test_the_labels_are_many_and_twice_given() -> None:
-    lines = [line.split("\t") for line in unpacked(corpus.HEADLINES).splitlines()[1:]]
-    assert sum(len(line[5]) for line in lines) >= 4000
-    assert all(len(line[3]) == len(line[4]) == len(line[5]) == len(line[2].split(" | ")) for line in lines)
-
-
-@pytest.mark.soak
-def test_headlines_that_were_labelled_once_or_written_are_not_held_out() -> None:
-    held_out = {each.text for each in corpus.headlines() if each.is_test}
-    rows = corpus.more_headlines() + corpus.written()
-    assert len(rows) > 8000
-    assert not held_out & {each.text for each in rows}
-    assert all(row.labels and all(row.names[tool] for tool in row.labels) for row in rows)
-
-
-@pytest.mark.soak
-def test_headlines_that_a_model_labelled_have_probabilities_and_are_not_held_out() -> None:
-    rows = corpus.taught()
-    labelled_by_hand = {each.text for each in corpus.headlines() + corpus.more_headlines()}
-    assert len(rows) > 40_000
-    assert not labelled_by_hand & {each.text for each in rows}
-    for each in rows:
-        assert each.labels.keys() == each.chances.keys() == {name for name, found in each.names.items() if found}
-        assert all(0 <= negative + positive <= 1.011 for negative, positive in each.chances.values())
-
-
-def test_each_tool_of_a_template_has_a_label_and_a_place() -> None:
-    rows = corpus.templates()
-    assert len(rows) > 800
-    assert all(row.labels and all(row.names[tool] for tool in row.labels) for row in rows)
 
 
 def test_the_shipped_table_was_trained_from_the_inputs_of_the_project() -> None:

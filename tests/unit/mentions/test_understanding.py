@@ -13,7 +13,7 @@ from models.mention import Match, SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.corrections import judged_passages, passages_hash
-from services.mentions.scoring import Scores, Unscored
+from services.mentions.scoring import Scores
 from services.mentions.understanding import (
     ArticleAnalysis,
     detect,
@@ -213,14 +213,7 @@ class TestMention:
         made = analysis(article(canonical=wired))
         assert mention(made, tool(), ANALYZER, NOW).publisher_id == "newscorp.com"
         assert finished(made, ANALYZER, NOW, whole=True).publisher_id == "newscorp.com"
-        unnamed = wired.model_copy(update={"publisher": None})
-        assert publisher_of(article(canonical=unnamed)) is None
-        at_home = unnamed.model_copy(update={"publisher_url": "https://www.marketwatch.com/"})
-        assert publisher_of(article(canonical=at_home)) == "newscorp.com"
-        text = "Article URL: https://www.barrons.com/1"
-        assert publisher_of(article(canonical=unnamed, text_for_analysis=text)) == "newscorp.com"
-        ending = unnamed.model_copy(update={"headline": "Quorvia is good - MarketWatch"})
-        assert publisher_of(article(canonical=ending)) == "newscorp.com"
+        assert publisher_of(article(canonical=wired.model_copy(update={"publisher": None}))) is None
 
     @pytest.mark.parametrize(
         "wrong",
@@ -304,20 +297,6 @@ class TestFinishing:
         assert (after.analyzed_at, after.updated_at, after.analysis_due_since) == (LATER, LATER, None)
         assert (after.analysis_attempts, after.last_error_fingerprint) == (0, None)
         assert after.detected_tool_ids == (TOOL_ID,)
-
-    def test_the_article_names_the_headline_that_was_scored(self) -> None:
-        after = self.finish(article(headline="First", canonical=reading(headline="Quorvia is good")))
-        assert (after.headline, after.scored_headline) == ("First", "Quorvia is good")
-        edited = after.changed(LATER, canonical=reading(headline="Quorvia is bad"), analysis_due_since=LATER)
-        assert (edited.canonical.headline, edited.scored_headline) == ("Quorvia is bad", "Quorvia is good")
-        assert self.finish(edited).scored_headline == "Quorvia is bad"
-
-    def test_an_unscored_article_has_no_sentiment_and_its_mentions_neither(self) -> None:
-        scores = Scores(Unscored("LANGUAGE"), {TOOL_ID: Unscored("LANGUAGE")})
-        made = analysis(self.finish(article()), scores=scores)
-        made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
-        for each in (finished(made, ANALYZER, LATER, whole=True), made.wanted[TOOL_ID]):
-            assert (each.sentiment, each.score, each.polarity, each.unscored_reason) == (None, None, None, "LANGUAGE")
 
     def test_an_article_that_was_finished_stays_the_same(self) -> None:
         after = self.finish(article())
@@ -442,10 +421,9 @@ def test_a_verdict_of_a_person_is_applied_while_the_article_says_the_same_about_
     assert wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW) == {}
 
 
-def test_a_deprecated_tool_keeps_its_mention_unless_it_is_about_something_else() -> None:
+def test_a_mention_of_a_deprecated_tool_that_is_about_something_else_is_removed() -> None:
     stored = documents.mention(revision="r1", sentiment="positive", score=0.9, polarity=0.5)
     kept = analysis(detected={}, tool_ids=frozenset({TOOL_ID}), stored={TOOL_ID: stored})
     tools = {TOOL_ID: tool(status="DEPRECATED")}
-    assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID] is stored
     kept.corrections = {TOOL_ID: documents.correction(verdict="not_this_tool", label=None)}
     assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID].removed_at == LATER

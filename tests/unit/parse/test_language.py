@@ -4,7 +4,18 @@ import pytest
 
 from benchmarks.quality.languages import FEWEST_WORDS, headlines, measure
 from services.parse import language as rules
-from services.parse.language import Decided, Evidence, choose, decide, evidence_of, with_languages
+from services.parse.language import (
+    Decided,
+    Evidence,
+    _counts,
+    _table,
+    choose,
+    decide,
+    evidence_of,
+    likelihoods,
+    primary_subtag,
+    with_languages,
+)
 
 GERMAN = "Ausfall bei Microsoft: Teams und Outlook sind nicht erreichbar"
 ENGLISH = "Microsoft confirms outage that affects Teams and Outlook users"
@@ -89,14 +100,6 @@ def test_the_history_counts_texts_and_forgets_old_ones() -> None:
     assert sum(with_languages({}, {"de": 100_000}).values()) <= rules.MAX_IN_HISTORY
 
 
-def test_the_constants() -> None:
-    assert (rules.TEXT_READ, rules.MIN_TEXT, rules.FEWEST_LETTERS) == (150, 60, 20)
-    assert (rules.IDEOGRAPH, rules.HIRAGANA) == (8, 24)
-    assert (rules.ENGLISH, rules.RARE, rules.DECLARED, rules.DECLARED_ENGLISH) == (6, 0.2, 8, 3)
-    assert (rules.MIN_SHARE, rules.MIN_SHARE_ENGLISH) == (0.35, 0.25)
-    assert (rules.LIKE_BEFORE, rules.CONFIDENT, rules.MAX_IN_HISTORY) == (40, 0.85, 200)
-
-
 def test_headlines_full_of_product_names_are_recognised() -> None:
     measured = measure([each for each in headlines() if each.words >= FEWEST_WORDS])
     assert measured.headlines > 250
@@ -170,3 +173,85 @@ def test_a_text_is_clear_from_twenty_letters_on() -> None:
     assert evidence_of("St\u00f6rung ist nun behoben", "").clear == "de", "20 letters"
     assert evidence_of("Der Fehler ist behoben", "").clear is None, "19 letters"
     assert evidence_of("\u1300" * rules.FEWEST_LETTERS, "") == Evidence(None, {}, plain=False)
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("en", "en"),
+        ("EN", "en"),
+        (" de-AT\n", "de"),
+        ("pt_BR", "pt"),
+        ("zh-Hans-CN", "zh"),
+        ("nb", "no"),
+        ("nn-NO", "no"),
+        ("eng", "en"),
+        ("jp", "ja"),
+        ("haw", "haw"),
+        ("en-" + "x" * 97, "en"),
+    ],
+)
+def test_the_language_of_a_tag(tag: str, language: str) -> None:
+    assert primary_subtag(tag) == language
+
+
+@pytest.mark.parametrize(
+    "tag", ["", "und", "mul", "zxx", "mis", "english", "e", "en us", "en;q=0.5", "-en", "en-" + "x" * 98, "ja" * 60]
+)
+def test_a_tag_that_names_no_language(tag: str) -> None:
+    assert primary_subtag(tag) == ""
+
+
+HEADLINES = {
+    "en": "Microsoft confirms outage that affects Teams and Outlook users",
+    "de": "Ausfall bei Microsoft: Teams und Outlook sind nicht erreichbar",
+    "fr": "Panne chez Microsoft : Teams et Outlook ne répondent plus",
+    "es": "Microsoft confirma una caída que afecta a los usuarios de Teams",
+    "pl": "Awaria usług Microsoftu: Teams i Outlook nie działają",
+    "ru": "Сбой в работе Microsoft: Teams и Outlook недоступны",
+    "tr": "Microsoft yeni güvenlik güncellemelerini bugün duyurdu",
+}
+
+
+@pytest.mark.parametrize("language", HEADLINES)
+def test_a_headline_is_most_likely_in_its_language(language: str) -> None:
+    shares = likelihoods(HEADLINES[language])
+    assert max(shares, key=lambda each: shares[each]) == language
+    assert shares[language] > 0.8
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_capitals_alone_change_nothing() -> None:
+    assert likelihoods(HEADLINES["de"].upper()) == likelihoods(HEADLINES["de"].lower())
+
+
+@pytest.mark.parametrize("text", ["", "3", "4.7.1", "\ud800", "新機能"])
+def test_a_text_without_a_known_n_gram_has_no_likely_language(text: str) -> None:
+    assert likelihoods(text) == {}
+
+
+def test_the_longest_known_n_gram_that_ends_at_a_byte_counts() -> None:
+    rows = {b"ab": 0, b"abc": 1, b"bc": 2, b"cd": 3, b"abcde": 4, b"xabcde": 5}
+    assert _counts(b"xabcdeab", rows) == {0: 2, 1: 1, 3: 1, 4: 1}
+
+
+def test_the_table_is_whole() -> None:
+    table = _table.__wrapped__()
+    assert table.unit == 1 / 64, "sixteenths of a count, quarters of a weight"
+    assert len(table.rows) == 40_000
+    assert len(table.weights) == 4 * len(table.rows) * len(table.languages)
+    assert {"en", "de", "fr", "es", "pt"} <= set(table.languages)
+    assert {len(each) for each in table.rows} == {2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "share"),
+    [
+        ("Störung", "de", 0.263077162),
+        ("Störung", "sv", 0.219235482),
+        ("the the the the", "en", 0.885286871),
+        ("Störung und die Störung und die Störung", "sv", 0.000223702541),
+    ],
+)
+def test_the_shares_are_the_same_everywhere(text: str, language: str, share: float) -> None:
+    assert likelihoods(text)[language] == pytest.approx(share, rel=1e-6)

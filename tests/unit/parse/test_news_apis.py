@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
+from models.raw_item import RawItem
 from services.articles.identity import normalize_headline
-from services.parse.collected import MAX_ITEMS, Unreadable
-from services.parse.news_apis import NEWS_APIS, NewsApi
+from services.parse.collected import MAX_ITEMS, Collected, Unreadable
+from services.parse.news_apis import NEWS_APIS, NewsApi, finnhub_collect, tiingo_collect
 from services.parse.text import strip_publisher
 from tests.unit.parse.feedparser_reading import FEEDS
 
@@ -126,3 +128,74 @@ def test_a_response_has_at_most_as_many_articles_as_a_feed() -> None:
     document = TIINGO.parse(b"[" + b",".join([article] * (MAX_ITEMS + 1)) + b"]")
     assert len(document.items) == MAX_ITEMS
     assert document.skipped == {"too_many": 1}
+
+
+FINNHUB_ARTICLE = {
+    "id": 7,
+    "headline": "A <thing> B",
+    "url": "https://x.example/1",
+    "summary": "a < b",
+    "datetime": 1771668000,
+    "source": "X",
+    "category": "company",
+    "related": "AAPL,msft",
+}
+
+
+def collected(**changes: Any) -> RawItem:
+    found = Collected()
+    finnhub_collect({**FINNHUB_ARTICLE, **changes}, found)
+    (item,) = found.items()
+    return item
+
+
+def test_an_article_of_finnhub_has_plain_texts() -> None:
+    item = collected()
+    assert (item.article_id, item.url, item.headline, item.summary_html) == (
+        "7",
+        "https://x.example/1",
+        "A <thing> B",
+        "a &lt; b",
+    )
+    assert (item.tags, item.tickers, item.publisher) == (("company",), ("AAPL", "MSFT"), "X")
+    assert (item.published, item.date_text) == (datetime(2026, 2, 21, 10, tzinfo=UTC), "1771668000")
+
+
+def test_the_id_0_identifies_nothing_and_the_date_0_is_none() -> None:
+    item = collected(id=0, datetime=0)
+    assert (item.article_id, item.date_text) == (None, "")
+
+
+TIINGO_ARTICLE = {
+    "id": 7,
+    "title": "A &amp; B",
+    "url": "https://x.example/1",
+    "description": "a < b",
+    "publishedDate": "2026-02-21T10:00:00Z",
+    "crawlDate": "2026-02-21T11:00:00Z",
+    "source": "x.example",
+    "tags": ["News"],
+    "tickers": ["aapl"],
+}
+
+
+def test_an_article_of_tiingo_has_plain_texts() -> None:
+    collected = Collected()
+    tiingo_collect(TIINGO_ARTICLE, collected)
+    (item,) = collected.items()
+    assert (item.article_id, item.url, item.headline, item.summary_html) == (
+        "7",
+        "https://x.example/1",
+        "A & B",
+        "a &lt; b",
+    )
+    assert (item.tags, item.tickers, item.publisher) == (("News",), ("AAPL",), "x.example")
+    assert item.published == datetime(2026, 2, 21, 10, tzinfo=UTC)
+    assert item.date_text == "2026-02-21T10:00:00Z"
+
+
+def test_an_article_without_a_date_of_publication_has_that_of_its_discovery() -> None:
+    collected = Collected()
+    tiingo_collect({**TIINGO_ARTICLE, "publishedDate": None, "title": "A <thing> B"}, collected)
+    (item,) = collected.items()
+    assert (item.published, item.headline) == (datetime(2026, 2, 21, 11, tzinfo=UTC), "A <thing> B")

@@ -10,6 +10,7 @@ from services.parse.text import (
     looks_like_html,
     repaired,
     strip_publisher,
+    words_of,
 )
 
 
@@ -178,3 +179,19 @@ def test_a_publishers_name_is_found_in_its_usual_spellings(headline: str, names:
 )
 def test_blocks_of_code_are_between_fences(source: str, text: str) -> None:
     assert html_to_text(source) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Fed HOLDS rates", ["fed", "holds", "rates"]),
+        ("Crédit Suisse\u2019s Zürich", ["credit", "suisse", "zurich"]),
+        ("node.js 1.2 for 1,250 users", ["node", "js", "1.2", "for", "1250", "users"]),
+        ("up 3 %", ["up", "3", "%"]),
+        ("人工智能 in Berlin", ["人工", "工智", "智能", "in", "berlin"]),
+        ("中", ["中"]),
+        ("— … !", []),
+    ],
+)
+def test_words_are_folded_and_scripts_without_spaces_give_pairs(text: str, words: list[str]) -> None:
+    assert words_of(text) == words

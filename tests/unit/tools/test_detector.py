@@ -178,14 +178,7 @@ def test_a_mention_keeps_at_most_20_reasons_of_at_most_120_characters() -> None:
     assert len(detected.matches[0].name) == 120
 
 
-EXCHANGES = (
-    "AMEX ASX BATS BIT BME BSE BVMF CBOE CSE CVE EPA ETR EURONEXT FRA HKEX HKG JSE KOSDAQ KRX LON LSE NASDAQ NEO NSE "
-    "NYSE NYSEAMERICAN NYSEARCA OMX OTC OTCMKTS OTCQB OTCQX SEHK SGX SIX SSE STO SWX SZSE TPE TSE TSX TSXV TWSE TYO "
-    "XETRA Nasdaq Euronext Xetra"
-)
-
-
-@pytest.mark.parametrize("exchange", EXCHANGES.split())
+@pytest.mark.parametrize("exchange", ["AMEX", "NYSE", "NYSEARCA", "XETRA", "Nasdaq", "Euronext"])
 def test_a_ticker_behind_an_exchange_counts(exchange: str) -> None:
     assert found(AMBIGUOUS, f"Shares ({exchange}: AAPL)") == {"Apple": [f"{exchange}: AAPL"]}
     assert found(AMBIGUOUS, "Shares", tags=(f"{exchange.lower()}:AAPL",)) == {"Apple": [f"{exchange.lower()}:AAPL"]}

@@ -29,7 +29,9 @@ from models.values import (
     UnixSeconds,
     Value,
     WebUrl,
+    internal,
     lives,
+    optional,
 )
 
 LOWEST_PRIORITY = 999
@@ -58,39 +60,28 @@ ArticleDocument = dict[str, Any]
 
 
 class SourceAttribution(Value):
-    """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site),
-    `publisher_url` its address, if the source gives one that is on another host than `url`, or one that names the
-    account on a platform, which `url` does not.
-
-    `crawl_timestamp` is when an attempt first found the article at the source, `scraped_at` when its present `revision`
-    was first seen. `added_by_run` is the run that added the source to the article, `joined_by` the rule by which it is
-    the same article.
-    """
+    """The article as one source has it."""
 
     article_id: Text = Field(description="The source's own id for the entry; the URL if the source gives none.")
     url: WebUrl = Field(description="The link of the entry.")
     crawl_timestamp: Time = Field(description="When the article was first seen at this source.")
     original_headline: Text = Field(description="The source's headline when the article was first seen there.")
-    source_name: Text | None = Field(
-        default=None, description="The publisher, if the source names another one than itself."
+    source_name: Text | None = optional("The publisher, if the source names another one than itself.")
+    publisher_url: WebUrl | None = optional(
+        "The address that the source gives for that publisher; null if it tells nothing beside `url`."
     )
-    publisher_url: WebUrl | None = Field(
-        default=None,
-        description="The address that the source gives for that publisher; null if it tells nothing beside `url`.",
-    )
-    source_priority: Count | None = Field(default=None, description="The source's priority.")
-    published_at: Time | None = Field(default=None, description="The publication time that the source gives.")
-    scraped_at: Time | None = Field(default=None, description="When the source's present version was first seen.")
-    revision: Text | None = Field(default=None, description="Hash of headline, text and tags of that version.")
-    language: Language | None = Field(default=None, description="The language of that version.")
-    added_by_run: IdPart | None = Field(default=None, description="The run that added the source to the article.")
-    joined_by: JoinRule | None = Field(
-        default=None,
-        description="The rule by which the source is in the article: `first` brought it; or it has in common "
+    source_priority: Count | None = optional("The source's priority.")
+    published_at: Time | None = optional("The publication time that the source gives.")
+    scraped_at: Time | None = optional("When the source's present version was first seen.")
+    revision: Text | None = optional("Hash of headline, text and tags of that version.")
+    language: Language | None = optional("The language of that version.")
+    added_by_run: IdPart | None = optional("The run that added the source to the article.")
+    joined_by: JoinRule | None = optional(
+        "The rule by which the source is in the article: `first` brought it; or it has in common "
         "with it `own_id` (the source's own id for the entry), `url` (the link of an entry of "
         "another source), `headline_and_day` (normalized headline and day of publication), or "
         "`url_in_key` (these and the link: the headline is too short, or the source had another "
-        "article with it). `person`: a person made the source an article of its own.",
+        "article with it). `person`: a person made the source an article of its own."
     )
 
 
@@ -101,66 +92,53 @@ class FullText(Value):
     """
 
     archive_key: Text
-    sha256: Sha256
-    characters: Count
-    revision: Text
-    extraction_profile_id: Text
+    sha256: Sha256 = Field(description="By which the text can be checked.")
+    characters: Count = Field(description="Its length.")
+    revision: Text = Field(description="The revision of the article that it belongs to.")
+    extraction_profile_id: Text = Field(description="The profile and its version that found the text.")
 
 
 class CanonicalReading(Value):
-    """The reading of the source with the lowest priority number: views show it, and the analysis reads it.
-
-    `article_id` is the source's id for the article.
-    """
+    """The reading of the source with the lowest priority number: views show it, and the analysis reads it."""
 
     source: SourceKey = Field(
         description="The source with the lowest `source_priority`, of equal ones the one with the latest `scraped_at`."
     )
     source_priority: Count = Field(default=LOWEST_PRIORITY, description="Its priority.")
     observation_id: IdPart = Field(description="The observation with the text.")
-    article_id: Text | None = Field(default=None, description="The source's own id for the entry.")
+    article_id: Text | None = optional("The source's own id for the entry.")
     headline: Text = Field(description="As the source wrote it.")
     url: WebUrl = Field(description="The link of the entry.")
     published_at: Time = Field(description="The publication time that the source gives.")
     scraped_at: Time = Field(description="When this version was first seen.")
     revision: Text = Field(description="Hash of headline, text and tags.")
-    publisher: Text | None = Field(
-        default=None, description="The publisher that the source names; null if it is the source itself."
+    publisher: Text | None = optional("The publisher that the source names; null if it is the source itself.")
+    publisher_url: WebUrl | None = optional(
+        "The address that the source gives for the publisher; null if it tells nothing beside `url`."
     )
-    publisher_url: WebUrl | None = Field(
-        default=None,
-        description="The address that the source gives for the publisher; null if it tells nothing beside `url`.",
-    )
-    language: Language | None = Field(default=None, description="Its language.")
+    language: Language | None = optional("Its language.")
 
 
 class Article(ScoredDocument):
-    """One article across all sources. `timestamp` (the publication time) and `headline` are those of the first source.
+    """One article across all sources.
 
     `sources` and `source_attribution` have the first sources. `has_further_sources`: more sources published the
     article; they have observations only, and `source_attribution` is made from these where it is served.
     `source_count` is the number of all sources. It is set where an article is served, and never stored.
-    `language` is that of the canonical reading, `und` if it is unknown. It is a field of the article so that articles
-    are found by it.
-    `created_by_run` is the run that created the article.
+    `language` is a field of the article so that articles are found by it.
     `other_words`: by revision, the sentiment of the words of listed sources that differ from the canonical reading, as
     of the last analysis.
-    `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
-    It is written with the change that makes the analysis due, so that a lost message is noticed.
-    `sentiment`, `score` and `polarity` are those of `scored_headline` and its text: after an edit, or after another
-    source's reading became canonical, they stay until the analysis has judged the canonical reading. An article whose
-    analysis was given up (status `error`) keeps them too.
-    `matched_tickers` are the tickers that sources gave, `detected_tickers` those that the analysis found in the text.
+    `analysis_due_since` is written with the change that makes the analysis due, so that a lost message is noticed.
+    `sentiment`, `score` and `polarity` are those of `scored_headline` and its text: they stay until the analysis has
+    judged the canonical reading. An article whose analysis was given up (status `error`) keeps them too.
     `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
     can be found from the article. `muted_tool_ids` are tools that the article names and does not mention, since all its
     sources are muted for them: with another source, it is analysed again.
     `words` are those of the headlines and of the text, as of the last analysis: searches find the article by them.
-    `text_for_analysis` is the feed's text; `full_text` names that of the page, if there is one. `scored_text` says
-    which of them the last analysis scored; it is stored for a full text only.
-    `publisher_id` is the publisher of the canonical reading, the same for all outlets of one owner.
-    `event_id` is the story of the article, `near_duplicate_of` the first of the articles that it repeats. Both are set
-    by the grouping (services/stories), which is due while `grouping_due_since` is set: an analysis sets it in its own
-    write if it changed the article's revision, its mentions or its deletion. `grouping_tries` counts its failures.
+    `scored_text` is stored for a full text only.
+    `event_id` and `near_duplicate_of` are set by the grouping (services/stories), which is due while
+    `grouping_due_since` is set: an analysis sets it in its own write if it changed the article's revision, its mentions
+    or its deletion.
     `grouping_corrections` are the corrections of people that name the article. `split_links` are the links that a
     person split off, each with the article that entries with this link are; while there is one, no further source joins
     the article by headline and day alone.
@@ -174,49 +152,86 @@ class Article(ScoredDocument):
 
     entity_type: Literal["Article"] = "Article"
     ttl_timestamp: UnixSeconds = lives(days=ARTICLE_KEPT.days)
-    dedup_key: Hex32
-    timestamp: Time
-    published_flag: PublishedFlag | None = None
-    headline: Text
-    normalized_headline: str
-    url_in_key: Flag = False
-    sources: tuple[SourceKey, ...] = Field(min_length=1)
-    source_attribution: dict[str, SourceAttribution]
+    dedup_key: Hex32 = Field(
+        description="Hash of normalized headline and day, with the URL if the headline alone identifies no article."
+    )
+    timestamp: Time = Field(
+        description="When the article was published, as the first source gave it; if that date cannot be used, when "
+        "the article was first seen."
+    )
+    published_flag: PublishedFlag | None = optional(
+        "Why the date cannot be used: `missing`, `unparsable` or `future`; null if it was used."
+    )
+    headline: Text = Field(description="The headline of the first source; it never changes.")
+    normalized_headline: str = Field(
+        description="The headline in lower case, without punctuation and without the publisher's name."
+    )
+    url_in_key: Flag = internal("Whether the URL is part of `dedup_key`.", default=False)
+    sources: tuple[SourceKey, ...] = Field(
+        min_length=1,
+        description="The ids of the sources that published the article, in the order in which they were fetched. A "
+        "list of articles and an export have the first 20 of each article.",
+    )
+    source_attribution: dict[str, SourceAttribution] = Field(description="By source, what that source published.")
     has_further_sources: Flag | None = None
     source_count: Count | None = None
-    canonical: CanonicalReading
-    language: Language | None = None
-    created_by_run: IdPart | None = None
-    status: ArticleStatus = "pending"
-    scored_headline: Text | None = None
-    analyzer: Text | None = None
-    analyzer_version: Text | None = None
-    analyzed_at: Time | None = None
-    analyzed_revision: Text | None = None
+    canonical: CanonicalReading = Field(description="The canonical reading: the version that is shown and analysed.")
+    language: Language | None = optional("The language of the canonical reading, such as `en`; `und` if it is unknown.")
+    created_by_run: IdPart | None = internal("The run that stored the article.")
+    status: ArticleStatus = Field(
+        default="pending",
+        description="`pending`: not analysed yet, or tried again. `analyzed`. `error`: the analysis was given up "
+        "after several tries; a redrive tries again. If it was that of an edit, the article keeps its scores and "
+        "mentions meanwhile.",
+    )
+    scored_headline: Text | None = optional(
+        "The headline that sentiment, score and polarity belong to. It differs from that of `canonical` after an "
+        "edit, or after another source's reading became canonical, until the article is analysed again."
+    )
+    analyzer: Text | None = optional("The analyzer that judged the article.")
+    analyzer_version: Text | None = optional("The version of that analyzer.")
+    analyzed_at: Time | None = optional("When the result of the analysis last changed.")
+    analyzed_revision: Text | None = internal("The `revision` of the canonical reading that was analysed.")
     other_words: dict[Text, WordsJudgement] | None = None
-    analysis_due_since: Time | None = None
-    analysis_attempts: Count = 0
-    last_error_fingerprint: Text | None = None
-    matched_tickers: tuple[Text, ...] = ()
-    detected_tickers: tuple[Text, ...] = ()
-    detected_tool_ids: tuple[IdPart, ...] = ()
+    analysis_due_since: Time | None = internal("Since when an analysis is due; null if none is.")
+    analysis_attempts: Count = internal("Failed analyses since the last success.", default=0)
+    last_error_fingerprint: Text | None = internal("A short name of the last failure.")
+    matched_tickers: tuple[Text, ...] = Field(
+        default=(), description="Tickers of the article: those that sources gave, then those found in the text."
+    )
+    detected_tickers: tuple[Text, ...] = Field(default=(), description="Tickers found in the text only.")
+    detected_tool_ids: tuple[IdPart, ...] = Field(
+        default=(), description="The tools that have a mention in the article."
+    )
     tool_ids_ever_detected: tuple[IdPart, ...] = ()
     muted_tool_ids: tuple[IdPart, ...] | None = None
-    tags: tuple[Text, ...] = ()
-    text_for_analysis: str | None = None
+    tags: tuple[Text, ...] = Field(default=(), description="Tags of the sources.")
+    text_for_analysis: str | None = optional(
+        "Plain text of the canonical reading, at most 4,000 characters; blocks of code are between fences (three "
+        "backticks)."
+    )
     words: tuple[Text, ...] | None = None
     full_text: FullText | None = None
-    scored_text: ScoredText | None = None
-    publisher_id: Text | None = None
-    event_id: IdPart | None = None
-    near_duplicate_of: IdPart | None = None
-    grouping_due_since: Time | None = None
-    grouping_tries: Count | None = None
-    grouping_error: Text | None = None
+    scored_text: ScoredText | None = optional(
+        "Which text was scored: `feed` (`text_for_analysis`) or `document` (the full text, its first 20,000 "
+        "characters); null before the first analysis. After an edit it is `feed` until the page was read again."
+    )
+    publisher_id: Text | None = optional(
+        "The publisher of the canonical reading: the same for all outlets of one owner."
+    )
+    event_id: IdPart | None = optional("The story of the article; null until the article is grouped.")
+    near_duplicate_of: IdPart | None = optional(
+        "The first of the articles that this one repeats in almost the same words; null if it repeats none."
+    )
+    grouping_due_since: Time | None = internal(
+        "Since when the article waits to be grouped into stories; null if it does not."
+    )
+    grouping_tries: Count | None = internal("Failed tries to group the article since the last success.")
+    grouping_error: Text | None = internal("Why the last of these failed.")
     grouping_corrections: tuple[IdPart, ...] | None = None
     split_links: dict[Text, IdPart] | None = None
-    metadata: dict[str, JsonValue] | None = None
-    deleted_at: Time | None = None
+    metadata: dict[str, JsonValue] | None = optional("Not used; null.")
+    deleted_at: Time | None = internal("Null; a deleted article is never served.")
 
     @property
     def source_id(self) -> str:

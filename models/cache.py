@@ -29,8 +29,10 @@ from models.values import (
     Time,
     UnixSeconds,
     hour_key,
+    internal,
     is_ahead,
     lives,
+    optional,
     unix_seconds,
 )
 
@@ -150,78 +152,132 @@ class _Cached(StoredDocument):
 
 class SentimentCacheEntry(_Cached):
     """The aggregate of one tool over one period: of the mentions published from `period_start_ts` up to, but without,
-    `period_end_ts`. Both are whole minutes; `period_end_ts` is the end of the minute in which the entry was computed.
+    `period_end_ts`. `total_mentions` is `positive_count + negative_count + neutral_count`; the percentages are shares
+    of it, and no other figure counts the `unscored_mentions`.
 
-    * `total_mentions`: the scored mentions, `positive_count + negative_count + neutral_count`. The percentages are
-      shares of them.
-    * `unscored_mentions`: the mentions that could not be scored, such as those in a language that the analyzer does
-      not know. No other figure counts them.
-    * `average_sentiment`: the mean polarity of the scored mentions, -1 (negative) to 1 (positive), four decimals. Only
-      positive mentions raise it and only negative ones lower it; a neutral mention has exactly 0. So it is never
-      negative without negative mentions, and never positive without positive ones. 0 means that the mentions balance
-      out or are neutral, or that there are none: then `total_mentions` is 0.
-    * `analyzers`: the analyzers that judged the mentions, scored or unscored, each with its version, by name. Empty
-      without mentions.
-    * `stories`, `publishers`: how many stories and publishers the scored mentions are of. Each of the
-      `ungrouped_mentions`, which have no story yet, is a story of its own. services/figures/breadth.py defines these
-      and the following, down to `verdict`. They are null if they are not known, since an hour of the window is
-      crowded (models/timeline.py).
-    * `average_sentiment_by_story`: the mean of the mean polarities of the stories, four decimals; 0 without mentions.
-    * `effective_sample_size`: how many independent mentions say as much, as those of one story are not independent.
-    * `confidence_interval`: the lowest and highest mean polarity that the mentions are compatible with, 95 %; null with
-      fewer than two stories, or if all have the same mean.
-    * `largest_publisher`, `largest_source`: those with the most mentions, and their shares; null without mentions.
-    * `verdict`, `verdict_text`: whether `average_sentiment` can be relied on, as a code and in words.
-    * `coverage`: of the fetches of the tool's relevant feeds that were expected in the hours of the window, the share
-      that succeeded, 0 to 1, four decimals; null if none was made, or nothing is known of them
-      (services/figures/coverage.py). The hours before `searched_since_ts` do not count.
-    * `searched_since_ts`: since when articles are searched for the tool: since it was created, or since the first time
-      that a backfill has searched. `backfilled`: a backfill has searched a part of the window from before the tool was
-      created.
-    * `generation`: how often all entries of the tool had been invalidated when this one was computed (by reanalysis,
-      backfill, a merge, or DELETE of its cache). An entry of another generation than the tool's is never served.
-    * `recounts`: how often the tool's mentions had been recounted when this entry was computed. A tool is recounted
-      after mentions were added, changed or removed: if its number is higher now, this entry may be out of date.
-    * `oldest_mention_ts`: in HOUR_1, the minute of the oldest mention that is counted; null without mentions, and for
-      the other periods. Once that minute has left the window, the entry is computed again when it is read: up to 30
-      minutes are half of an hour, and little of a day.
-    * `is_stale`, computed: `last_updated_ts` is over FRESH_MINUTES ago. A stale entry is served, and refreshed soon.
+    services/figures/breadth.py defines `stories` and the following fields, down to `verdict`; they are null if an hour
+    of the window is crowded (models/timeline.py). services/figures/coverage.py defines `coverage`. An entry that is
+    stale is served, and refreshed soon. Once the minute `oldest_mention_ts` has left the window of HOUR_1, the entry is
+    computed again when it is read: up to 30 minutes are half of an hour, and little of a day.
     """
 
     entity_type: Literal["SentimentCacheEntry"] = "SentimentCacheEntry"
-    tool_id: IdPart
-    period: Period
+    tool_id: IdPart = Field(description="The tool's id.")
+    period: Period = Field(description="`HOUR_1`, `HOUR_24`, `DAY_7` or `DAY_30`.")
     total_mentions: Count
     positive_count: Count
     negative_count: Count
     neutral_count: Count
     unscored_mentions: Count = 0
-    analyzers: tuple[Text, ...] = ()
-    positive_percentage: Percentage
-    negative_percentage: Percentage
-    neutral_percentage: Percentage
-    average_sentiment: Polarity
-    stories: Count | None = None
-    publishers: Count | None = None
-    ungrouped_mentions: Count | None = None
-    largest_publisher: Text | None = None
-    largest_publisher_share: Share | None = None
-    largest_source: Text | None = None
-    largest_source_share: Share | None = None
-    average_sentiment_by_story: Polarity | None = None
-    effective_sample_size: Amount | None = None
-    confidence_interval: tuple[Polarity, Polarity] | None = None
-    verdict: AggregateVerdict | None = None
-    verdict_text: Text | None = None
-    period_start_ts: UnixSeconds
-    period_end_ts: UnixSeconds
-    last_updated_ts: UnixSeconds
-    generation: Count = 0
-    recounts: Count = 0
-    coverage: Share | None = None
-    searched_since_ts: UnixSeconds | None = None
-    backfilled: Flag = False
-    oldest_mention_ts: UnixSeconds | None = None
+    analyzers: tuple[Text, ...] = Field(
+        default=(),
+        description="The analyzers that judged the mentions of the window, scored or unscored, each with its "
+        "version, such as `embedded/3:ab12`. Exact for every window, also after a reanalysis: an analyzer is named as "
+        "long as the window has a mention that it judged.",
+    )
+    positive_percentage: Percentage = Field(
+        description="The positive mentions as a percentage with one decimal. The three add up to exactly 100.0; "
+        "without mentions all are 0.0."
+    )
+    negative_percentage: Percentage = Field(description="The negative mentions as a percentage with one decimal.")
+    neutral_percentage: Percentage = Field(description="The neutral mentions as a percentage with one decimal.")
+    average_sentiment: Polarity = Field(
+        description="Mean `polarity` of the scored mentions, -1 (negative) to 1 (positive), four decimals. Only "
+        "positive mentions raise it, and only negative ones lower it: a neutral mention counts as exactly 0, and a "
+        "mention whose sentiment a person has given as 1, -1 or 0. So it agrees with the counts: without negative "
+        "mentions it is never negative, without positive ones never positive. 0: the mentions are neutral or balance "
+        "out, or there are none (`total_mentions` is 0)."
+    )
+    stories: Count | None = optional(
+        "How many stories the scored mentions are of. A mention that has no story yet counts as a story of its own."
+    )
+    publishers: Count | None = optional(
+        "How many publishers the scored mentions are of: a mention is of the publisher of the article's canonical "
+        "reading, however many sources published the article. Outlets of one owner are one publisher; where the "
+        "publisher of a mention is not known, its source stands for it (`source:` and the source's id)."
+    )
+    ungrouped_mentions: Count | None = optional(
+        "How many scored mentions have no story yet. New articles are grouped within minutes."
+    )
+    largest_publisher: Text | None = optional(
+        "The publisher with the most scored mentions, of equal ones the first by name; null without mentions."
+    )
+    largest_publisher_share: Share | None = optional(
+        "The share of the scored mentions that the largest publisher has, 0 to 1, four decimals; null without mentions."
+    )
+    largest_source: Text | None = optional(
+        "The source with the most scored mentions, of equal ones the first by name; null without mentions."
+    )
+    largest_source_share: Share | None = optional(
+        "The share of the scored mentions that the largest source has, 0 to 1, four decimals; null without mentions."
+    )
+    average_sentiment_by_story: Polarity | None = optional(
+        "The mean of the stories' means: each story counts once, however many articles repeat it. Four decimals; 0 "
+        "without mentions."
+    )
+    effective_sample_size: Amount | None = optional(
+        "The square of the scored mentions divided by the sum of the squares of the stories' mentions: as many "
+        "independent mentions say as much. It is `total_mentions` if each has a story of its own, and 1 if all have "
+        "the same. Two decimals."
+    )
+    confidence_interval: tuple[Polarity, Polarity] | None = optional(
+        "The 95 % confidence interval of `average_sentiment`, as a list of the lowest and highest value, with the "
+        "mentions of a story taken as dependent. Null with fewer than two stories, or if all stories have the same "
+        "mean."
+    )
+    verdict: AggregateVerdict | None = optional(
+        "Whether `average_sentiment` can be relied on; if not, the first of these that applies: "
+        f"`MOSTLY_UNSCORED`: more mentions are unscored than scored, and at least {MOSTLY_UNSCORED}. `TOO_FEW`: fewer "
+        f"than {FEWEST} scored mentions. `ONE_PUBLISHER`: one publisher has at least {ONE_PUBLISHER:.0%} of them. "
+        f"`ONE_STORY`: `effective_sample_size` is below {ONE_STORY:g}, so that one story has most of them. "
+        f"`TOO_FEW`: it is below {FEWEST}. Else `OK`."
+    )
+    verdict_text: Text | None = optional("The verdict in words.")
+    period_start_ts: UnixSeconds = Field(
+        description="Where the window begins: it counts mentions that were published from here up to, but without, "
+        "`period_end_ts`. A whole minute, in Unix seconds."
+    )
+    period_end_ts: UnixSeconds = Field(
+        description="Where the window ends: at the end of the minute in which the entry was computed, in Unix seconds."
+    )
+    last_updated_ts: UnixSeconds = Field(description="When the entry was computed, in Unix seconds.")
+    generation: Count = internal(
+        "How often all entries of the tool had been invalidated when this one was computed: by a "
+        "reanalysis, a backfill, a merge, a changed source priority, the deletion of an article, or `DELETE "
+        "tools/{tool}/cache`. An entry of another generation than the tool's present one is never served.",
+        default=0,
+    )
+    recounts: Count = internal(
+        "How often the tool's mentions had been recounted when this entry was computed. A recount "
+        "follows every change of a mention: if the tool's number is higher now, the entry does not contain the latest "
+        "changes.",
+        default=0,
+    )
+    coverage: Share | None = optional(
+        "Of the fetches that were expected in the clock hours of the window, the share that succeeded, 0 to 1, four "
+        "decimals. It counts the tool's relevant feeds, each once in an hour. A response 304 is a success. A feed is "
+        "expected in each hour in which it is fetched, or is due for 15 minutes and not fetched; after an error it "
+        "stays due until a fetch succeeds, also if the app disabled it, but not if a person did. With low coverage, "
+        "few mentions may mean that few articles were fetched. Null if no fetch was made in all of these hours, as in "
+        "a standstill of the app or without feeds; 0 if all that were made failed. If the window has a standstill and "
+        "fetches, those that were due in the standstill count as missed. Null also in a new app, until the feeds are "
+        "looked at (every five minutes), and after a standstill of more than two days for the hours before these."
+    )
+    searched_since_ts: UnixSeconds | None = optional(
+        "Since when articles are searched for the tool: since it was created or, after a backfill, since 30 days "
+        "before that began. Earlier hours do not count in `coverage`."
+    )
+    backfilled: Flag = Field(
+        default=False,
+        description="Whether the window has time before the tool was created that a backfill has searched. In that "
+        "time `coverage` is that of the feeds of then.",
+    )
+    oldest_mention_ts: UnixSeconds | None = optional(
+        "For `HOUR_1`, the minute of the oldest mention that is counted, in Unix seconds; null "
+        "without mentions and for the other periods. When that minute is over an hour ago, the next "
+        "read computes the aggregate again: `HOUR_1` is the last hour. An aggregate of another period "
+        f"counts up to {FRESH_MINUTES} minutes too long."
+    )
 
     @property
     def partition(self) -> str:

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from models.scored import WordsJudgement
 from models.stored import StoredDocument
 from models.tool import ToolId, normalize_name
-from models.values import Count, IdPart, Sentiment, SourceKey, Text, Time, Value
+from models.values import Count, IdPart, Sentiment, SourceKey, Text, Time, Value, internal, optional
 
 CorrectionVerdict = Literal["right", "not_this_tool", "positive", "negative", "neutral", "mute", "exclude"]
 Subject = Literal["MENTION", "SOURCE", "PHRASE"]
@@ -53,8 +53,7 @@ class VersionedJudgement(AnalyzerJudgement):
 
 
 class JudgedPassage(Value):
-    """A headline or sentence. `names` are the places that name the tool, `other_names` those that name other tools:
-    their start and end in `text`."""
+    """A headline or sentence."""
 
     text: Text = Field(description="The headline or sentence.")
     names: tuple[tuple[Count, Count], ...] = Field(
@@ -66,57 +65,63 @@ class JudgedPassage(Value):
 
 
 class PastVerdict(Value):
-    """An earlier verdict on the same subject. `tool_id` is set if it was made on a tool that was merged since."""
+    """An earlier verdict on the same subject."""
 
     verdict: CorrectionVerdict = Field(description="What the person said.")
-    label: Sentiment | None = Field(
-        default=None, description="The sentiment that the person gave, or confirmed by `right`; otherwise null."
-    )
-    reason: Text | None = Field(default=None, description="Why, in the person's words.")
+    label: Sentiment | None = optional("The sentiment that the person gave, or confirmed by `right`; otherwise null.")
+    reason: Text | None = optional("Why, in the person's words.")
     author: Text = Field(description="Who said so.")
     made_at: Time = Field(description="When the verdict was asked for.")
     made_by_run: IdPart = Field(description="The run that made it.")
-    tool_id: ToolId | None = Field(default=None, description="Set if the verdict was on a tool that was merged since.")
-    undone_at: Time | None = Field(default=None, description="When it was undone; null if it was replaced.")
-    undone_by: Text | None = Field(default=None, description="Who undid it.")
-    undone_reason: Text | None = Field(default=None, description="Why it was undone.")
+    tool_id: ToolId | None = optional("Set if the verdict was on a tool that was merged since.")
+    undone_at: Time | None = optional("When it was undone; null if it was replaced.")
+    undone_by: Text | None = optional("Who undid it.")
+    undone_reason: Text | None = optional("Why it was undone.")
 
 
 class Correction(StoredDocument):
     """The verdict of a person on one subject: the mention of the tool by the article `source_id`, the source `feed_id`,
     or the `phrase`. Never expires.
 
-    `made_at` is when the verdict was asked for, `made_by_run` the run that made it. `label` is the sentiment that the
-    person gave or confirmed; null if the verdict is about no sentiment. `revision` is the article's revision that was
-    judged, `passages` what it says about the tool, and `passages_hash` a hash of all of it, as `passages` may be cut.
-    `said` is what the analyzer had said. A correction with `undone_at` is not applied. `history` has the earlier
-    verdicts on the subject, oldest first.
+    `passages_hash` is a hash of all that the article says about the tool, as `passages` may be cut. A correction with
+    `undone_at` is not applied.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
 
     entity_type: Literal["Correction"] = "Correction"
-    tool_id: ToolId
-    subject: Subject
-    source_id: IdPart | None = None
-    feed_id: SourceKey | None = None
-    phrase: Text | None = None
-    verdict: CorrectionVerdict
-    label: Sentiment | None = None
-    reason: Text | None = None
-    author: Text
-    made_at: Time
-    made_by_run: IdPart
-    headline: Text | None = None
-    language: Text | None = None
-    revision: Text | None = None
-    passages: tuple[JudgedPassage, ...] = ()
+    tool_id: ToolId = Field(description="The tool.")
+    subject: Subject = Field(description="`MENTION`, `SOURCE` or `PHRASE`.")
+    source_id: IdPart | None = optional("The article whose mention is corrected; else null.")
+    feed_id: SourceKey | None = optional("The feed whose articles are never about the tool; else null.")
+    phrase: Text | None = optional("The phrase in which the name means something else; else null.")
+    verdict: CorrectionVerdict = Field(
+        description="`not_this_tool`, `positive`, `negative`, `neutral` or `right` of a mention; `mute` of a source; "
+        "`exclude` of a phrase."
+    )
+    label: Sentiment | None = optional("The sentiment that the person gave, or confirmed by `right`; otherwise null.")
+    reason: Text | None = optional("Why, in the words of the author; null if none was given.")
+    author: Text = Field(description="The name of the person who said so.")
+    made_at: Time = Field(description="When the verdict was asked for.")
+    made_by_run: IdPart = Field(description="The run that made the verdict.")
+    headline: Text | None = optional("The headline of the article, as it was judged.")
+    language: Text | None = optional("The language of the article, as it was judged.")
+    revision: Text | None = internal("The revision of the article that was judged.")
+    passages: tuple[JudgedPassage, ...] = Field(
+        default=(),
+        description="What was judged: the headline if it counts, and the sentences that name the tool, at most 8,000 "
+        "characters. Each has `text`, and the start and end of the tool's `names` and of `other_names` in it.",
+    )
     passages_hash: Text | None = None
-    said: VersionedJudgement | None = None
-    undone_at: Time | None = None
-    undone_by: Text | None = None
-    undone_reason: Text | None = None
-    history: tuple[PastVerdict, ...] = ()
+    said: VersionedJudgement | None = optional("What the analyzer had said when the mention was judged.")
+    undone_at: Time | None = optional("When the correction was undone; null while it is not.")
+    undone_by: Text | None = optional("Who undid it; null while it is not undone.")
+    undone_reason: Text | None = optional("Why it was undone; null while it is not.")
+    history: tuple[PastVerdict, ...] = Field(
+        default=(),
+        description="The earlier verdicts on the same subject, oldest first, at most 50. Each has those fields that "
+        "say who judged what, when and why. `tool_id` is set if the verdict was on a tool that was merged since.",
+    )
 
     @property
     def partition(self) -> str:

@@ -21,7 +21,21 @@ from models.states import (
     step_validation,
 )
 from models.stored import StoredDocument
-from models.values import Count, Day, IdPart, Sha256, SourceKey, Text, Time, UnixSeconds, Value, format_time, lives
+from models.values import (
+    Count,
+    Day,
+    IdPart,
+    Sha256,
+    SourceKey,
+    Text,
+    Time,
+    UnixSeconds,
+    Value,
+    format_time,
+    internal,
+    lives,
+    optional,
+)
 
 ProductType = Literal["DOCUMENT"]
 Eligibility = Literal["ACQUIRE", "NONE"]
@@ -79,8 +93,8 @@ class _OfArticle(StoredDocument):
     PARTITION_FIELD: ClassVar[str] = "source_id"
     COMPUTED: ClassVar[tuple[str, ...]] = ("data_product_id",)
 
-    source_id: IdPart
-    product_type: ProductType = "DOCUMENT"
+    source_id: IdPart = Field(description="The article.")
+    product_type: ProductType = Field(default="DOCUMENT", description="`DOCUMENT`.")
 
     @property
     def partition(self) -> str:
@@ -94,12 +108,10 @@ class _OfArticle(StoredDocument):
 class DocumentProduct(_OfArticle):
     """The specification's SPECTRA product, of text. No attempt is made before `next_eligible_attempt_at`.
 
-    `provider` is the feed that brought the article, `revision` that of its entry. A worker begins a try by writing
-    `open_attempt`, one more `attempt_count`, and a later `next_eligible_attempt_at`: nobody else tries until then, and
-    a try that kills its worker counts. After `attempt_limit` tries it is given up. `skip_reason` belongs to
-    SKIPPED_UNAVAILABLE; `duplicate_of`, the article that has the text, to SKIPPED_DUPLICATE. `header_signature_hash` is
-    the hash of what the pages of one site have in common. In quarantine the document does not expire: `ttl_timestamp`
-    is null until a person has reviewed it.
+    A worker begins a try by writing `open_attempt`, one more `attempt_count`, and a later `next_eligible_attempt_at`:
+    nobody else tries until then, and a try that kills its worker counts. After `attempt_limit` tries it is given up.
+    `skip_reason` belongs to SKIPPED_UNAVAILABLE, `duplicate_of` to SKIPPED_DUPLICATE. In quarantine the document does
+    not expire: `ttl_timestamp` is null until a person has reviewed it.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"acquisition_status": ACQUISITION, "manual_review_status": REVIEW}
@@ -108,44 +120,71 @@ class DocumentProduct(_OfArticle):
 
     entity_type: Literal["DataProduct"] = "DataProduct"
     ttl_timestamp: UnixSeconds | None = lives(days=30)
-    provider: SourceKey
-    locators: tuple[Locator, ...] = Field(min_length=1)
-    locator_identity: Text
-    revision: Text | None = None
+    provider: SourceKey = Field(description="The feed that brought the article.")
+    locators: tuple[Locator, ...] = Field(
+        min_length=1,
+        description="The address of the page; its normalized form, under which no other article has a document.",
+    )
+    locator_identity: Text = internal(
+        "The address of the page; its normalized form, under which no other article has a document.", default=...
+    )
+    revision: Text | None = internal("The revision of the article that the text belongs to.")
 
-    acquisition_status: AcquisitionStatus = "STUB"
-    validation_status: ValidationStatus = "UNVALIDATED"
+    acquisition_status: AcquisitionStatus = Field(
+        default="STUB",
+        description="`STUB`: not tried yet. `ACQUIRED`: the page is in the archive. `FAILED_RETRYABLE`: tried again "
+        "later. `SKIPPED_BACKOFF`: no request was sent, since the host keeps failing. `SKIPPED_DUPLICATE`: "
+        "`duplicate_of` has the text. `SKIPPED_UNAVAILABLE`: the site does not give the text.",
+    )
+    validation_status: ValidationStatus = Field(
+        default="UNVALIDATED",
+        description="`UNVALIDATED`, `VALID`, `QUARANTINED`, or `TERMINAL_INVALID`: given up after six tries, or "
+        "dropped by a review.",
+    )
 
-    attempt_count: Count = 0
+    attempt_count: Count = Field(default=0, description="How many tries were begun.")
     attempt_limit: Count = 0
-    last_attempt_at: Time | None = None
-    next_eligible_attempt_at: Time | None = None
-    last_error_fingerprint: Text | None = None
-    skip_reason: SkipReason | None = None
-    duplicate_of: IdPart | None = None
-    open_attempt: OpenAttempt | None = None
+    last_attempt_at: Time | None = optional("When the last try was begun.")
+    next_eligible_attempt_at: Time | None = optional(
+        "No try before: 15 minutes after the first failure, then 1, 4, 16 and 24 hours, or as long as the server asks."
+    )
+    last_error_fingerprint: Text | None = internal("A short name of the last failure, or of what was found.")
+    skip_reason: SkipReason | None = optional(
+        "`ROBOTS` (robots.txt), `NOARCHIVE` (a meta element or `X-Robots-Tag`), `PAYWALL`, `CONSENT` (also a check "
+        "for robots), `REFUSED` (a login, 403, a private address), `GONE` (also a page that only says so), `NOT_HTML`, "
+        "`TOO_LARGE` (over 5 MB), `NOTHING_MORE` (no more text than the feed's)."
+    )
+    duplicate_of: IdPart | None = optional("The article whose document has the page.")
+    open_attempt: OpenAttempt | None = internal("The try that is under way, or whose worker died.")
 
-    byte_length: Count | None = None
-    etag: Text | None = None
-    sha256: Sha256 | None = None
-    header_signature_hash: Text | None = None
+    byte_length: Count | None = optional("The size of the page as it was fetched, in bytes.")
+    etag: Text | None = internal("The ETag of the page as it was fetched.")
+    sha256: Sha256 | None = internal("The hash of the page as it was fetched.")
+    header_signature_hash: Text | None = internal("Hash of what pages of one site have in common.")
 
-    extraction_profile_id: Text | None = None
-    profile_selection_inputs: dict[str, JsonValue] | None = None
-    normalization_notes: tuple[Text, ...] = ()
-    characters: Count | None = None
+    extraction_profile_id: Text | None = optional(
+        "The profile and its version that found the text, such as `general@1`."
+    )
+    profile_selection_inputs: dict[str, JsonValue] | None = internal("What the profile was chosen by.")
+    normalization_notes: tuple[Text, ...] = Field(default=(), description="What was changed in the text.")
+    characters: Count | None = optional("Length of the text.")
 
-    quarantine_id: IdPart | None = None
-    quarantine_reason_code: QuarantineReason | None = None
-    manual_review_status: ReviewStatus | None = None
+    quarantine_id: IdPart | None = optional("The item in quarantine; null if there is none.")
+    quarantine_reason_code: QuarantineReason | None = optional(
+        "Why it is in quarantine. `UNKNOWN_PROFILE`: the page could not be read. `MISSING_CRITICAL_METADATA`: no "
+        "headline of the article, or too little text. `CHECKSUM_MISMATCH`: the archive returned other bytes."
+    )
+    manual_review_status: ReviewStatus | None = optional(
+        "`PENDING`, `CLEARED_RETRY_APPROVED` (tried again) or `CLEARED_TERMINAL` (dropped)."
+    )
 
     raw_archive_container: Text | None = None
     raw_archive_key: Text | None = None
     derived_archive_prefix: Text | None = None
     archive_day: Day | None = None
 
-    hints: dict[str, JsonValue] | None = None
-    provenance: dict[str, JsonValue] | None = None
+    hints: dict[str, JsonValue] | None = internal("Not used; null.")
+    provenance: dict[str, JsonValue] | None = internal("Not used; null.")
 
     @property
     def folder_day(self) -> str:
@@ -191,15 +230,18 @@ class FileObject(_OfArticle):
 
     entity_type: Literal["FileObject"] = "FileObject"
     ttl_timestamp: UnixSeconds | None = lives(days=30)
-    role: FileRole
-    name: IdPart
+    role: FileRole = Field(
+        description="`RAW`: the page. `NORMALIZED`: its text. `QUARANTINE_CONTEXT`: what was found on a page that "
+        "waits for a person."
+    )
+    name: IdPart = Field(description="The revision that the file belongs to.")
     archive_container: Text
     archive_key: Text
-    content_type: Text
-    byte_length: Count
-    etag: Text | None = None
-    sha256: Sha256
-    created_by: CreatedBy
+    content_type: Text = Field(description="The media type of the object in the archive.")
+    byte_length: Count = Field(description="The size of the object in the archive, in bytes.")
+    etag: Text | None = internal("The ETag of the object in the archive.")
+    sha256: Sha256 = internal("The hash of the object in the archive.", default=...)
+    created_by: CreatedBy = Field(description="The workflow and the run that made the file.")
 
     @property
     def id(self) -> str:

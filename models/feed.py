@@ -31,7 +31,9 @@ from models.values import (
     UnixSeconds,
     Value,
     WebUrl,
+    internal,
     lives,
+    optional,
 )
 
 KEPT_HOURS = 48
@@ -42,9 +44,7 @@ Bits = Annotated[int, Field(strict=True, ge=0, lt=2**KEPT_HOURS)]
 
 class FetchHours(Value):
     """The hours of a feed up to `last`, the hour of its last fetch, as bits: the lowest is for `last`, the next for the
-    hour before. `expected`: a fetch was made, or was due and not made. `succeeded`: a fetch succeeded. `attempted`: a
-    fetch was made.
-    """
+    hour before."""
 
     last: Hour = Field(description="The UTC hour of the last fetch.")
     expected: Bits = Field(
@@ -173,23 +173,10 @@ HourlyDistribution = Annotated[
 
 
 class Feed(StoredDocument):
-    """Schedule, validators, statistics and health of one source.
+    """Schedule, validators, statistics and health of one source. `next_fetch_time` is authoritative.
 
-    `next_fetch_time` is authoritative. `worker_deaths` counts the workers in a row that died while they worked on this
-    feed alone (services/feeds/saving.py).
-    `kind` is `feed`, or the name of the news API whose articles the feed has; that name
-    is then its `feed_id` too. `source_name` is the name that people gave the feed, `title` the feed's own,
-    `site_url` the web site that the feed names as its own.
-    `daily_volume` is the number of new articles lately, as of `last_fetch_time`, `articles_per_day` the usual number;
-    `daily_limit` is a person's limit instead of the one that follows from these (services/feeds/volume.py).
-    `verdict`, `verdict_since` and `verdict_reason` are written with every change of the feed
-    (services/feeds/verdicts.py); null before the first fetch. `newest_article_at` and `longest_gaps`
-    (hours; the longest of each day) are when its articles appeared (services/feeds/volume.py).
-    The app fetches a feed that it disabled itself at `probe_at`, if that is set; `probes` is how often that failed.
-    `tags` are a person's own, sorted; a slash separates the levels of a tag: `News/World`.
-    `full_text` says for which entries the text of the page is acquired (services/documents).
-    `fetch_hours` has the hours of the last two days in which a fetch was expected, was made, and succeeded.
-    `credential` names the setting with a private feed's secret; the secret itself is never stored.
+    services/feeds decides: saving.py counts `worker_deaths`, volume.py has the volumes and gaps, verdicts.py the
+    verdict, which is written with every change. The secret that `credential` names is never stored.
     `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/listing.py).
     """
 
@@ -199,78 +186,173 @@ class Feed(StoredDocument):
     COMPUTED: ClassVar[tuple[str, ...]] = ("host", "name_key", "words")
 
     entity_type: Literal["Feed"] = "Feed"
-    feed_id: SourceKey
-    kind: SourceKey = FEED_KIND
-    feed_url: WebUrl
-    redirect_url: WebUrl | None = None
-    moved_at: Time | None = None
-    source_name: Text
-    title: Text | None = None
-    site_url: WebUrl | None = None
-    source_priority: Count = LOWEST_PRIORITY
-    priority_score: float = Field(default=1.0, strict=True, gt=0)
-    enabled: Flag = True
-    disabled_reason: Text | None = None
-    disabled_at: Time | None = None
-    disabled_by: DisabledBy | None = None
-    disabled_cause: DisabledCause | None = None
-    probes: Count = 0
-    probe_at: Time | None = None
-    credential: Text | None = None
-    daily_limit: Count | None = None
-    full_text: FullTextChoice = "never"
-    tags: tuple[Text, ...] = ()
+    feed_id: SourceKey = Field(description="The id; articles name their sources by it.")
+    kind: SourceKey = Field(
+        default=FEED_KIND,
+        description="`feed` for an RSS, Atom or JSON feed; otherwise the name of the news API, which is the id too.",
+    )
+    feed_url: WebUrl = Field(
+        description="The URL that was registered: of a feed, or of a web page that names its feed."
+    )
+    redirect_url: WebUrl | None = optional(
+        "The URL that is fetched instead of `url`: the target of permanent redirects, the feed that the registered "
+        "web page names, or the new URL that the feed document names, once there is a feed. After three errors in a "
+        "row, and after the feed was enabled or its `url` was posted again, `url` is tried first. Null: none."
+    )
+    moved_at: Time | None = optional(
+        "When the feed moved to `redirect_url`; null if it did not, or if a web page named that URL."
+    )
+    source_name: Text = Field(description="The name that people gave the source.")
+    title: Text | None = optional("The feed's own title.")
+    site_url: WebUrl | None = optional(
+        "The web site that the feed document, or at first its OPML outline (`htmlUrl`), names; null if none does."
+    )
+    source_priority: Count = Field(
+        default=LOWEST_PRIORITY,
+        description="Rank of the source when an article's canonical reading is chosen; the lowest wins.",
+    )
+    priority_score: float = Field(
+        default=1.0,
+        strict=True,
+        gt=0,
+        description="Of the feeds that are due, those with the highest priority are claimed first.",
+    )
+    enabled: Flag = Field(default=True, description="Whether the feed is fetched.")
+    disabled_reason: Text | None = optional("Why the feed is disabled, in words.")
+    disabled_at: Time | None = optional("Since when the feed is disabled.")
+    disabled_by: DisabledBy | None = optional("`person` or `app`; null if the feed is enabled.")
+    disabled_cause: DisabledCause | None = optional(
+        "Why the app disabled it: `gone` (410), `not_found` (404), `duplicate` (its address leads to "
+        f"another registered feed), `errors` ({MAX_ERRORS} in a row), `worker_died`."
+    )
+    probes: Count = Field(default=0, description="How often trying it again has failed.")
+    probe_at: Time | None = optional("When a feed that the app disabled is tried again; null: never.")
+    credential: Text | None = optional("The name of the setting with the feed's credential, never the credential.")
+    daily_limit: Count | None = optional(
+        "The new articles that the feed may bring in a day; null: ten times the usual day, at least 1,000 and at "
+        "most 20,000, and in the first three days 20,000 in all."
+    )
+    full_text: FullTextChoice = Field(
+        default="never",
+        description="For which entries the text of the page is acquired: `never`, `short` (those with fewer "
+        f"than {SHORT_TEXT} characters of text) or `always`.",
+    )
+    tags: tuple[Text, ...] = Field(
+        default=(), description="Tags, sorted, each once. A slash separates levels, as in `News/World`."
+    )
 
-    verdict: FeedVerdict | None = None
-    verdict_since: Time | None = None
-    verdict_reason: Text | None = None
+    verdict: FeedVerdict | None = optional("The feed's condition in one word; docs/operations.md lists the verdicts.")
+    verdict_since: Time | None = optional("When the condition in `verdict` began.")
+    verdict_reason: Text | None = optional("Why the feed has this verdict.")
 
-    next_fetch_time: Time
-    worker_deaths: Count = 0
-    retry_after_until: Time | None = None
-    fetch_hours: FetchHours | None = None
+    next_fetch_time: Time = Field(description="When the feed is due.")
+    worker_deaths: Count = internal(
+        "How many workers in a row died while they worked on this feed alone; after three the feed is disabled.",
+        default=0,
+    )
+    retry_after_until: Time | None = optional(
+        "Until when the server asked not to be fetched (`Retry-After`, at most one day)."
+    )
+    fetch_hours: FetchHours | None = internal(
+        "The hours up to `last` as bits, the lowest for `last`, of the last two days: those in which a fetch was "
+        "`expected`, and those in which one `succeeded`. Null before the first fetch."
+    )
 
-    etag: Text | None = None
-    last_modified: Text | None = None
-    body_hash: Sha256 | None = None
-    validators_trusted: Flag = True
-    last_unconditional_fetch: Time | None = None
-    max_age_seconds: Count | None = None
-    ttl_minutes: Count | None = None
-    skip_hours: tuple[Annotated[int, Field(strict=True, ge=0, lt=HOURS)], ...] = ()
-    skip_days: tuple[Weekday, ...] = ()
+    etag: Text | None = internal("The `ETag` of the last response, sent with the next request.")
+    last_modified: Text | None = internal("The `Last-Modified` of the last response, sent with the next request.")
+    body_hash: Sha256 | None = internal("SHA-256 of the last body; a body with the same hash is not parsed again.")
+    validators_trusted: Flag = internal(
+        "False once the server called a changed body unmodified; from then on requests send no validators.",
+        default=True,
+    )
+    last_unconditional_fetch: Time | None = internal("When the feed was last fetched without validators.")
+    max_age_seconds: Count | None = internal(
+        "For how long the last response stays fresh: `Cache-Control: max-age` less `Age`, or `Expires`."
+    )
+    ttl_minutes: Count | None = optional(
+        "Minutes between fetches that the document asks for: RSS `ttl`, or `sy:updatePeriod` and `sy:updateFrequency`."
+    )
+    skip_hours: tuple[Annotated[int, Field(strict=True, ge=0, lt=HOURS)], ...] = Field(
+        default=(), description="UTC hours (0 to 23) in which the document asks not to be fetched."
+    )
+    skip_days: tuple[Weekday, ...] = Field(
+        default=(), description="Days (`monday` …) in UTC on which the document asks not to be fetched."
+    )
 
-    articles_per_hour: Amount = 0.0
-    hourly_distribution: HourlyDistribution = (0.0,) * HOURS
-    fetches_per_hour: Amount = 0.0
-    gap_articles: tuple[Amount, ...] = ()
-    gap_hours: tuple[Amount, ...] = ()
-    silent_hours: Amount = 0.0
-    last_new_article_at: Time | None = None
-    last_fetch_time: Time | None = None
-    last_successful_fetch: Time | None = None
-    fetch_count: Count = 0
-    total_articles_fetched: Count = 0
-    avg_articles_per_fetch: Amount = 0.0
-    daily_volume: Amount = 0.0
-    articles_per_day: Amount | None = None
-    first_fetched_at: Time | None = None
-    newest_article_at: Time | None = None
-    longest_gaps: tuple[Amount, ...] = ()
-    empty_since: Time | None = None
-    average_duration_ms: Count | None = None
+    articles_per_hour: Amount = Field(
+        default=0.0, description="New articles per hour, a running average of about 24 hours."
+    )
+    hourly_distribution: HourlyDistribution = Field(
+        default=(0.0,) * HOURS, description="24 numbers: new articles by UTC hour of the day. Counts fade over 28 days."
+    )
+    fetches_per_hour: Amount = internal(
+        "Successful fetches per hour, a running average of about 24 hours.", default=0.0
+    )
+    gap_articles: tuple[Amount, ...] = internal(
+        "12 numbers, by the time since the newest article (up to 15 minutes, … over 26 hours): articles "
+        "that came after such a gap.",
+        default=(),
+    )
+    gap_hours: tuple[Amount, ...] = internal(
+        "12 numbers, by the same times: hours that passed in such a gap.", default=()
+    )
+    silent_hours: Amount = internal("Hours between the newest article and the last successful fetch.", default=0.0)
+    last_new_article_at: Time | None = optional("When a fetch last brought an article that was new to the feed.")
+    last_fetch_time: Time | None = optional("When an attempt at the feed last ended, successful or not.")
+    last_successful_fetch: Time | None = optional(
+        "When the feed was last fetched and read successfully. A 304 is a success."
+    )
+    fetch_count: Count = Field(default=0, description="Number of successful fetches.")
+    total_articles_fetched: Count = Field(default=0, description="Number of articles that were new to the feed.")
+    avg_articles_per_fetch: Amount = Field(default=0.0, description="`total_articles_fetched` / `fetch_count`.")
+    daily_volume: Amount = Field(
+        default=0.0,
+        description="New articles of about the last day: each raises the volume, and time lowers it by the limit in "
+        "a day. What exceeds the limit is quarantined.",
+    )
+    articles_per_day: Amount | None = optional(
+        "New articles on a usual day: a running average of 28 days without the first feed document."
+    )
+    first_fetched_at: Time | None = optional("When the feed was first fetched successfully.")
+    newest_article_at: Time | None = optional(
+        "When the newest article appeared: its date at the first fetch, later between that and the fetch before."
+    )
+    longest_gaps: tuple[Amount, ...] = internal(
+        "Hours: the longest gap between articles on each of the last 33 days with one.", default=()
+    )
+    empty_since: Time | None = optional("Since when the feed document has no entries; null if it has some.")
+    average_duration_ms: Count | None = optional("The average of `last_duration_ms` over about ten successful fetches.")
 
-    consecutive_errors: Count = 0
-    failing_since: Time | None = None
-    blocked_since: Time | None = None
-    last_status_code: Count | None = None
-    last_error: Text | None = None
-    last_error_fingerprint: Text | None = None
-    last_duration_ms: Count | None = None
-    parse_warnings: dict[str, Count] = Field(default_factory=dict)
-    languages: dict[Language, Count] = Field(default_factory=dict)
-    entries_skipped: dict[str, Count] = Field(default_factory=dict)
-    quarantine_id: IdPart | None = None
+    consecutive_errors: Count = Field(
+        default=0, description=f"Failed fetches since the last success; at {MAX_ERRORS} the feed is disabled."
+    )
+    failing_since: Time | None = optional("When the first of the failures in a row was.")
+    blocked_since: Time | None = optional(
+        "When the first failure in a row was refused by 403 or by a page that keeps programs out."
+    )
+    last_status_code: Count | None = optional("HTTP status of the last response; null if there was none.")
+    last_error: Text | None = optional("The reason why the last fetch failed; null after a success.")
+    last_error_fingerprint: Text | None = internal("A short name of `last_error`, the same for the same kind of error.")
+    last_duration_ms: Count | None = optional(
+        "How long the servers took in the last fetch, without waiting for a slot or between tries."
+    )
+    parse_warnings: dict[str, Count] = Field(
+        default_factory=dict,
+        description="Repairs in the last document that was parsed: number by kind, such as `date_missing`, `text_cut`.",
+    )
+    languages: dict[Language, Count] = Field(
+        default_factory=dict,
+        description="The languages that texts of the feed were clearly in, with the number of texts; older ones "
+        "count for less.",
+    )
+    entries_skipped: dict[str, Count] = Field(
+        default_factory=dict,
+        description="Entries of the last document that were left out: number by reason. `over_budget`: the next "
+        "polls ingest them; `awaits_review`: a batch of the feed must be reviewed first.",
+    )
+    quarantine_id: IdPart | None = optional(
+        "The feed's last batch in quarantine; null once that batch was reviewed and ingested or dropped."
+    )
 
     @property
     def partition(self) -> str:

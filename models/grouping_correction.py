@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from models.article import ARTICLE_KEPT
 from models.stored import StoredDocument
-from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, lives
+from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, lives, optional
 
 GroupingCorrectionKind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
 MAX_ARTICLES = 200
@@ -38,11 +38,7 @@ def partition_of_correction(correction_id: str) -> str:
 class GroupingCorrection(StoredDocument):
     """A statement of a person about articles, in the partition of the day on which it was made.
 
-    It is about each pair of an article in `articles` and one in `others`: they are of one story or not. With
-    SPLIT_STORY, `articles` left the story of `others` together. With SPLIT_ARTICLE, `source` left the article in
-    `articles` and is the article in `others` since; `was_first`: it was the first source of its article. `event_ids`
-    are the stories that the person named. A correction with `undone_at` is not applied. It expires when all of its
-    articles have expired.
+    A correction with `undone_at` is not applied. It expires when all of its articles have expired.
     """
 
     CONTAINER: ClassVar[str] = "stories"
@@ -50,21 +46,33 @@ class GroupingCorrection(StoredDocument):
 
     entity_type: Literal["GroupingCorrection"] = "GroupingCorrection"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
-    day: Day
-    correction_id: IdPart
-    kind: GroupingCorrectionKind
-    articles: tuple[IdPart, ...] = Field(min_length=1, max_length=MAX_ARTICLES)
-    others: tuple[IdPart, ...] = Field(min_length=1, max_length=MAX_ARTICLES)
-    source: SourceKey | None = None
-    was_first: Flag | None = None
-    event_ids: tuple[IdPart, ...] = ()
-    reason: Text | None = None
-    author: Text
-    made_at: Time
-    made_by_run: IdPart
-    undone_at: Time | None = None
-    undone_by: Text | None = None
-    undone_reason: Text | None = None
+    day: Day = Field(description="The day on which it was made.")
+    correction_id: IdPart = Field(description="The id. A correction expires with its articles, after 30 days.")
+    kind: GroupingCorrectionKind = Field(description="`SPLIT_ARTICLE`, `SPLIT_STORY`, `ONE_STORY` or `NOT_ONE_STORY`.")
+    articles: tuple[IdPart, ...] = Field(
+        min_length=1,
+        max_length=MAX_ARTICLES,
+        description="What it is about: each pair of an article in the one and an article in the other. After "
+        "`SPLIT_STORY`, `articles` left the story of `others`; after `SPLIT_ARTICLE`, the article in `others` is the "
+        "new one.",
+    )
+    others: tuple[IdPart, ...] = Field(
+        min_length=1,
+        max_length=MAX_ARTICLES,
+        description="The other side: each pair of an article in `articles` and one in `others`.",
+    )
+    source: SourceKey | None = optional(
+        "The source that became an article of its own; null without a split of an article."
+    )
+    was_first: Flag | None = optional("Whether that source was the first of its article; null without a split.")
+    event_ids: tuple[IdPart, ...] = Field(default=(), description="The stories that the person named.")
+    reason: Text | None = optional("Why, in the words of the author; null if none was given.")
+    author: Text = Field(description="The name of the person who said so.")
+    made_at: Time = Field(description="When the correction was made.")
+    made_by_run: IdPart = Field(description="The run that did it.")
+    undone_at: Time | None = optional("When it was undone; null while it applies.")
+    undone_by: Text | None = optional("Who undid it; null while it applies.")
+    undone_reason: Text | None = optional("Why it was undone; null while it applies.")
 
     @property
     def partition(self) -> str:

@@ -9,18 +9,27 @@ from pydantic import Field, model_validator
 from models.correction import AnalyzerJudgement, CorrectionVerdict
 from models.scored import ScoredDocument, WordsJudgement
 from models.tool import ReferenceRole
-from models.values import Count, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
+from models.values import (
+    Count,
+    Flag,
+    IdPart,
+    SourceKey,
+    Text,
+    Time,
+    UnixSeconds,
+    Value,
+    WebUrl,
+    internal,
+    lives,
+    optional,
+)
 
 MatchKind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MatchPart = Literal["HEADLINE", "TEXT", "TAGS"]
 
 
 class Match(Value):
-    """Why the tool was detected: the name as written, its kind, and the part of the article that has it.
-
-    `positions` are where this part has the name: start and end in the headline of the mention, or in the text
-    that was scored (the article's `scored_text`). Tags have none.
-    """
+    """Why the tool was detected."""
 
     name: Text = Field(description="The name as it is written in the article.")
     kind: MatchKind = Field(description="`NAME`, `ALIAS`, `KEYWORD`, `TICKER` or `SOURCE_TAG`.")
@@ -41,11 +50,6 @@ def scored_by(analyzer: str, version: str) -> str:
 class SentimentScore(ScoredDocument):
     """One mention. `published_at` is fixed at the first analysis, and decides the windows that count the mention.
 
-    `analyzer` and `analyzer_version` are those that judged the text, or could not.
-    `other_words`: by revision, what sources of the article say of the tool in other words than the canonical reading;
-    null for words that do not name the tool.
-    `verdict` is what a person said of the mention, while it applies. `corrected`: the sentiment is that of the person,
-    with the score 1 and the polarity 1, -1 or 0; `analyzer_judgement` is then what the analyzer said.
     A mention with `removed_at` is a tombstone: it has no text, no window counts it, and it stays until it expires, so
     that exports can say that it was removed.
     """
@@ -55,25 +59,43 @@ class SentimentScore(ScoredDocument):
 
     entity_type: Literal["SentimentScore"] = "SentimentScore"
     ttl_timestamp: UnixSeconds | None = lives(days=45)
-    tool_id: IdPart
-    source_id: IdPart
-    role: ReferenceRole = "TIMELINE_SOURCE"
-    published_at: Time
-    analyzer: Text
-    analyzer_version: Text
-    revision: Text | None = None
-    other_words: dict[Text, WordsJudgement | None] | None = None
-    matches: tuple[Match, ...] = ()
-    source: SourceKey | None = None
-    publisher: Text | None = None
-    publisher_id: Text | None = None
-    headline: Text | None = None
-    url: WebUrl | None = None
-    event_id: IdPart | None = None
-    verdict: CorrectionVerdict | None = None
-    corrected: Flag | None = None
-    analyzer_judgement: AnalyzerJudgement | None = None
-    removed_at: Time | None = None
+    tool_id: IdPart = Field(description="The tool.")
+    source_id: IdPart = Field(description="The article.")
+    role: ReferenceRole = Field(
+        default="TIMELINE_SOURCE",
+        description="`DISCOVERY`: the first article that named the tool. `DOCUMENT_SOURCE`: the full text of the "
+        "page names the tool, the headline does not. `OTHER`: only tags or tickers of the source name the tool. "
+        "`TIMELINE_SOURCE`: all others.",
+    )
+    published_at: Time = Field(
+        description="When the article was published or first seen, whichever is earlier. It decides which windows "
+        "count the mention. It is fixed when the mention is first analysed."
+    )
+    analyzer: Text = Field(description="The analyzer that judged the mention, or could not.")
+    analyzer_version: Text = Field(description="The version of that analyzer.")
+    revision: Text | None = internal("The `revision` of the canonical reading that was judged.")
+    other_words: dict[Text, WordsJudgement | None] | None = internal(
+        "What sources that wrote other words say: sentiment, score, polarity and `unscored_reason` by `revision`; "
+        "null for words that do not name the tool. Null if no listed source has other words."
+    )
+    matches: tuple[Match, ...] = Field(default=(), description="Why the article counts: the names that were found.")
+    source: SourceKey | None = optional("The source of the canonical reading.")
+    publisher: Text | None = optional("The publisher that the canonical reading names.")
+    publisher_id: Text | None = optional(
+        "The publisher of the canonical reading: the same for all outlets of one owner."
+    )
+    headline: Text | None = optional("The headline of the canonical reading.")
+    url: WebUrl | None = optional("The link of the canonical reading.")
+    event_id: IdPart | None = optional("The story of the article; null until the article is grouped.")
+    verdict: CorrectionVerdict | None = optional("What a person said of the mention, while it applies: a correction.")
+    corrected: Flag | None = optional(
+        "True: `sentiment` is that of a person, with the `score` 1 and the `polarity` 1, -1 or 0; otherwise null."
+    )
+    analyzer_judgement: AnalyzerJudgement | None = optional(
+        "Of a corrected mention: `sentiment`, `score`, `polarity` and `unscored_reason` that the analyzer gave; "
+        "otherwise null."
+    )
+    removed_at: Time | None = internal("Null; a removed mention is never served.")
 
     @property
     def partition(self) -> str:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from models.article import ARTICLE_KEPT, LOWEST_PRIORITY, JoinRule
 from models.raw_item import PublishedFlag
 from models.stored import StoredDocument
-from models.values import Count, Day, Flag, IdPart, Language, SourceKey, Text, Time, UnixSeconds, WebUrl, lives
+from models.values import (
+    Count,
+    Day,
+    Flag,
+    IdPart,
+    Language,
+    SourceKey,
+    Text,
+    Time,
+    UnixSeconds,
+    WebUrl,
+    internal,
+    lives,
+    optional,
+)
 
 
 def attempt_key(run_id: str, feed_id: str, attempt_no: int) -> str:
@@ -24,12 +40,8 @@ class Observation(StoredDocument):
 
     Unique per (source, article, observed day): these three make its `id` within the article's partition.
 
-    `scraped_at` is when the source's revision was first seen, `source_priority` the priority that the source had then.
-    `raw_value` is the entry's date as it was written, kept when it could not be parsed or had to be clamped;
-    `parse_warnings` names this and every other repair of the entry, in the words of the feed's `parse_warnings`.
-    `added_by_attempt` is set on the first observation of a source: the attempt that added the source to the article
-    (see `attempt_key`). `created_article`: the attempt also created the article. `joined_by` is set there too: the rule
-    by which the source is in the article. `deleted_at` makes the document a tombstone, which is never served.
+    `raw_value` is also kept if the date had to be clamped. `joined_by` and `added_by_attempt` (see `attempt_key`) are
+    set on the first observation of a source. `deleted_at` makes the document a tombstone, which is never served.
     `article_timestamp` is set on the first observation of a source that the article does not list itself: the article's
     `timestamp`, by which the articles of a source are found. The latest observation of such a source has its present
     `source_priority`.
@@ -40,28 +52,44 @@ class Observation(StoredDocument):
 
     entity_type: Literal["Observation"] = "Observation"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
-    source_id: IdPart
-    source: SourceKey
-    source_priority: Count = LOWEST_PRIORITY
-    observed_day: Day
-    scraped_at: Time
-    article_id: Text
-    url: WebUrl
-    headline: Text
-    text: str | None = None
-    language: Language | None = None
-    publisher: Text | None = None
-    publisher_url: WebUrl | None = None
-    published_at: Time
-    published_flag: PublishedFlag | None = None
-    tags: tuple[Text, ...] = ()
-    tickers: tuple[Text, ...] = ()
-    revision: Text
-    raw_value: str | None = None
-    parse_warnings: tuple[Text, ...] = ()
-    added_by_attempt: Text | None = None
-    created_article: Flag | None = None
-    joined_by: JoinRule | None = None
+    source_id: IdPart = Field(description="The article.")
+    source: SourceKey = Field(description="The source.")
+    source_priority: Count = Field(
+        default=LOWEST_PRIORITY,
+        description="The source's priority at that time. A later change of priority is applied to the latest "
+        "observation of each source after the first 20 of an article.",
+    )
+    observed_day: Day = Field(
+        description="The UTC day, such as `2026-02-21`. A later edit of the same day replaces the observation."
+    )
+    scraped_at: Time = Field(description="When this version was first seen.")
+    article_id: Text = Field(description="The source's own id for the entry.")
+    url: WebUrl = Field(description="The link of the entry.")
+    headline: Text = Field(description="The headline that the source published, as plain text.")
+    text: str | None = optional("The text that the source published, as plain text.")
+    language: Language | None = optional("Its language, `und` if it is unknown.")
+    publisher: Text | None = optional("The publisher that the source names.")
+    publisher_url: WebUrl | None = optional(
+        "The address that the source gives for the publisher; null if it tells nothing beside `url`."
+    )
+    published_at: Time = Field(
+        description="When it was published, as the source says; if that date cannot be used, when it was first seen."
+    )
+    published_flag: PublishedFlag | None = optional(
+        "Why the source's date cannot be used: `missing`, `unparsable` or `future`; null if it was used."
+    )
+    tags: tuple[Text, ...] = Field(default=(), description="The tags of the source.")
+    tickers: tuple[Text, ...] = Field(default=(), description="The tickers that the source gives.")
+    revision: Text = internal("Hash of headline, text and tags.", default=...)
+    raw_value: str | None = optional("The date as the source wrote it, if it could not be used.")
+    parse_warnings: tuple[Text, ...] = Field(default=(), description="Repairs of this entry, by kind.")
+    added_by_attempt: Text | None = internal(
+        "On the first observation of a source: `run:feed:attempt` that added the source."
+    )
+    created_article: Flag | None = optional("Whether the attempt that added the source also created the article.")
+    joined_by: JoinRule | None = optional(
+        "On the first observation of a source: the rule by which the source is in the article, as in its attribution."
+    )
     article_timestamp: Time | None = None
     deleted_at: Time | None = None
 

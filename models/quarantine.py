@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal, Self
 
-from pydantic import JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from models.document import QuarantineReason
 from models.states import REVIEW, Machine, ReviewStatus
 from models.stored import StoredDocument
-from models.values import Count, IdPart, Text, Time, unix_seconds
+from models.values import Count, IdPart, Text, Time, internal, optional, unix_seconds
 
 KEPT_AFTER_REVIEW = timedelta(days=30)
 QuarantineKind = Literal["BATCH", "DOCUMENT"]
@@ -40,12 +40,11 @@ def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
 
 
 class QuarantineItem(StoredDocument):
-    """One quarantined batch or full text. `subject` is the feed or the article, `payload` the quarantined data.
+    """One quarantined batch or full text.
 
-    A review has a `decision`, by which CLEARED_RETRY_APPROVED releases the item and CLEARED_TERMINAL drops it, and says
-    who decided (`reviewed_by`), when, and why (`review_note`). Until then the item does not expire. Of a batch,
-    `payload` is a sample; the entries are in `parts` QuarantineParts in the same partition, and `released_at` is when
-    they were ingested. `left_out` are the entries of a flood that were not ingested, since each may be several known
+    A review has a `decision`, by which CLEARED_RETRY_APPROVED releases the item and CLEARED_TERMINAL drops it. Until
+    then the item does not expire. Of a batch, `payload` is a sample; the entries are in `parts` QuarantineParts in the
+    same partition. `left_out` are the entries of a flood that were not ingested, since each may be several known
     articles.
     """
 
@@ -53,21 +52,28 @@ class QuarantineItem(StoredDocument):
     STATES: ClassVar[Mapping[str, Machine]] = {"manual_review_status": REVIEW}
 
     entity_type: Literal["QuarantineItem"] = "QuarantineItem"
-    quarantine_id: IdPart
-    kind: QuarantineKind
-    subject: IdPart
-    reason_code: QuarantineReason | BatchReason
-    reason: Text
-    item_count: Count = 0
-    payload: JsonValue = None
-    parts: Count = 0
-    released_at: Time | None = None
-    left_out: Count = 0
-    manual_review_status: ReviewStatus = "PENDING"
-    decision: Decision | None = None
-    reviewed_by: Text | None = None
-    reviewed_at: Time | None = None
-    review_note: Text | None = None
+    quarantine_id: IdPart = Field(description="The id.")
+    kind: QuarantineKind = Field(description="`BATCH`: entries of a feed; `DOCUMENT`: a full text.")
+    subject: IdPart = Field(description="The feed, or the article.")
+    reason_code: QuarantineReason | BatchReason = Field(
+        description="Why the item is here. Of a batch `FLOOD` or `VOLUME`; of a full text `UNKNOWN_PROFILE`, "
+        "`MISSING_CRITICAL_METADATA`, `CHECKSUM_MISMATCH` or `OTHER`."
+    )
+    reason: Text = Field(description="Why the item is here, in words.")
+    item_count: Count = Field(default=0, description="Number of entries.")
+    payload: JsonValue = optional("`samples`: URL and headline of up to 20 entries.")
+    parts: Count = internal("Number of stored documents that have the entries.", default=0)
+    released_at: Time | None = optional("When the batch was ingested, or when the full text followed its review.")
+    left_out: Count = Field(default=0, description="Ambiguous entries that were not ingested.")
+    manual_review_status: ReviewStatus = Field(
+        default="PENDING", description="`PENDING`, `CLEARED_RETRY_APPROVED` or `CLEARED_TERMINAL`."
+    )
+    decision: Decision | None = optional(
+        "The decision of the review; null before it. A reviewed item is deleted after 30 days."
+    )
+    reviewed_by: Text | None = optional("Who decided; null before the review.")
+    reviewed_at: Time | None = optional("When it was decided; null before the review.")
+    review_note: Text | None = optional("Why it was decided so; null before the review.")
 
     @property
     def partition(self) -> str:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from models.errors import InvalidInput
 from models.resources.base import Resource
-from models.values import SourceKey
+from models.values import SourceKey, optional
 
 FEED_ID_FORM = "^[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}$"
 LONGEST_ARTICLE_ID = 2000
@@ -153,14 +153,14 @@ class SignedBody(Request, examples={"signed": {"author": "Ada", "reason": "two p
     """Who asks for it, and why."""
 
     author: Author = Field(description="The name of the person who says so.")
-    reason: Reason | None = Field(default=None, description="Why.")
+    reason: Reason | None = optional("Why.")
 
 
 class Redrive(Request, examples={"ten": {"limit": 10}}):
     """How many messages to redrive."""
 
-    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_REDRIVEN)] | None = Field(
-        default=None, description=f"How many messages at most; {MAX_REDRIVEN:,} if absent."
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_REDRIVEN)] | None = optional(
+        f"How many messages at most; {MAX_REDRIVEN:,} if absent."
     )
 
 

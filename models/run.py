@@ -10,7 +10,21 @@ from pydantic import Field, JsonValue, model_validator
 
 from models.states import ATTEMPT, RUN, AttemptStatus, Machine, RunStatus
 from models.stored import StoredDocument
-from models.values import Count, IdPart, Share, SourceKey, Text, Time, UnixSeconds, Value, hour_key, lives, parse_time
+from models.values import (
+    Count,
+    IdPart,
+    Share,
+    SourceKey,
+    Text,
+    Time,
+    UnixSeconds,
+    Value,
+    hour_key,
+    internal,
+    lives,
+    optional,
+    parse_time,
+)
 
 
 def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> str:
@@ -56,13 +70,13 @@ def _rate(data: Mapping[str, Any]) -> float:
 class CollisionMetrics(Value):
     """How much sources overlap in one run. `collision_rate` is computed from the counts if it is not given."""
 
-    invocation_id: Text
-    timestamp: Time
-    articles_fetched: dict[SourceKey, Count]
-    articles_stored: Count
-    collisions_detected: Count
-    collision_rate: Share = Field(default_factory=_rate)
-    duration_ms: Count
+    invocation_id: Text = Field(description="The function call that did the work.")
+    timestamp: Time = Field(description="When it began.")
+    articles_fetched: dict[SourceKey, Count] = Field(description="Entries that were read, by source.")
+    articles_stored: Count = Field(description="Articles that it created.")
+    collisions_detected: Count = Field(description="Entries that joined an article of another source.")
+    collision_rate: Share = Field(default_factory=_rate, description="Their share of the entries.")
+    duration_ms: Count = Field(description="How long it took.")
 
     @model_validator(mode="after")
     def _rate_follows(self) -> Self:
@@ -81,7 +95,7 @@ class _InRun(StoredDocument):
     PARTITION_FIELD: ClassVar[str] = "run_id"
 
     ttl_timestamp: UnixSeconds | None = lives(days=14)
-    run_id: IdPart
+    run_id: IdPart = Field(description="The id of the run.")
 
     @property
     def partition(self) -> str:
@@ -91,11 +105,6 @@ class _InRun(StoredDocument):
 class JobRun(_InRun):
     """One execution of a workflow: QUEUED when it is accepted, RUNNING when a worker begins it, then finished.
 
-    `started_at` is when the run was accepted, `running_since` when a worker last began it, `invocation_id` the function
-    call of that worker (a run from the command line has none). `began_ms` and `ended_ms` are `running_since` and
-    `ended_at` in Unix milliseconds.
-    `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins; `report` is what
-    the pages so far have found, of a workflow that reports.
     `attempts` are those in the document of the run, as `Attempt.in_run` gives them: of runs on which one worker at a
     time works. `due_at` is when a worker is to be told of the run, of a workflow or an ingestion: at once when it is
     accepted, and later than any invocation lasts while a worker has it. `invocations` counts the workers of an
@@ -108,22 +117,39 @@ class JobRun(_InRun):
     FINISHED: ClassVar[tuple[RunStatus, ...]] = ("SUCCEEDED", "FAILED", "PARTIAL")
 
     entity_type: Literal["JobRun"] = "JobRun"
-    workflow_name: IdPart
-    invocation_id: Text | None = None
-    status: RunStatus = "QUEUED"
-    started_at: Time
-    running_since: Time | None = None
-    ended_at: Time | None = None
-    began_ms: Count | None = None
-    ended_ms: Count | None = None
-    subject: IdPart | None = None
+    workflow_name: IdPart = Field(
+        description="The kind of work: `ingest_feeds`, `refresh_cache`, `acquire_documents`, `analyze_articles`, "
+        "`group_headlines`, `generate_ideas`, `backfill_tools`, `reanalyze_tool`, `compare_analyzers`, `merge_tool`, "
+        "`apply_source_priority`, `delete_article`, `split_article`, `correct_grouping` or `correct_mention`."
+    )
+    invocation_id: Text | None = internal(
+        "The function call that last began the run, as in the host's log; null for a run of the command line."
+    )
+    status: RunStatus = Field(
+        default="QUEUED",
+        description="`QUEUED`, `RUNNING`, `SUCCEEDED`, `PARTIAL` (some of the work failed) or `FAILED`.",
+    )
+    started_at: Time = Field(description="When the run was accepted.")
+    running_since: Time | None = optional("When a worker last began it.")
+    ended_at: Time | None = optional("When it ended; null before.")
+    began_ms: Count | None = optional("`running_since` in Unix milliseconds.")
+    ended_ms: Count | None = optional("`ended_at` in Unix milliseconds.")
+    subject: IdPart | None = optional(
+        "The feed, tool or article of the run; `sentiment_cache` of a refresh; null if it has none."
+    )
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
-    checkpoint: dict[str, JsonValue] | None = None
-    progress: Count = 0
-    batches: Count | None = None
+    checkpoint: dict[str, JsonValue] | None = internal(
+        "Where the next page of a workflow begins; after a crash the run goes on there."
+    )
+    progress: Count = Field(
+        default=0, description="Number of feeds, tools, articles or mentions that the run went through."
+    )
+    batches: Count | None = optional("Number of batches of a refresh; otherwise null.")
     metrics: Any = None
     report: dict[str, JsonValue] | None = None
-    errors: tuple[Text, ...] = ()
+    errors: tuple[Text, ...] = Field(
+        default=(), description="At most 50 failures, each with the feed, tool or article."
+    )
     attempts: tuple[dict[str, Any], ...] = ()
     due_at: Time | None = None
     invocations: Count = 0
@@ -226,39 +252,56 @@ _NOTHING_FOUND: Mapping[str, Any] = dict.fromkeys(
 
 class Attempt(_InRun):
     """One try of one task on one subject. A fetch's `subject` is the feed, and the attempt its row of fetch_history.
-
-    `articles_held` are those of `articles_found` that wait in the quarantine, `articles_skipped` those that are left
-    for later polls. The other tasks count in `counts`;
-    `progress` is how many items the attempt went through, `errors` names those that failed, and `tool_ids` are the
-    tools that it refreshed, or whose figures it changed. `unscored_tools` are those of a refresh whose mentions are
-    mostly unscored. `ended_ms` is the end of the attempt in Unix milliseconds.
+    Tasks other than fetches count in `counts`.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ATTEMPT}
 
     entity_type: Literal["Attempt"] = "Attempt"
-    task_name: IdPart
-    subject: IdPart
-    attempt_no: int = Field(strict=True, ge=1)
-    status: AttemptStatus = "STARTED"
-    started_at: Time
-    ended_ms: Count | None = None
-    duration_ms: Count | None = None
-    error_type: Text | None = None
-    error_message: str | None = Field(default=None, max_length=500)
-    error_fingerprint: Text | None = None
-    status_code: Count | None = None
-    articles_found: Count | None = None
-    articles_new: Count | None = None
-    articles_stored: Count | None = None
-    articles_held: Count | None = None
-    articles_skipped: Count | None = None
-    collisions_detected: Count | None = None
-    progress: Count | None = None
-    counts: dict[Text, Count] = Field(default_factory=dict)
-    errors: tuple[Text, ...] = ()
-    tool_ids: tuple[IdPart, ...] = ()
-    unscored_tools: tuple[IdPart, ...] = ()
+    task_name: IdPart = Field(
+        description="`fetch_feed`; `let_in_held_batch`: ingesting a released batch; `acquire_document`: one try at a "
+        "full text; `refresh_tools`: one batch of a refresh; or the name of the workflow: one page of it."
+    )
+    subject: IdPart = Field(description="The feed; the article; `batch:0001`; or `page:0001`.")
+    attempt_no: int = Field(strict=True, ge=1, description="Number of the try, from 1.")
+    status: AttemptStatus = Field(default="STARTED", description="`STARTED`, `SUCCEEDED` or `FAILED`.")
+    started_at: Time = Field(description="When the attempt began.")
+    ended_ms: Count | None = optional("When it ended, in Unix milliseconds; null for attempts at a feed.")
+    duration_ms: Count | None = optional("How long it took; for a fetch, as `last_duration_ms` of the feed.")
+    error_type: Text | None = optional(
+        "The kind of failure: `timeout`, `dns`, `tls`, `connection`, `not_found`, `gone`, `unauthorized`, `blocked` "
+        "(a page that keeps programs out), `rate_limited`, `client_error`, `server_error`, `bad_response`, "
+        "`too_large`, `redirect_loop`, `refused_address`, `invalid_url`, `duplicate`, `breaker_open` (the host failed "
+        "too often just before), `postponed` (the worker had no time left for a large document), `html`, `not_a_feed`, "
+        "`not_json`, `empty`, `refused` (by a news API), `worker_died`, `internal_error` (an unexpected exception, "
+        "which `error_message` names), or, in other tasks than ingestion, the name of an exception."
+    )
+    error_message: str | None = Field(default=None, max_length=500, description="The failure in words.")
+    error_fingerprint: Text | None = internal("A short name, the same for the same kind of failure.")
+    status_code: Count | None = optional("HTTP status of the response.")
+    articles_found: Count | None = optional("Entries that could be read.")
+    articles_new: Count | None = optional("Articles that were new to the feed.")
+    articles_stored: Count | None = optional("Articles that the attempt created.")
+    articles_held: Count | None = optional("Entries that were put into quarantine.")
+    articles_skipped: Count | None = optional(
+        "Entries that were left for later polls; `entries_skipped` of the feed has the reasons."
+    )
+    collisions_detected: Count | None = optional("Articles of other sources that the feed was added to.")
+    progress: Count | None = optional(
+        "Number of tools, articles or mentions that the attempt went through; null for attempts at a feed."
+    )
+    counts: dict[Text, Count] = Field(
+        default_factory=dict,
+        description="As `metrics` of the run, for this attempt; a refresh also counts the mentions of its tools in "
+        "the last 7 days by sentiment.",
+    )
+    errors: tuple[Text, ...] = Field(default=(), description="At most 50 failures within the attempt.")
+    tool_ids: tuple[IdPart, ...] = Field(
+        default=(), description="Tools that the attempt refreshed, or whose figures it changed."
+    )
+    unscored_tools: tuple[IdPart, ...] = Field(
+        default=(), description="The refreshed tools of which most mentions of the last 7 days are unscored."
+    )
 
     @property
     def id(self) -> str:

@@ -4,47 +4,35 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from models.stored import StoredDocument
-from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agrees
+from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agrees, optional
 
 
 class WordsJudgement(Value):
-    """The sentiment of words that some source wrote: the fields of a ScoredDocument under the same names."""
+    """A sentiment of words, or why there is none."""
 
-    sentiment: Sentiment | None = Field(
-        default=None,
-        description="`positive`, `negative` or `neutral`: the most probable of the three; null if the words "
-        "could not be scored.",
+    sentiment: Sentiment | None = optional(
+        "`positive`, `negative` or `neutral`: the most probable of the three. Of a mention: on the sentences that name "
+        "the tool, and the headline if it names the tool; on the headline alone if only tags or tickers do. Null if "
+        "there is none."
     )
-    score: Share | None = Field(
-        default=None, description="Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment."
+    score: Share | None = optional("Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment.")
+    polarity: Polarity | None = optional(
+        "-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if `negative`, exactly 0 if "
+        "`neutral`; null without a sentiment."
     )
-    polarity: Polarity | None = Field(
-        default=None, description="-1 (negative) to 1 (positive), exactly 0 if `neutral`; null without a sentiment."
-    )
-    unscored_reason: UnscoredReason | None = Field(
-        default=None,
-        description="Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language; null if "
-        "there is one.",
+    unscored_reason: UnscoredReason | None = optional(
+        "Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language. Null if there is one, or if "
+        "nothing was judged yet."
     )
 
 
-class ScoredDocument(StoredDocument):
+class ScoredDocument(StoredDocument, WordsJudgement):
     """A document with a sentiment. `sentiment`, `score` and `polarity` are all set, or all null; only articles that the
-    analysis did not write may lack the polarity alone.
-
-    * `score`: the probability of the sentiment, 0 to 1. 1 if a person has given the sentiment.
-    * `polarity`: above 0 for positive, up to 1; below 0 for negative, down to -1; exactly 0 for neutral.
-    * `unscored_reason`: set if the three are null because the text cannot be judged. LANGUAGE: the analyzer does not
-      know its language.
+    analysis did not write may lack the polarity alone. The score is 1 if a person has given the sentiment.
     """
-
-    sentiment: Sentiment | None = None
-    score: Share | None = None
-    polarity: Polarity | None = None
-    unscored_reason: UnscoredReason | None = None
 
     @property
     def is_scored(self) -> bool:

@@ -13,7 +13,7 @@ from pydantic import Field
 from models.article import ARTICLE_KEPT
 from models.stored import StoredDocument
 from models.story import Topic
-from models.values import Count, Day, IdPart, Polarity, Text, Time, UnixSeconds, Value, lives
+from models.values import Count, Day, IdPart, Polarity, Text, Time, UnixSeconds, Value, lives, optional
 
 SignalKind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]
 MAX_NAMED = 20
@@ -22,16 +22,11 @@ SIGNAL_KEPT = timedelta(days=90)
 
 
 class Side(Value):
-    """Articles that mention the tool, with their publishers (null if they are not known) and their average sentiment:
-    null if none was scored."""
+    """Articles that mention the tool."""
 
     articles: Count = Field(default=0, description="How many articles mention the tool.")
-    publishers: Count | None = Field(
-        default=None, description="How many publishers these are of; null if that is not known."
-    )
-    average_sentiment: Polarity | None = Field(
-        default=None, description="Mean `polarity` of their scored mentions; null if none was scored."
-    )
+    publishers: Count | None = optional("How many publishers these are of; null if that is not known.")
+    average_sentiment: Polarity | None = optional("Mean `polarity` of their scored mentions; null if none was scored.")
 
 
 NOBODY = Side(articles=0, publishers=0)
@@ -40,11 +35,8 @@ NOBODY = Side(articles=0, publishers=0)
 class Signal(StoredDocument):
     """What one story suggests for one tool. Its id follows from kind and story: deciding again writes nothing new.
 
-    `timestamp` is when it happened: the publication time of the article that made it so. `story_published_at` is that
-    of the first article of the story. `before` and `after` are compared: see services/signals/rules.py. `compared_with`
-    is what a reversal is compared with: earlier articles of the story, or the week before it. `topic` and `days`: the
-    first story about this topic in so many days. `articles` and `publishers` are some of those in `after`.
-    A signal with `withdrawn_at` does not hold any more: articles were deleted, split off or corrected.
+    services/signals/rules.py says how `before` and `after` are compared. A signal with `withdrawn_at` does not hold any
+    more: articles were deleted, split off or corrected.
     """
 
     CONTAINER: ClassVar[str] = "signals"
@@ -52,20 +44,29 @@ class Signal(StoredDocument):
 
     entity_type: Literal["Signal"] = "Signal"
     ttl_timestamp: UnixSeconds | None = lives(days=SIGNAL_KEPT.days)
-    tool_id: IdPart
-    event_id: IdPart
-    kind: SignalKind
-    timestamp: Time
-    story_published_at: Time
-    reason: Text
-    before: Side = NOBODY
-    after: Side = NOBODY
-    compared_with: Literal["STORY", "WEEK"] | None = None
-    topic: Topic | None = None
-    days: Count | None = None
-    publishers: tuple[Text, ...] = Field(default=(), max_length=MAX_NAMED)
-    articles: tuple[IdPart, ...] = Field(default=(), max_length=MAX_NAMED)
-    withdrawn_at: Time | None = None
+    tool_id: IdPart = Field(description="The tool.")
+    event_id: IdPart = Field(description="The story.")
+    kind: SignalKind = Field(
+        description="`NEW`, `GROWING`, `REVERSED` or `FIRST_OF_ITS_KIND`; docs/api.md says when each is made."
+    )
+    timestamp: Time = Field(description="When it happened: the publication time of the article that made it so.")
+    story_published_at: Time = Field(description="When the first article of the story was published.")
+    reason: Text = Field(description="A sentence that says why.")
+    before: Side = Field(default=NOBODY, description="What `after` is compared with.")
+    after: Side = Field(default=NOBODY, description="The articles that made it so.")
+    compared_with: Literal["STORY", "WEEK"] | None = optional(
+        "Of a reversal, what is before: `STORY` (earlier articles of the story) or `WEEK` (the scored mentions of "
+        "the seven days before the story); else null."
+    )
+    topic: Topic | None = optional("Of the first story of its kind, the topic; else null.")
+    days: Count | None = optional("Of the first story of its kind, the days before it that were looked at; else null.")
+    publishers: tuple[Text, ...] = Field(
+        default=(), max_length=MAX_NAMED, description="The first 20 publishers that made it so."
+    )
+    articles: tuple[IdPart, ...] = Field(
+        default=(), max_length=MAX_NAMED, description="The first 20 articles that made it so."
+    )
+    withdrawn_at: Time | None = optional("Since when it does not hold any more; null while it holds.")
 
     @property
     def partition(self) -> str:

@@ -12,7 +12,21 @@ from pydantic import Field
 
 from models.article import ARTICLE_KEPT, source_id
 from models.stored import StoredDocument
-from models.values import Count, Day, Hex32, IdPart, Language, Share, SourceKey, Text, Time, UnixSeconds, Value, lives
+from models.values import (
+    Count,
+    Day,
+    Hex32,
+    IdPart,
+    Language,
+    Share,
+    SourceKey,
+    Text,
+    Time,
+    UnixSeconds,
+    Value,
+    lives,
+    optional,
+)
 
 _PREFIX = "story:"
 STORY_ID = "^story:[0-9]{8}:[0-9a-f]{32}$"
@@ -49,19 +63,13 @@ def first_article(event: str) -> str:
 
 
 class Reason(Value):
-    """Why an article was put with another: an entry of the merge ledger.
-
-    `rule` names the rule of services/stories or `person`; `score` is its similarity; `fields` are the facts that it
-    compared, by name; `with_article` is the article that it was compared with.
-    """
+    """Why an article was put with another: an entry of the merge ledger."""
 
     rule: Text = Field(description="The rule that put them together; `person`: a person did.")
-    score: Share | None = Field(
-        default=None, description="How alike they are by this rule, 0 to 1; null if the rule has no such figure."
-    )
+    score: Share | None = optional("How alike they are by this rule, 0 to 1; null if the rule has no such figure.")
     fields: dict[Text, float | str | None] = Field(default_factory=dict, description="What the rule compared, by name.")
-    with_article: IdPart | None = Field(default=None, description="The article that it was compared with.")
-    correction_id: IdPart | None = Field(default=None, description="The correction, if a person said so.")
+    with_article: IdPart | None = optional("The article that it was compared with.")
+    correction_id: IdPart | None = optional("The correction, if a person said so.")
 
 
 class _OfStories(StoredDocument):
@@ -115,26 +123,37 @@ class Story(_OfStories):
     """A story of two articles or more, counted from its members: in the partition of the day of the article that began
     it, which names it. An article that was published earlier and found later may join it.
 
-    `timestamp` is when its last article was published, `published_at` when its first one was. `words` are those of the
-    headlines of all its articles: searches find the story by them. `topics` are those of at least half of its articles.
-    A story of one article has no document: its article's StoryMember says all. The document expires with the first of
-    its articles to expire, so that it never counts an article that is gone.
+    `words` are those of the headlines of all its articles: searches find the story by them. A story of one article has
+    no document: its article's StoryMember says all. The document expires with the first of its articles to expire, so
+    that it never counts an article that is gone.
     """
 
     entity_type: Literal["Story"] = "Story"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
-    event_id: IdPart
-    headline: Text
-    published_at: Time
-    timestamp: Time
-    language: Language | None = None
-    article_count: Count
-    near_duplicate_count: Count
-    publisher_ids: tuple[Text, ...] = ()
-    publisher_count: Count
-    tool_ids: tuple[IdPart, ...] = ()
-    sources: tuple[SourceKey, ...] = ()
-    topics: tuple[Topic, ...] = ()
+    event_id: IdPart = Field(
+        description="The id. It names the article that begins the story: if this article leaves the story, or an "
+        "earlier one joins it, the story gets another id."
+    )
+    headline: Text = Field(description="The headline of its first article.")
+    published_at: Time = Field(description="When its first article was published.")
+    timestamp: Time = Field(description="When its last article was published.")
+    language: Language | None = optional("The language of its first article.")
+    article_count: Count = Field(description="The number of its articles.")
+    near_duplicate_count: Count = Field(description="How many of them repeat another article.")
+    publisher_ids: tuple[Text, ...] = Field(
+        default=(),
+        description="Its publishers, at most 100; where the publisher of an article is not known, its first source "
+        "stands for it (`source:` and the source's id).",
+    )
+    publisher_count: Count = Field(
+        description="The number of its publishers, also those that `publisher_ids` leaves out."
+    )
+    tool_ids: tuple[IdPart, ...] = Field(default=(), description="The tools that its articles mention, at most 100.")
+    sources: tuple[SourceKey, ...] = Field(default=(), description="The sources of its articles, at most 100.")
+    topics: tuple[Topic, ...] = Field(
+        default=(),
+        description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`.",
+    )
     words: tuple[Text, ...] = ()
 
     @property

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from models.states import TOOL, Machine, ToolStatus
 from models.stored import StoredDocument
-from models.values import Count, Day, Flag, IdPart, SourceKey, Text, Time, Value
+from models.values import Count, Day, Flag, IdPart, SourceKey, Text, Time, Value, optional
 
 
 def normalize_name(name: str) -> str:
@@ -47,7 +47,7 @@ def is_tool_id(text: str) -> bool:
 
 
 class NameRule(Value):
-    """When a name counts: only in the same case, and only near one of the words in `context`, if there are any."""
+    """When a name counts."""
 
     case_sensitive: Flag = Field(default=False, description="Whether the name counts only in this case.")
     context: tuple[Text, ...] = Field(
@@ -56,13 +56,15 @@ class NameRule(Value):
 
 
 class Reviews(Value):
-    """How many mentions people have reviewed that one version of an analyzer scored: how many of them were about the
-    tool; of these, how many had a sentiment, and how many the right one."""
+    """How many mentions people have reviewed that one version of an analyzer scored."""
 
-    reviewed: Count = 0
-    about_tool: Count = 0
-    scored: Count = 0
-    sentiment_right: Count = 0
+    reviewed: Count = Field(default=0, description="Mentions with a verdict.")
+    about_tool: Count = Field(default=0, description="Those whose verdict is not `not_this_tool`.")
+    scored: Count = Field(
+        default=0,
+        description="Mentions about the tool to which the analyzer had given a sentiment, and the person too.",
+    )
+    sentiment_right: Count = Field(default=0, description="Those for which both are the same.")
 
     def plus(self, other: Reviews, sign: int = 1) -> Reviews:
         """The sum, or with the sign -1 the difference, which is never below 0."""
@@ -82,16 +84,12 @@ class Reviews(Value):
 
 
 class Tool(StoredDocument):
-    """A product, library or ticker. `merged_into` is the tool that replaces it, `merging_into` the target of a merge
-    that is under way. The record of a merge (`ToolMerge`) is in the partition of the tool that replaces the other one.
+    """A product, library or ticker. The record of a merge (`ToolMerge`) is in the partition of the tool that replaces
+    the other one.
 
-    `discovery_reference` is the id of the first article that named the tool, `discovery_date` its day. The keys of
-    `name_rules` are names as given. `scored_by` is the analyzer and version that scored the first mention, or all
-    mentions since.
-    `searched_since`: a backfill has searched the articles since then, which is before the tool was created.
-    An article whose sources are all in `muted_sources` does not mention the tool. `corrections` is how often a verdict
-    on one of the tool's mentions was made or undone: 0 means that there is none to be read. `reviews` counts the
-    verdicts that are not undone, by analyzer and version. Both are written in one batch with the correction.
+    The keys of `name_rules` are names as given. `corrections` is how often a verdict on one of the tool's mentions was
+    made or undone: 0 means that there is none to be read. `reviews` counts the verdicts that are not undone, by
+    analyzer and version. Both are written in one batch with the correction.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
@@ -100,21 +98,38 @@ class Tool(StoredDocument):
     ID: ClassVar[str] = "TOOL"
 
     entity_type: Literal["Tool"] = "Tool"
-    tool_id: ToolId
-    primary_name: Text
-    status: ToolStatus = "ACTIVE"
-    merged_into: ToolId | None = None
-    merging_into: ToolId | None = None
-    aliases: tuple[Text, ...] = ()
-    tickers: tuple[Text, ...] = ()
-    keywords: tuple[Text, ...] = ()
-    excluded: tuple[Text, ...] = ()
-    muted_sources: tuple[SourceKey, ...] = ()
-    name_rules: dict[str, NameRule] = Field(default_factory=dict)
-    discovery_date: Day | None = None
-    discovery_reference: IdPart | None = None
-    scored_by: Text | None = None
-    searched_since: Time | None = None
+    tool_id: ToolId = Field(description="The id, a UUID.")
+    primary_name: Text = Field(description="The name by which people know the tool. It belongs to this tool only.")
+    status: ToolStatus = Field(default="ACTIVE", description="`ACTIVE`, `DEPRECATED` or `MERGED`.")
+    merged_into: ToolId | None = optional("The tool that replaces it, if the status is `MERGED`.")
+    merging_into: ToolId | None = optional("The tool of a merge that is under way.")
+    aliases: tuple[Text, ...] = Field(default=(), description="Other names of the tool.")
+    tickers: tuple[Text, ...] = Field(
+        default=(),
+        description="Its tickers: found as `$MSFT`, as `NASDAQ: MSFT`, or among the tags and tickers of the source.",
+    )
+    keywords: tuple[Text, ...] = Field(
+        default=(), description="Words that mean the tool too; several tools may share a keyword."
+    )
+    excluded: tuple[Text, ...] = Field(default=(), description="Phrases that rule the tool out.")
+    muted_sources: tuple[SourceKey, ...] = Field(
+        default=(), description="Feeds whose articles do not mention the tool unless another source published them too."
+    )
+    name_rules: dict[str, NameRule] = Field(
+        default_factory=dict,
+        description="By name, when it counts: only in this case, and only near one of these words.",
+    )
+    discovery_date: Day | None = optional(
+        "The day of the first article that named the tool; not of one that is not about it, by the verdict of a person."
+    )
+    discovery_reference: IdPart | None = optional("The id of that first article.")
+    scored_by: Text | None = optional(
+        "Analyzer and version that scored the mentions; after the analyzer changed, the old one until a reanalysis."
+    )
+    searched_since: Time | None = optional(
+        "Since when a backfill has searched the articles for the tool, if that is before the tool was created; else "
+        "null."
+    )
     corrections: Count = 0
     reviews: dict[Text, Reviews] = Field(default_factory=dict)
 
@@ -193,27 +208,25 @@ AFTER_PREFIX = "MERGE;"
 
 
 class ToolMerge(StoredDocument):
-    """A merge, in the partition of its target. Written in one batch with the target; never expires.
-
-    `merged_tool_id` is the tool that became MERGED, `tool_id` the target. `names`, `tickers`, `keywords`, `excluded`
-    and `muted_sources` are those of the merged tool, which the target got. `author` is null if nobody was named.
+    """A merge, in the partition of its target, with the names that the target got. Written in one batch with the
+    target; never expires.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
 
     entity_type: Literal["ToolMerge"] = "ToolMerge"
-    tool_id: ToolId
-    merged_tool_id: ToolId
-    merged_name: Text
-    names: tuple[Text, ...] = ()
-    tickers: tuple[Text, ...] = ()
-    keywords: tuple[Text, ...] = ()
-    excluded: tuple[Text, ...] = ()
-    muted_sources: tuple[SourceKey, ...] = ()
-    author: Text | None = None
-    reason: Text | None = None
-    made_at: Time
-    made_by_run: IdPart
+    tool_id: ToolId = Field(description="The tool that got the names and mentions.")
+    merged_tool_id: ToolId = Field(description="The tool that was merged.")
+    merged_name: Text = Field(description="The name of the tool that was merged.")
+    names: tuple[Text, ...] = Field(default=(), description="The names of the merged tool, which the other tool got.")
+    tickers: tuple[Text, ...] = Field(default=(), description="Its tickers, which the other tool got.")
+    keywords: tuple[Text, ...] = Field(default=(), description="Its keywords, which the other tool got.")
+    excluded: tuple[Text, ...] = Field(default=(), description="Its excluded phrases, which the other tool got.")
+    muted_sources: tuple[SourceKey, ...] = Field(default=(), description="Its muted sources, which the other tool got.")
+    author: Text | None = optional("Who merged them; null if nobody was named.")
+    reason: Text | None = optional("Why they were merged; null if nobody said.")
+    made_at: Time = Field(description="When they were merged.")
+    made_by_run: IdPart = Field(description="The run of the merge.")
 
     @property
     def partition(self) -> str:
@@ -240,20 +253,16 @@ ADDED_BY = "analyze_articles"
 
 
 class Reference(Value):
-    """One article that mentions a tool; `source_id` is the article's id.
+    """One article that mentions a tool."""
 
-    `source` is the publisher, or the feed if the publisher is unknown. `source_identifier` is the URL, or the article's
-    id if there is none.
-    """
-
-    source_id: IdPart
-    source: Text | None = None
-    source_identifier: Text
-    title: Text | None = None
-    published_at: Time
+    source_id: IdPart = Field(description="The id of the article.")
+    source: Text | None = optional("The publisher; the feed if the publisher is unknown.")
+    source_identifier: Text = Field(description="The URL; the id of the article if it has none.")
+    title: Text | None = optional("The headline.")
+    published_at: Time = Field(description="When the article was published or first seen, whichever is earlier.")
     role: ReferenceRole
-    event_id: IdPart | None = None
-    created_at: Time
+    event_id: IdPart | None = optional("The story of the article; null if it had none.")
+    created_at: Time = Field(description="When the mention was first stored.")
 
     def role_for(self, tool: Tool) -> ReferenceRole:
         """The tool knows its first article; the stored role may be older."""

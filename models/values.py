@@ -83,6 +83,20 @@ def lives(**span: float) -> Any:
     return Field(default_factory=lambda data: unix_seconds(data["created_at"]) + seconds)
 
 
+INTERNAL = {"x-view": "full"}
+"""Marks, in the JSON schema too, the fields that only the full view of a resource has."""
+
+
+def internal(description: str, default: Any = None) -> Any:
+    """A field of a document that only the full view of its resource has: what the app needs for its own work."""
+    return Field(default=default, description=description, json_schema_extra={**INTERNAL})
+
+
+def optional(description: str) -> Any:
+    """A field that is null if there is nothing to say."""
+    return Field(default=None, description=description)
+
+
 _REFUSED_IN_IDS = re.compile(r"[/\\?#\x00-\x1f\x7f]")
 _WEB_URL = re.compile(
     r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?::[0-9]{0,5})?(?:[/?#]\S*)?", re.I

@@ -6,7 +6,7 @@ import azure.functions as func
 
 from models.errors import NotFound
 from models.request import MAX_REDRIVEN, Redrive
-from models.resources.base import ROOT, path, shown_all
+from models.resources.base import ROOT, path
 from models.resources.feeds import HostResource
 from models.resources.health import Health, Queue, Redriven
 from models.resources.lists import CollectionsResource
@@ -135,7 +135,7 @@ async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpRes
     """List the hosts that feeds are fetched from."""
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
     page = await services.feeds.host_listing.page(*page_of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
-    return list_response(shown_all(page.items), page.next)
+    return list_response([each.shown() for each in page.items], page.next)
 
 
 @operations_http.get("hosts/{host}", returns=HostResource)

@@ -7,7 +7,6 @@ import azure.functions as func
 from models.cache import PERIOD_BY_HOURS, PERIODS, Period, period_named
 from models.request import Nothing
 from models.resources.aggregates import AggregateResource
-from models.resources.base import shown_all
 from models.resources.figures import EvidenceFacts
 from models.resources.health import CacheHealth
 from models.resources.lists import RunStarted
@@ -117,7 +116,7 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     rows = await services.figures.reader.read_all(page.items, period)
     now, view = services.clock(), VIEW.of(req)
     found = [resource_of(each.entry, each.name, each.analyzer, each.completeness, now, view) for each in rows.items]
-    return list_response(shown_all(found), page.next, (*page.unreadable, *rows.unreadable))
+    return list_response([each.shown() for each in found], page.next, (*page.unreadable, *rows.unreadable))
 
 
 @sentiment_http.delete(

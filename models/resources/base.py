@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
 
-from models.values import Time, UnixSeconds
+from models.values import INTERNAL, Time, UnixSeconds, Value, internal
 
 View = Literal["default", "full"]
 VIEWS: tuple[View, ...] = get_args(View)
 ROOT = "/api/v1"
 
-INTERNAL = {"x-view": "full"}
-"""Marks, in the JSON schema too, the fields that only the full view has."""
 ADDED = {"x-added": True}
 """Marks the fields that some endpoints add."""
 
@@ -26,14 +25,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9._~:-]*").fullmatch
 """A part that needs no quoting, as most ids: this is quicker than to quote it."""
 
 
-def internal(description: str) -> Any:
-    """A field of the full view only: what the app needs for its own work."""
-    return Field(default=None, description=description, json_schema_extra={**INTERNAL})
-
-
 def added(description: str) -> Any:
     """A field that some answers have and others leave out."""
     return Field(default=None, description=description, json_schema_extra={**ADDED})
+
+
+PARTS_LEFT_OUT = added("The ids of parts that cannot be read and were left out; absent if there are none.")
 
 
 def path(*parts: str) -> str:
@@ -108,9 +105,23 @@ class Problem(Shape):
 
 
 class Resource(Shape):
-    """One kind of resource. Its fields have the names of the stored ones, but those in `STORED_AS`."""
+    """One kind of resource. It has the fields of `DOCUMENTS` that have a description, and its own, which are computed.
+    They have the names of the stored ones, but those in `STORED_AS`."""
 
+    DOCUMENTS: ClassVar[tuple[type[Value], ...]] = ()
     STORED_AS: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **config: Any) -> None:
+        super().__pydantic_init_subclass__(**config)
+        shown_as = {stored: name for name, stored in cls.STORED_AS.items()}
+        taken = {
+            shown_as.get(name, name): _taken(field)
+            for document in cls.DOCUMENTS
+            for name, field in document.model_fields.items()
+            if field.description is not None
+        }
+        cls.__pydantic_fields__ = {**taken, **cls.__pydantic_fields__}
 
     @classmethod
     def fields_of(cls, view: View = "default") -> tuple[str, ...]:
@@ -143,8 +154,12 @@ class Stored(Resource):
     ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
 
 
-def shown_all(resources: Iterable[Resource]) -> list[dict[str, Any]]:
-    return [each.shown() for each in resources]
+def _taken(field: FieldInfo) -> FieldInfo:
+    """The field of a document as its resource declares it: a view either has it or not, so it has no default."""
+    kind: Any = Annotated[field.annotation, *field.metadata, Field()]
+    if field.json_schema_extra == INTERNAL:
+        return FieldInfo.from_annotated_attribute(kind | None, internal(str(field.description)))
+    return FieldInfo.from_annotated_attribute(kind, Field(description=field.description))
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field
 
@@ -74,6 +74,16 @@ class Figures(Counts[Count | None]):
     verdict_text: str | None = added("The same in words.")
 
 
+DayState = Annotated[
+    Literal["live", "frozen", "closed", "unknown"],
+    added(
+        "`live`: a day of the last 32, whose figures follow late articles, analyses and corrections. `frozen`: an "
+        "earlier day, with its last figures. `closed`: an earlier day with the figures of its close. `unknown`: the "
+        "app has kept nothing of that day; all figures are null."
+    ),
+]
+
+
 class Point(Figures):
     """The figures of a day or an hour. With `layer=raw`, those of one source, without what is counted from stories.
     Null: not known."""
@@ -81,11 +91,7 @@ class Point(Figures):
     day: str = added("With `step=day`: the UTC day.")
     hour: Time = added("With `step=hour`: when the hour begins.")
     source: str = added("With `layer=raw`: the source.")
-    state: Literal["live", "frozen", "closed", "unknown"] = added(
-        "`live`: a day of the last 32, whose figures follow late articles, analyses and corrections. `frozen`: an "
-        "earlier day, with its last figures. `closed`: an earlier day with the figures of its close. `unknown`: the "
-        "app has kept nothing of that day; all figures are null."
-    )
+    state: DayState
 
 
 class TotalOfHistory(Figures):
@@ -168,11 +174,7 @@ class Close(Shape):
 class PresentFigures(Figures):
     """The fields of a point as they are now."""
 
-    state: Literal["live", "frozen", "closed", "unknown"] = added(
-        "`live`: a day of the last 32, whose figures follow late articles, analyses and corrections. `frozen`: an "
-        "earlier day, with its last figures. `closed`: an earlier day with the figures of its close. `unknown`: the "
-        "app has kept nothing of that day; all figures are null."
-    )
+    state: DayState
     frozen_at: Time | None = added("When it was frozen; null before.")
 
 

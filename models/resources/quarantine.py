@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from models.document import QuarantineReason
-from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantineKind
-from models.resources.base import Shape, Stored, View, added, internal, links, path
-from models.states import ReviewStatus
-from models.values import Count, IdPart, Text, Time
+from models.quarantine import QuarantineItem
+from models.resources.base import Shape, Stored, View, added, links, path
+from models.values import Count
 
 
 class QuarantineResource(Stored):
     """A batch of entries of a feed, or a full text, that waits for the review of a person."""
 
-    quarantine_id: IdPart = Field(description="The id.")
-    kind: QuarantineKind = Field(description="`BATCH`: entries of a feed; `DOCUMENT`: a full text.")
-    subject: IdPart = Field(description="The feed, or the article.")
-    reason_code: QuarantineReason | BatchReason = Field(
-        description="Why the item is here. Of a batch `FLOOD` or `VOLUME`; of a full text `UNKNOWN_PROFILE`, "
-        "`MISSING_CRITICAL_METADATA`, `CHECKSUM_MISMATCH` or `OTHER`."
-    )
-    reason: Text = Field(description="Why the item is here, in words.")
-    item_count: Count = Field(description="Number of entries.")
-    payload: JsonValue = Field(description="`samples`: URL and headline of up to 20 entries.")
-    released_at: Time | None = Field(
-        description="When the batch was ingested, or when the full text followed its review."
-    )
-    left_out: Count = Field(description="Ambiguous entries that were not ingested.")
-    manual_review_status: ReviewStatus = Field(description="`PENDING`, `CLEARED_RETRY_APPROVED` or `CLEARED_TERMINAL`.")
-    decision: Decision | None = Field(
-        description="The decision of the review; null before it. A reviewed item is deleted after 30 days."
-    )
-    reviewed_by: Text | None = Field(description="Who decided; null before the review.")
-    reviewed_at: Time | None = Field(description="When it was decided; null before the review.")
-    review_note: Text | None = Field(description="Why it was decided so; null before the review.")
+    DOCUMENTS = (QuarantineItem,)
+
     links: dict[str, str] = Field(description="Paths: the preview of a batch; the feed, or the article.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
-    parts: Count | None = internal("Number of stored documents that have the entries.")
 
     @classmethod
     def of(cls, item: QuarantineItem, view: View = "default") -> Self:

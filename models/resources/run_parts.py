@@ -7,9 +7,10 @@ from typing import Annotated, Any, Self, get_args, get_origin
 
 from pydantic import Field, PlainSerializer
 
-from models.resources.base import Shape
+from models.resources.base import Resource, Shape
+from models.resources.figures import Counts
 from models.run import CollisionMetrics, IngestionBatch, JobRun
-from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time
+from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text
 
 
 def sometimes(description: str) -> Any:
@@ -64,16 +65,10 @@ class RunParameters(_Known):
         return cls.of_values({**run.parameters, **({"feeds": list(claimed)} if claimed else {})})
 
 
-class IngestionMetrics(Shape):
+class IngestionMetrics(Resource):
     """How much the sources of an ingestion overlap."""
 
-    invocation_id: Text = Field(description="The function call that did the work.")
-    timestamp: Time = Field(description="When it began.")
-    articles_fetched: dict[SourceKey, Count] = Field(description="Entries that were read, by source.")
-    articles_stored: Count = Field(description="Articles that it created.")
-    collisions_detected: Count = Field(description="Entries that joined an article of another source.")
-    collision_rate: Share = Field(description="Their share of the entries.")
-    duration_ms: Count = Field(description="How long it took.")
+    DOCUMENTS = (CollisionMetrics,)
 
 
 class WorkflowMetrics(_Known):
@@ -109,18 +104,13 @@ Metrics = Annotated[IngestionMetrics | WorkflowMetrics, PlainSerializer(lambda e
 
 def metrics_of(run: JobRun) -> Metrics | None:
     if isinstance(run.metrics, CollisionMetrics):
-        return IngestionMetrics.shaped({name: getattr(run.metrics, name) for name in IngestionMetrics.model_fields})
+        return IngestionMetrics.made(run.metrics, "default")
     return None if run.metrics is None else WorkflowMetrics.of_values(run.metrics)
 
 
-class FiguresOfComparison(_Known):
+class FiguresOfComparison(Counts[Count], _Known):
     """The figures of the compared mentions."""
 
-    total_mentions: Count = Field(description="Number of scored mentions.")
-    positive_count: Count = Field(description="The positive ones.")
-    negative_count: Count = Field(description="The negative ones.")
-    neutral_count: Count = Field(description="The neutral ones.")
-    unscored_mentions: Count = Field(description="Number of mentions that could not be scored.")
     average_sentiment: float = Field(description="Mean `polarity` of the scored mentions, -1 to 1, four decimals.")
 
 

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from models.article import Article, JoinRule
 from models.grouping_correction import GroupingCorrectionKind
-from models.resources.base import Resource, Shape, Stored, View, added, links, path
+from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
-from models.signal import Side, Signal, SignalKind
-from models.story import SILENCE, Reason, Story, StoryMember, Topic, first_article
-from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time, parse_time
+from models.signal import Signal
+from models.story import SILENCE, Reason, Story, StoryMember, first_article
+from models.values import Count, Day, IdPart, Polarity, Sentiment, Text, Time, parse_time
 
 StoryState = Literal["open", "closed"]
 
@@ -81,43 +81,21 @@ class StoryMemberResource(Resource):
 class StoryResource(Stored):
     """Articles about one event."""
 
-    event_id: IdPart = Field(
-        description="The id. It names the article that begins the story: if this article leaves the story, or an "
-        "earlier one joins it, the story gets another id."
-    )
-    headline: Text = Field(description="The headline of its first article.")
+    DOCUMENTS = (Story,)
+
     day: Day = Field(description="The day on which its first article was published.")
-    published_at: Time = Field(description="When its first article was published.")
-    timestamp: Time = Field(description="When its last article was published.")
     state: Literal["open", "closed"] = Field(
         description="`open` until 72 hours after its last article, then `closed`. A late article that was "
         "published earlier can still join it."
     )
     closes_at: Time = Field(description="When it closes, or closed, unless another article joins it.")
-    language: Language | None = Field(description="The language of its first article.")
-    article_count: Count = Field(description="The number of its articles.")
-    near_duplicate_count: Count = Field(description="How many of them repeat another article.")
-    publisher_ids: tuple[Text, ...] = Field(
-        description="Its publishers, at most 100; where the publisher of an article is not known, its first "
-        "source stands for it (`source:` and the source's id)."
-    )
-    publisher_count: Count = Field(
-        description="The number of its publishers, also those that `publisher_ids` leaves out."
-    )
-    tool_ids: tuple[IdPart, ...] = Field(description="The tools that its articles mention, at most 100.")
-    sources: tuple[SourceKey, ...] = Field(description="The sources of its articles, at most 100.")
-    topics: tuple[Topic, ...] = Field(
-        description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`."
-    )
     links: dict[str, str] = Field(description="Paths: the story itself, its ledger, its first article.")
     publishers: list[StoryPublisher] | None = added(
         "The publishers with the number of their articles, those with most first; named as in `publisher_ids`."
     )
     tools: list[StoryTool] | None = added("What the first 500 articles say of each tool.")
     members: list[StoryMemberResource] | None = added("The first 500 articles, in the order of their publication.")
-    unreadable: list[str] | None = added(
-        "The ids of parts that cannot be read and were left out; absent if there are none."
-    )
+    unreadable: list[str] | None = PARTS_LEFT_OUT
 
     @classmethod
     def of(cls, story: Story, now: datetime, view: View = "default") -> Self:
@@ -137,32 +115,13 @@ class StoryResource(Stored):
 class SignalResource(Stored):
     """What one story suggests for one tool."""
 
+    DOCUMENTS = (Signal,)
+
     signal_id: str = Field(description="The id, which follows from kind, topic and story.")
-    kind: SignalKind = Field(
-        description="`NEW`, `GROWING`, `REVERSED` or `FIRST_OF_ITS_KIND`; docs/api.md says when each is made."
-    )
-    reason: Text = Field(description="A sentence that says why.")
-    tool_id: IdPart = Field(description="The tool.")
     tool: str | None = Field(description="The tool's name.")
-    event_id: IdPart = Field(description="The story.")
     headline: str | None = Field(
         description="The headline of the story; null if the story is gone, or has one article left."
     )
-    timestamp: Time = Field(description="When it happened: the publication time of the article that made it so.")
-    story_published_at: Time = Field(description="When the first article of the story was published.")
-    before: Side = Field(description="What `after` is compared with.")
-    after: Side = Field(description="The articles that made it so.")
-    compared_with: Literal["STORY", "WEEK"] | None = Field(
-        description="Of a reversal, what is before: `STORY` (earlier articles of the story) or `WEEK` (the scored "
-        "mentions of the seven days before the story); else null."
-    )
-    topic: Topic | None = Field(description="Of the first story of its kind, the topic; else null.")
-    days: Count | None = Field(
-        description="Of the first story of its kind, the days before it that were looked at; else null."
-    )
-    publishers: tuple[Text, ...] = Field(description="The first 20 publishers that made it so.")
-    articles: tuple[IdPart, ...] = Field(description="The first 20 articles that made it so.")
-    withdrawn_at: Time | None = Field(description="Since when it does not hold any more; null while it holds.")
     links: dict[str, str] = Field(description="Paths: the tool, and the story.")
 
     @classmethod

@@ -8,21 +8,16 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
-from models.states import ToolStatus
-from models.tool import ADDED_BY, NameRule, Reference, ReferenceRole, Reviews, Tool, ToolId, ToolMerge, reference_id
-from models.values import Count, Day, IdPart, Share, SourceKey, Text, Time
+from models.tool import ADDED_BY, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
+from models.values import Count, Share, Time
 
 
-class PrecisionFigures(Shape):
+class PrecisionFigures(Resource):
     """How often the analyzer was right about mentions that people have reviewed."""
 
-    reviewed: Count = Field(description="Mentions with a verdict.")
-    about_tool: Count = Field(description="Those whose verdict is not `not_this_tool`.")
+    DOCUMENTS = (Reviews,)
+
     precision: Share | None = Field(description="`about_tool` / `reviewed`, 0 to 1; null while nothing is reviewed.")
-    scored: Count = Field(
-        description="Mentions about the tool to which the analyzer had given a sentiment, and the person too."
-    )
-    sentiment_right: Count = Field(description="Those for which both are the same.")
     sentiment_accuracy: Share | None = Field(
         description="`sentiment_right` / `scored`, 0 to 1; null while there is none."
     )
@@ -51,42 +46,14 @@ class Precision(PrecisionFigures):
 class ToolResource(Stored):
     """A product, library or ticker that the app watches."""
 
+    DOCUMENTS = (Tool,)
+
     STORED_AS: ClassVar[Mapping[str, str]] = {"name": "primary_name"}
 
-    tool_id: ToolId = Field(description="The id, a UUID.")
-    name: Text = Field(description="The name by which people know the tool. It belongs to this tool only.")
-    status: ToolStatus = Field(description="`ACTIVE`, `DEPRECATED` or `MERGED`.")
-    aliases: tuple[Text, ...] = Field(description="Other names of the tool.")
-    tickers: tuple[Text, ...] = Field(
-        description="Its tickers: found as `$MSFT`, as `NASDAQ: MSFT`, or among the tags and tickers of the source."
-    )
-    keywords: tuple[Text, ...] = Field(description="Words that mean the tool too; several tools may share a keyword.")
-    excluded: tuple[Text, ...] = Field(description="Phrases that rule the tool out.")
-    muted_sources: tuple[SourceKey, ...] = Field(
-        description="Feeds whose articles do not mention the tool unless another source published them too."
-    )
-    name_rules: dict[str, NameRule] = Field(
-        description="By name, when it counts: only in this case, and only near one of these words."
-    )
-    discovery_date: Day | None = Field(
-        description="The day of the first article that named the tool; not of one that is not about it, by "
-        "the verdict of a person."
-    )
-    discovery_reference: IdPart | None = Field(description="The id of that first article.")
-    scored_by: Text | None = Field(
-        description="Analyzer and version that scored the mentions; after the analyzer changed, the old one until "
-        "a reanalysis."
-    )
-    searched_since: Time | None = Field(
-        description="Since when a backfill has searched the articles for the tool, if that is before the tool was "
-        "created; else null."
-    )
     precision: Precision = Field(
         description="The measured precision of the tool's mentions. Reviewed mentions are no random sample: "
         "people look at those that seem wrong."
     )
-    merged_into: ToolId | None = Field(description="The tool that replaces it, if the status is `MERGED`.")
-    merging_into: ToolId | None = Field(description="The tool of a merge that is under way.")
     links: dict[str, str] = Field(
         description="Paths: the tool itself, its sentiment, evidence, history, mentions, articles, references, "
         "stories, signals, corrections, merges."
@@ -121,16 +88,11 @@ _PARTS = ("sentiment", "history", "mentions", "articles", "references", "stories
 class ReferenceResource(Resource):
     """One article that mentions the tool, also after the article and its mention have expired."""
 
+    DOCUMENTS = (Reference,)
+
     reference_id: str = Field(description="A UUID, always the same for the same tool and article.")
-    source_id: str = Field(description="The id of the article.")
     article_url: str | None = Field(description="Where the article is served; null once it has expired.")
-    title: Text | None = Field(description="The headline.")
-    published_at: Time = Field(description="When the article was published or first seen, whichever is earlier.")
-    source: Text | None = Field(description="The publisher; the feed if the publisher is unknown.")
-    source_identifier: Text = Field(description="The URL; the id of the article if it has none.")
     role: ReferenceRole = Field(description="As of a mention. `DISCOVERY` is the article that is the tool's first now.")
-    event_id: IdPart | None = Field(description="The story of the article; null if it had none.")
-    created_at: Time = Field(description="When the mention was first stored.")
     added_by_workflow: str = Field(description="`analyze_articles`.")
     links: dict[str, str] = Field(description="Paths: the article while it is served, its tool, its story.")
 
@@ -155,18 +117,8 @@ class ReferenceResource(Resource):
 class MergeResource(Stored):
     """A merge of two tools."""
 
-    tool_id: ToolId = Field(description="The tool that got the names and mentions.")
-    merged_tool_id: ToolId = Field(description="The tool that was merged.")
-    merged_name: Text = Field(description="The name of the tool that was merged.")
-    names: tuple[Text, ...] = Field(description="The names of the merged tool, which the other tool got.")
-    tickers: tuple[Text, ...] = Field(description="Its tickers, which the other tool got.")
-    keywords: tuple[Text, ...] = Field(description="Its keywords, which the other tool got.")
-    excluded: tuple[Text, ...] = Field(description="Its excluded phrases, which the other tool got.")
-    muted_sources: tuple[SourceKey, ...] = Field(description="Its muted sources, which the other tool got.")
-    author: Text | None = Field(description="Who merged them; null if nobody was named.")
-    reason: Text | None = Field(description="Why they were merged; null if nobody said.")
-    made_at: Time = Field(description="When they were merged.")
-    made_by_run: IdPart = Field(description="The run of the merge.")
+    DOCUMENTS = (ToolMerge,)
+
     links: dict[str, str] = Field(description="Paths: both tools, and the run.")
 
     @classmethod

@@ -73,4 +73,4 @@ def test_a_served_reference_links_to_its_article_while_it_exists() -> None:
     known = tool()
     assert ReferenceResource.of(kept, known, article_exists=True).article_url == f"/api/v1/articles/{ARTICLE_ID}"
     gone = ReferenceResource.of(kept, known, article_exists=False)
-    assert (gone.article_url, gone.source_id, "article" in gone.links) == (None, ARTICLE_ID, False)
+    assert (gone.article_url, gone.shown()["source_id"], "article" in gone.links) == (None, ARTICLE_ID, False)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from models.correction import AnalyzerJudgement, CorrectionVerdict
-from models.scored import ScoredDocument, WordsJudgement
+from models.stored import ScoredDocument, WordsJudgement
 from models.tool import ReferenceRole
 from models.values import (
     Count,

@@ -1,4 +1,4 @@
-"""The base of all stored documents: common fields, reading and writing, and changes. Knows nothing of the store.
+"""The base of all stored documents: common fields, reading and writing, and changes; and of those with a sentiment.
 
 This version of toolpulse also reads documents of the next schema version, and keeps and writes back the fields that it
 does not know. So two neighbouring versions can share a database during a roll-out or a rollback.
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from pydantic import PrivateAttr, ValidationError
+from pydantic import PrivateAttr, ValidationError, model_validator
 
 from models.errors import UnreadableDocument
 from models.states import Machine
-from models.values import Time, UnixSeconds, Value
+from models.values import Polarity, Sentiment, Share, Time, UnixSeconds, UnscoredReason, Value, agrees, optional
 
 READABLE_VERSIONS = ("1", "2")
 """The schema version that this code writes, and the next one."""
@@ -138,3 +138,46 @@ class StoredDocument(Value):
         return type(self) is type(other) and self.to_document() == other.to_document()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class WordsJudgement(Value):
+    """A sentiment of words, or why there is none."""
+
+    sentiment: Sentiment | None = optional(
+        "`positive`, `negative` or `neutral`: the most probable of the three. Of a mention: on the sentences that name "
+        "the tool, and the headline if it names the tool; on the headline alone if only tags or tickers do. Null if "
+        "there is none."
+    )
+    score: Share | None = optional("Confidence in `sentiment`, 0 to 1: its probability; null without a sentiment.")
+    polarity: Polarity | None = optional(
+        "-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if `negative`, exactly 0 if "
+        "`neutral`; null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = optional(
+        "Why there is no sentiment: `LANGUAGE` if the analyzer cannot judge the language. Null if there is one, or if "
+        "nothing was judged yet."
+    )
+
+
+class ScoredDocument(StoredDocument, WordsJudgement):
+    """A document with a sentiment. `sentiment`, `score` and `polarity` are all set, or all null; only articles that the
+    analysis did not write may lack the polarity alone. The score is 1 if a person has given the sentiment.
+    """
+
+    @property
+    def is_scored(self) -> bool:
+        return self.sentiment is not None
+
+    @model_validator(mode="after")
+    def _sentiment_fits(self) -> Self:
+        if self.sentiment is None:
+            if self.score is not None or self.polarity is not None:
+                raise ValueError("score and polarity must be null without a sentiment")
+            return self
+        if self.score is None:
+            raise ValueError("a sentiment must have a score")
+        if self.unscored_reason is not None:
+            raise ValueError("unscored_reason must be null if there is a sentiment")
+        if self.polarity is not None and not agrees(self.sentiment, self.polarity):
+            raise ValueError("polarity must be above 0 for positive, below 0 for negative, 0 for neutral")
+        return self

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from models.article import Article, CanonicalReading, SourceAttribution
+from models.article import Article, CanonicalReading, Observation, SourceAttribution
 from models.cache import (
     CacheCounters,
     CacheGeneration,
@@ -15,14 +15,11 @@ from models.cache import (
     LastRefresh,
     SentimentCacheEntry,
 )
-from models.correction import Correction
+from models.correction import Correction, GroupingCorrection
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen, FetchDay, FetchDaysProgress, HostState
-from models.grouping_correction import GroupingCorrection
-from models.history import DailyClose, EarlierHours, HistoryProgress
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
-from models.observation import Observation
 from models.operations import (
     AnalysisTotals,
     AnnouncedWork,
@@ -41,7 +38,17 @@ from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
 from models.story import RemovedStory, Story, StoryMember, event_id
 from models.tally import Tally, by_day
-from models.timeline import DayCounts, DaySums, DirtyHour, HourRows, Timeline, WindowTables
+from models.timeline import (
+    DailyClose,
+    DayCounts,
+    DaySums,
+    DirtyHour,
+    EarlierHours,
+    HistoryProgress,
+    HourRows,
+    Timeline,
+    WindowTables,
+)
 from models.tool import CatalogVersion, NameRule, Reference, ReferenceDay, Tool, ToolMerge, ToolName
 from services.articles.identity import dedup_key, normalize_headline
 

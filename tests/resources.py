@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 
-from models.resources.aggregates import AggregateResource
-from models.resources.articles import ArticleResource, ObservationResource
+from models.resources.articles import (
+    ArticleResource,
+    DocumentResource,
+    FileResource,
+    MentionResource,
+    ObservationResource,
+    QuarantineResource,
+)
 from models.resources.base import Resource, View
 from models.resources.corrections import CorrectionResource, GroupingCorrectionResource
-from models.resources.documents import DocumentResource, FileResource
 from models.resources.feeds import FeedResource
-from models.resources.mentions import MentionResource
-from models.resources.quarantine import QuarantineResource
+from models.resources.figures import AggregateResource
 from models.resources.runs import AttemptResource, RunResource
 from models.resources.stories import SignalResource, StoryMemberResource, StoryResource
 from models.resources.tools import MergeResource, ReferenceResource, ToolResource

@@ -5,9 +5,7 @@ from typing import get_args
 import azure.functions as func
 
 from models.request import FEED_ID_FORM, Nothing
-from models.resources.articles import ArticleResource
-from models.resources.documents import DocumentResource
-from models.resources.quarantine import QuarantinePreview, QuarantineResource
+from models.resources.articles import ArticleResource, DocumentResource, QuarantinePreview, QuarantineResource
 from models.states import ArticleStatus
 from services.articles.listing import LONGEST_SEARCH, SAID, article_filter
 from services.articles.quarantine import STATUSES, Review
@@ -21,18 +19,7 @@ from services.parse.publisher_id import shown_name
 from triggers.bindings import Routes
 from triggers.declared import Answer, Header, a_list, no_content_after, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
-from triggers.parameters import (
-    MAX_LIMIT,
-    PAGE,
-    VIEW,
-    given_of,
-    maybe_one_of,
-    one_of,
-    page_of,
-    text,
-    time,
-    whole,
-)
+from triggers.parameters import MAX_LIMIT, PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 articles_http = Routes()
 

@@ -8,9 +8,8 @@ import azure.functions as func
 
 from models.feed import VERDICTS, Feed
 from models.request import Nothing
-from models.resources.feeds import FeedPreview, FeedResource
-from models.resources.lists import BulkFacts, BulkResult, FeedImport, FeedsApplied, Preset, RunStarted
-from models.resources.runs import AttemptResource
+from models.resources.feeds import BulkFacts, BulkResult, FeedImport, FeedPreview, FeedResource, FeedsApplied, Preset
+from models.resources.runs import AttemptResource, RunStarted
 from models.run import JobRun
 from models.states import AttemptStatus
 from services.container import Container
@@ -38,18 +37,7 @@ from triggers.http_codec import (
     text_response,
     uploaded,
 )
-from triggers.parameters import (
-    PAGE,
-    VIEW,
-    flag,
-    given_of,
-    maybe_flag,
-    maybe_one_of,
-    one_of,
-    page_of,
-    text,
-    time,
-)
+from triggers.parameters import PAGE, VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
 
 feeds_http = Routes()
 

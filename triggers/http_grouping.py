@@ -3,8 +3,8 @@ merge ledger."""
 
 import azure.functions as func
 
+from models.correction import GroupingCorrection
 from models.errors import NotFound
-from models.grouping_correction import GroupingCorrection
 from models.request import SignedBody
 from models.resources.corrections import GroupingCorrectionResource
 from models.resources.stories import LedgerEntry

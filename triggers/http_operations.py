@@ -6,10 +6,9 @@ import azure.functions as func
 
 from models.errors import NotFound
 from models.request import MAX_REDRIVEN, Redrive
-from models.resources.base import ROOT, path
+from models.resources.base import ROOT, CollectionsResource, path
 from models.resources.feeds import HostResource
 from models.resources.health import Health, Queue, Redriven
-from models.resources.lists import CollectionsResource
 from models.resources.runs import AttemptResource, RunResource
 from models.run import WORKFLOWS
 from models.states import RunStatus
@@ -22,27 +21,9 @@ from services.topology import ANALYZE_ARTICLES, QUEUES
 from services.work.listing import run_filter
 from triggers.bindings import Routes
 from triggers.declared import Answer, a_list, of_app, ok
-from triggers.http_codec import (
-    json_response,
-    left_out,
-    list_response,
-    resources_response,
-    sent,
-    text_response,
-)
+from triggers.http_codec import json_response, left_out, list_response, resources_response, sent, text_response
 from triggers.http_page import CONTRACT, DASHBOARD, DOCS, MCP
-from triggers.parameters import (
-    PAGE,
-    VIEW,
-    flag,
-    given_of,
-    maybe_flag,
-    maybe_one_of,
-    one_of,
-    page_of,
-    text,
-    time,
-)
+from triggers.parameters import PAGE, VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
 
 operations_http = Routes()
 

@@ -6,12 +6,11 @@ import azure.functions as func
 
 from models.cache import PERIOD_BY_HOURS, PERIODS, Period, period_named
 from models.request import Nothing
-from models.resources.aggregates import AggregateResource
-from models.resources.figures import EvidenceFacts
+from models.resources.articles import MentionResource
+from models.resources.figures import AggregateResource, EvidenceFacts
 from models.resources.health import CacheHealth
-from models.resources.lists import RunStarted
-from models.resources.mentions import MentionResource
 from models.resources.movement import MentionByPassages, Movement, Trend
+from models.resources.runs import RunStarted
 from services.articles.listing import SAID
 from services.container import Container
 from services.figures.movement import Times

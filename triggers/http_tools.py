@@ -6,8 +6,16 @@ import azure.functions as func
 
 from models.request import SignedBody
 from models.resources.articles import ArticleResource
-from models.resources.lists import MergeStarted, RunStarted, ToolsApplied
-from models.resources.tools import MergeResource, ReferenceResource, ReferencesFacts, ToolPreview, ToolResource
+from models.resources.runs import RunStarted
+from models.resources.tools import (
+    MergeResource,
+    MergeStarted,
+    ReferenceResource,
+    ReferencesFacts,
+    ToolPreview,
+    ToolResource,
+    ToolsApplied,
+)
 from models.tool import ReferenceRole, Tool
 from services.articles.listing import SAID
 from services.container import Container

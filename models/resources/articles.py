@@ -1,4 +1,4 @@
-"""An article, and what one source published of it, as the API shows them."""
+"""Articles, what each source published, mentions, full texts, and what is in quarantine, as the API shows them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,37 @@ from typing import Self
 
 from pydantic import Field
 
-from models.article import Article, FullText
-from models.observation import Observation
-from models.resources.base import PARTS_LEFT_OUT, Resource, Stored, View, added, links, path
-from models.resources.mentions import MentionResource
-from models.scored import ScoredDocument, WordsJudgement
+from models.article import Article, FullText, Observation
+from models.document import DocumentProduct, Eligibility, FileObject
+from models.mention import SentimentScore
+from models.quarantine import QuarantineItem
+from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
+from models.resources.runs import AttemptResource
+from models.stored import ScoredDocument, WordsJudgement
 from models.values import Count, IdPart, Text
+
+
+class MentionResource(Stored):
+    """What one article says of one tool."""
+
+    DOCUMENTS = (SentimentScore,)
+
+    links: dict[str, str] = Field(description="Paths: the mention itself, the article, the tool, the story.")
+    tool: str | None = added("The name of the tool, in `GET articles/{article_id}`.")
+
+    @classmethod
+    def of(cls, mention: SentimentScore, view: View = "default") -> Self:
+        own = path("tools", mention.tool_id, "mentions", mention.source_id)
+        return cls.made(
+            mention,
+            view,
+            links=links(
+                self=own,
+                article=path("articles", mention.source_id),
+                tool=path("tools", mention.tool_id),
+                story=path("stories", mention.event_id) if mention.event_id else None,
+            ),
+        )
 
 
 class SaidOfTool(Resource):
@@ -103,3 +128,101 @@ class ArticleResource(Stored):
                 document=f"{own}/document" if text is not None else None,
             ),
         )
+
+
+class FileResource(Stored):
+    """One file of a full text. Its place in the archive is not shown."""
+
+    DOCUMENTS = (FileObject,)
+
+    links: dict[str, str] = Field(description="Paths: the article, and the run that made the file.")
+
+    @classmethod
+    def of(cls, file: FileObject, view: View = "default") -> Self:
+        article, run = path("articles", file.source_id), path("runs", file.created_by.job_run_id)
+        return cls.made(file, view, links=links(article=article, run=run))
+
+
+class DocumentResource(Stored):
+    """The state of the full text behind an article."""
+
+    DOCUMENTS = (DocumentProduct,)
+
+    data_product_id: str = Field(description="The document's own id, a UUID that follows from the article.")
+    eligibility: Eligibility = Field(description="`ACQUIRE` while the document is to be tried, else `NONE`.")
+    links: dict[str, str] = Field(description="Paths: the document itself, the article, the feed.")
+    files: list[FileResource] | None = added("The files in the archive.")
+    attempts: list[AttemptResource] | None = added("The last 50 tries.")
+    unreadable: list[str] | None = PARTS_LEFT_OUT
+
+    @classmethod
+    def of(cls, document: DocumentProduct, view: View = "default") -> Self:
+        article = path("articles", document.source_id)
+        return cls.made(
+            document,
+            view,
+            data_product_id=document.data_product_id,
+            eligibility=document.eligibility,
+            links=links(self=f"{article}/document", article=article, feed=path("feeds", document.provider)),
+        )
+
+
+class QuarantineResource(Stored):
+    """A batch of entries of a feed, or a full text, that waits for the review of a person."""
+
+    DOCUMENTS = (QuarantineItem,)
+
+    links: dict[str, str] = Field(description="Paths: the preview of a batch; the feed, or the article.")
+    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
+
+    @classmethod
+    def of(cls, item: QuarantineItem, view: View = "default") -> Self:
+        is_batch = item.kind == "BATCH"
+        return cls.made(
+            item,
+            view,
+            links=links(
+                preview=path("quarantine", item.quarantine_id, "preview") if is_batch else None,
+                feed=path("feeds", item.subject) if is_batch else None,
+                article=None if is_batch else path("articles", item.subject),
+            ),
+        )
+
+
+class EffectOnTool(Shape):
+    """What a decision would do to a tool."""
+
+    tool_id: str = Field(description="The tool.")
+    tool: str = Field(description="Its name.")
+    mentions_added: Count = Field(description="Mentions that it would get, as its names are found in the new articles.")
+
+
+class EffectOfDecision(Shape):
+    """What a decision would do."""
+
+    new_articles: Count = Field(description="Articles that would be created.")
+    changed_articles: Count = Field(description="Articles that would get a source or an edit.")
+    ids_added: Count = Field(description="Ids that would be added to stored articles.")
+    left_out: Count = Field(description="Entries that would not be ingested.")
+    mentions_added: Count = Field(description="Mentions of all tools that the new articles would have.")
+    tools_changed: Count = Field(description="How many tools these are.")
+    tools: tuple[EffectOnTool, ...] = Field(description="The 50 with most of them.")
+
+
+class AmbiguousEntry(Shape):
+    """An entry that may be several articles."""
+
+    url: str = Field(description="Its URL.")
+    headline: str = Field(description="Its headline.")
+    article_ids: tuple[str, ...] = Field(description="The articles that it may be.")
+
+
+class QuarantinePreview(Shape):
+    """What each decision about a batch would do."""
+
+    quarantine_id: str = Field(description="The item.")
+    entries: Count = Field(description="Entries of the batch.")
+    entries_looked_at: Count = Field(description="Those that the preview looked at, at most 1,000.")
+    complete: bool = Field(description="Whether these are all.")
+    effects: dict[str, EffectOfDecision] = Field(description="By decision: what it would do.")
+    ambiguous: tuple[AmbiguousEntry, ...] = Field(description="Up to 20 entries that may be several articles.")

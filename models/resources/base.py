@@ -77,6 +77,13 @@ class Page(Shape):
     )
 
 
+class CollectionsResource(Shape):
+    """The endpoints that a request without an id can read."""
+
+    version: str = Field(description="The version of the app.")
+    links: dict[str, str] = Field(description="The paths, by name.")
+
+
 class Problem(Shape):
     """An error, as of RFC 9457."""
 

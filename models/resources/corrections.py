@@ -6,8 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from models.correction import Correction
-from models.grouping_correction import GroupingCorrection
+from models.correction import Correction, GroupingCorrection
 from models.resources.base import Stored, View, added, links, path
 
 CorrectionState = Literal["active", "outdated", "undone"]

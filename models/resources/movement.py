@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from models.cache import FRESH_MINUTES
+from models.resources.articles import MentionResource
 from models.resources.base import Shape
 from models.resources.figures import ComparedFigure, Completeness, Counts
-from models.resources.mentions import MentionResource
 from models.values import Count, Time
 
 

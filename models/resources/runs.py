@@ -1,15 +1,178 @@
-"""A run of work and its attempts as the API shows them."""
+"""A run of work and its attempts as the API shows them. Input, counts and report differ by workflow."""
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, get_args, get_origin
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
-from models.resources.base import PARTS_LEFT_OUT, Stored, View, added, links, path
-from models.resources.run_parts import ComparisonReport, Metrics, RunParameters, metrics_of
-from models.run import FETCH_FEED, Attempt, IngestionBatch, JobRun, StageRun
-from models.values import Time
+from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
+from models.resources.figures import Counts
+from models.run import FETCH_FEED, Attempt, CollisionMetrics, IngestionBatch, JobRun, StageRun
+from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time
+
+
+def sometimes(description: str) -> Any:
+    """A field that is absent if it has nothing to say."""
+    return Field(default=None, description=description, json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
+
+
+class _Known(Shape):
+    """A part of a run, with the fields that the contract names."""
+
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any]) -> Self:
+        """Without those that the contract does not name: an earlier or a later version may have stored others."""
+        fields = cls.model_fields
+        return cls.shaped({name: _part(fields[name].annotation, values[name]) for name in fields if name in values})
+
+
+def _part(kind: Any, value: Any) -> Any:
+    if get_origin(kind) is tuple:
+        return tuple(_part(get_args(kind)[0], each) for each in value)
+    return kind.of_values(value) if isinstance(kind, type) and issubclass(kind, _Known) else value
+
+
+class RunParameters(_Known):
+    """The input of a run: each field is there for the workflows that it names.
+
+    A run also has what only the app needs, and the person who asked for it: neither is shown, since readers see runs.
+    """
+
+    feeds: list[SourceKey] = sometimes("`ingest_feeds`: the feeds that the run is for.")
+    held: IdPart = sometimes("`ingest_feeds`: the item in quarantine whose batch was released.")
+    tools: list[Text] | Count = sometimes(
+        "`backfill_tools`: the tools that articles are searched for, by id or name. `refresh_cache`: how "
+        "many tools it refreshes."
+    )
+    analyzer: Text = sometimes("`compare_analyzers`: the analyzer that judges again.")
+    analyzer_version: Text = sometimes("`compare_analyzers`: its version.")
+    into: IdPart = sometimes("`merge_tool`: the tool that stays.")
+    article: IdPart = sometimes("`correct_mention`: the article of the mention.")
+    verdict: Text = sometimes("`correct_mention`: the verdict; absent if one is undone.")
+    follows: IdPart | None = sometimes(
+        "`correct_mention`: the run of the verdict that stood before; null if there was none."
+    )
+
+    @classmethod
+    def of(cls, run: JobRun) -> Self:
+        claimed = run.claimed if isinstance(run, IngestionBatch) else ()
+        return cls.of_values({**run.parameters, **({"feeds": list(claimed)} if claimed else {})})
+
+
+class IngestionMetrics(Resource):
+    """How much the sources of an ingestion overlap."""
+
+    DOCUMENTS = (CollisionMetrics,)
+
+
+class WorkflowMetrics(_Known):
+    """The counts of a run that is no ingestion: each is there for the workflows that count it."""
+
+    articles: Count = sometimes("Articles that were searched.")
+    analyzed: Count = sometimes("Articles that were analysed.")
+    mentions: Count = sometimes("Mentions that were written; of a merge, that were moved.")
+    removed: Count = sometimes("Mentions that were removed.")
+    rescored: Count = sometimes("Mentions that were judged again.")
+    grouped: Count = sometimes("Articles that were grouped.")
+    stories: Count = sometimes("Stories that were updated; of `generate_ideas`, whose signals were decided.")
+    signals: Count = sometimes("Signals that were written.")
+    corrections: Count = sometimes("Corrections that went to the other tool.")
+    compared: Count = sometimes("Mentions that were compared.")
+    changed: Count = sometimes("Mentions that get another label.")
+    not_compared: Count = sometimes("Mentions that could not be compared.")
+    entries_written: Count = sometimes("Entries of the cache that were written.")
+    tools_failed: Count = sometimes("Tools that could not be refreshed.")
+    acquired: Count = sometimes("Full texts that are valid.")
+    quarantined: Count = sometimes("Full texts that wait for a person.")
+    skipped: Count = sometimes("Full texts that are not fetched, or not now.")
+    stub: Count = sometimes("Full texts whose try has not ended.")
+    failed: Count = sometimes(
+        "Articles that could not be read or judged, and stay as they were; of `acquire_documents`, tries that "
+        "failed; of `generate_ideas`, stories that are tried again."
+    )
+
+
+Metrics = Annotated[IngestionMetrics | WorkflowMetrics, PlainSerializer(lambda either: either.shown())]
+"""A union of its own would warn about fields that are absent."""
+
+
+def metrics_of(run: JobRun) -> Metrics | None:
+    if isinstance(run.metrics, CollisionMetrics):
+        return IngestionMetrics.made(run.metrics, "default")
+    return None if run.metrics is None else WorkflowMetrics.of_values(run.metrics)
+
+
+class FiguresOfComparison(Counts[Count], _Known):
+    """The figures of the compared mentions."""
+
+    average_sentiment: float = Field(description="Mean `polarity` of the scored mentions, -1 to 1, four decimals.")
+
+
+class RatingOfMention(_Known):
+    """The sentiment of a mention, stored or as the analyzer gives it."""
+
+    sentiment: Sentiment | None = Field(description="The sentiment; null if the mention is unscored.")
+    polarity: Polarity | None = Field(description="-1 (negative) to 1 (positive); null if the mention is unscored.")
+
+
+class SampleOfComparison(_Known):
+    """A mention that gets another label."""
+
+    source_id: Text = Field(description="The article.")
+    headline: Text = Field(description="Its headline, shortened.")
+    before: RatingOfMention = Field(description="As it is stored.")
+    after: RatingOfMention = Field(description="As the analyzer judges it.")
+
+
+class MentionsByLabel(_Known):
+    """Mentions by their new label."""
+
+    positive: Count = Field(description="Those that the analyzer calls positive.")
+    negative: Count = Field(description="Those that it calls negative.")
+    neutral: Count = Field(description="Those that it calls neutral.")
+    unscored: Count = Field(description="Those that it cannot score.")
+
+
+class ChangesOfLabels(_Known):
+    """Mentions by their stored label, then by their new one."""
+
+    positive: MentionsByLabel = Field(description="Of those stored as positive.")
+    negative: MentionsByLabel = Field(description="Of those stored as negative.")
+    neutral: MentionsByLabel = Field(description="Of those stored as neutral.")
+    unscored: MentionsByLabel = Field(description="Of those stored without a score.")
+
+
+class NotCompared(_Known):
+    """Mentions that were not compared, by reason."""
+
+    EXPIRED: Count = Field(description="The article is gone.")
+    UNREADABLE: Count = Field(description="The mention or its article cannot be read.")
+    NOT_NAMED: Count = Field(description="The article does not name the tool any more, or the tool is deprecated.")
+    NOT_JUDGED: Count = Field(description="The analyzer cannot judge the text.")
+
+
+class ComparisonReport(_Known):
+    """What a comparison of analyzers has found so far."""
+
+    analyzer: Text = Field(description="The analyzer that judged again.")
+    analyzer_version: Text = Field(description="Its version.")
+    compared: Count = Field(description="Mentions that were compared.")
+    changed: Count = Field(description="Those that get another label.")
+    share_changed: Share | None = Field(description="Their share; null if none was compared.")
+    before: FiguresOfComparison = Field(description="The figures with the stored scores.")
+    after: FiguresOfComparison = Field(description="The figures with the new scores.")
+    labels: ChangesOfLabels = Field(description="Mentions by stored label, then by new one.")
+    not_compared: NotCompared = Field(description="Mentions that were not compared, by reason.")
+    scored_by: dict[Text, Count] = Field(description="Compared mentions by the analyzer and version that scored them.")
+    samples: tuple[SampleOfComparison, ...] = Field(
+        description="The 20 mentions whose polarity changes most, of those that get another label."
+    )
 
 
 class AttemptResource(Stored):
@@ -87,3 +250,9 @@ class RunResource(Stored):
             tickers_processed=batch.tickers_processed if batch else None,
             links=links(self=path("runs", run.run_id)),
         )
+
+
+class RunStarted(Shape):
+    """The run that does what was asked for."""
+
+    run_id: str = Field(description="The run: `GET /api/v1/runs/{run_id}` shows its progress.")

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from models.article import Article, JoinRule
-from models.grouping_correction import GroupingCorrectionKind
+from models.correction import GroupingCorrectionKind
 from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
 from models.signal import Signal

@@ -1,4 +1,4 @@
-"""A tool, its references, a merge of two tools, and what a change would do, as the API shows them."""
+"""Tools, references, merges, what a change would do, and what came of lists of tools, as the API shows them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
+from models.resources.runs import RunStarted
 from models.tool import ADDED_BY, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
 from models.values import Count, Share, Time
 
@@ -178,3 +179,34 @@ class MeasuredPrecision(Shape):
 
     precision: Precision = added("Of the tool.")
     precision_of_all_tools: Precision = added("Of all tools together.")
+
+
+class NamedTool(Shape):
+    """A tool with its name."""
+
+    tool_id: str = Field(description="The tool.")
+    name: str = Field(description="Its name.")
+
+
+class RefusedTool(Shape):
+    """An entry of a list that is no tool."""
+
+    line: int | None = Field(description="The line in the document.")
+    name: str | None = Field(description="Its name.")
+    reason: str = Field(description="Why it was refused.")
+
+
+class ToolsApplied(Shape):
+    """The result of applying a list of tools."""
+
+    added: tuple[NamedTool, ...] = Field(description="The new tools.")
+    changed: tuple[NamedTool, ...] = Field(description="Tools that were there, and are as the list has them now.")
+    known: tuple[NamedTool, ...] = Field(description="Tools that were so already.")
+    refused: tuple[RefusedTool, ...] = Field(description="Entries that were not applied.")
+    runs: tuple[str, ...] = Field(description="The runs that do what follows from the changes.")
+
+
+class MergeStarted(RunStarted):
+    """The run of a merge."""
+
+    undo: str = Field(description="How to undo the merge.")

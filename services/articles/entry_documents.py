@@ -1,6 +1,6 @@
 """The documents of an entry: locator alias, stored hash, observation, the attribution of its source, and tombstones.
 
-Pure. Documents are built as dicts, in the shape of models/observation.py and models/locator.py (a test compares them):
+Pure. Documents are built as dicts, in the shape of models/article.py and models/locator.py (a test compares them):
 validating sixty models at each fetch would cost more than storing them.
 """
 
@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.article import ARTICLE_KEPT, Article, AttributionDocument
+from models.article import ARTICLE_KEPT, Article, AttributionDocument, ObservationDocument, attempt_key
 from models.locator import ALIAS_KEPT, seen_key
-from models.observation import ObservationDocument, attempt_key
 from models.values import format_time, unix_seconds
 from services.articles.identity import Candidate, Source
 from services.articles.sources import attribution_of, observation_id

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument
+from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, ObservationDocument
 from models.feed import HASH_LENGTH, FeedSeen
-from models.observation import ObservationDocument
 from models.values import parse_time
 from services.articles.identity import Candidate, Entry, ShortHash, Source, candidate_of, shared_url_hash
 from services.parse.urls import link_of

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, JoinRule
-from models.observation import ObservationDocument
+from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, JoinRule, ObservationDocument
 from services.articles.entry_documents import (
     ARTICLE_SECONDS,
     SourceAttempt,

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.article import Article
-from models.observation import ObservationDocument
+from models.article import Article, ObservationDocument
 from models.raw_item import RawItem
 from services.articles.entry_documents import SourceAttempt, alias
 from services.articles.identity import Candidate, Source, candidate_of, entry_of, is_weak, normalize_headline

@@ -10,10 +10,9 @@ import re
 from typing import Literal, get_args
 from urllib.parse import unquote
 
-from models.article import Article
+from models.article import Article, Observation
 from models.errors import NotFound
 from models.locator import LocatorAlias, locator_key
-from models.observation import Observation
 from models.values import format_time
 from services.articles.entry_documents import observation_tombstone, tombstone
 from services.articles.identity import locator_identities

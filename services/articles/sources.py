@@ -17,10 +17,11 @@ from models.article import (
     Article,
     ArticleDocument,
     AttributionDocument,
+    Observation,
+    ObservationDocument,
     ReadingDocument,
     SourceAttribution,
 )
-from models.observation import Observation, ObservationDocument
 from services.ports import Document, Listed, Query, Store, Where, listed_documents, pages, query_all
 from services.store.containers import ARTICLES
 

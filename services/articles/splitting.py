@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, source_id
+from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, ObservationDocument, source_id
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.locator import locator_key
-from models.observation import ObservationDocument
 from models.values import format_time, parse_time, unix_seconds
 from services.articles.entry_documents import ARTICLE_SECONDS, OF_FIRST_OBSERVATION, observation_tombstone, tombstone
 from services.articles.identity import dedup_key, locator_identities

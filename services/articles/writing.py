@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article
+from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ObservationDocument
 from models.errors import ChangedMeanwhile
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import seen_key
-from models.observation import ObservationDocument
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, observation_tombstone, seen_hash
 from services.articles.identity import Candidate
 from services.articles.matching import (

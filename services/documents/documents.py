@@ -15,8 +15,8 @@ from models.article import ARTICLE_KEPT, Article
 from models.document import DocumentProduct, FileObject
 from models.errors import Conflict, InvalidTransition, NotFound, Unavailable
 from models.quarantine import QuarantineItem, quarantine_id
+from models.resources.articles import DocumentResource, FileResource
 from models.resources.base import View
-from models.resources.documents import DocumentResource, FileResource
 from models.resources.runs import AttemptResource
 from services.articles.writing import Asked
 from services.documents import life_cycle

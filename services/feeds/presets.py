@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from models.errors import InvalidInput, WrongSettings
 from models.request import Request
-from models.resources.lists import Preset, PresetValue
+from models.resources.feeds import Preset, PresetValue
 from services.feeds.form import LONGEST_NAME, PRESET_FIELDS, feed_address
 from services.parse.yaml_lists import read_entries
 

@@ -22,7 +22,7 @@ from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 class Completeness:
     """Whether figures count every ingested article.
 
-    The fields of every aggregate; models/resources/aggregates.py describes them. `pending_articles` and
+    The fields of every aggregate; models/resources/figures.py describes them. `pending_articles` and
     `failed_articles` are null if they could not be counted.
     """
 

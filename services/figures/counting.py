@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from models.errors import UnreadableDocument
-from models.history import EarlierHours
 from models.mention import SentimentScore, scored_by
 from models.stored import StoredDocument
 from models.tally import Tally, TimelineHours
@@ -26,6 +25,7 @@ from models.timeline import (
     MAX_ROWS_OF_HOUR,
     DayCounts,
     DaySums,
+    EarlierHours,
     HourRows,
     Timeline,
     WindowTables,

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from models.history import DailyClose, HistoryProgress
-from models.timeline import DayCounts
+from models.timeline import DailyClose, DayCounts, HistoryProgress
 from models.values import format_time, is_ahead
 from services import deadline
 from services.figures.counting import Count

@@ -20,10 +20,9 @@ from typing import Any
 
 from models.article import Article
 from models.errors import InvalidInput, UnreadableDocument
-from models.history import DailyClose, HistoryProgress
 from models.mention import SentimentScore, what_it_says
 from models.tally import Tally
-from models.timeline import DayCounts, WindowTables
+from models.timeline import DailyClose, DayCounts, HistoryProgress, WindowTables
 from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE

@@ -18,8 +18,8 @@ from functools import cached_property
 
 from models.cache import Period, SentimentCacheEntry, entry_id, generation_id
 from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
-from models.resources.aggregates import AggregateResource
 from models.resources.base import View
+from models.resources.figures import AggregateResource
 from models.tool import Tool
 from services.figures.completeness import NOT_KNOWN, Completeness, CompletenessReader
 from services.figures.entries import Entries, Generations, ToolEntries

@@ -18,8 +18,7 @@ from itertools import groupby
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
-from models.history import EarlierHours
-from models.timeline import DayCounts, DaySums, Timeline, WindowTables
+from models.timeline import DayCounts, DaySums, EarlierHours, Timeline, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 import orjson
 
-from models.history import EarlierHours
 from models.tally import TimelineHours
-from models.timeline import DayCounts, DaySums, HourRows, Timeline
+from models.timeline import DayCounts, DaySums, EarlierHours, HourRows, Timeline
 from models.tool import Tool
 from models.values import hour_start, parse_time
 from services.figures.counting import (

@@ -17,9 +17,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
-from models.history import EarlierHours, HistoryProgress
 from models.tally import Tally, TimelineHours
-from models.timeline import Timeline
+from models.timeline import EarlierHours, HistoryProgress, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.counting import hours_of, recounts_of

@@ -10,10 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from models.article import Article
+from models.article import Article, Observation
 from models.errors import ToolpulseError
 from models.mention import SentimentScore
-from models.observation import Observation
 from models.tool import Tool
 from services.documents.archived import FullTexts
 from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions

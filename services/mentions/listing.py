@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from models.article import Article
+from models.article import Article, Observation
 from models.errors import InvalidInput
 from models.mention import SentimentScore, what_it_says
-from models.observation import Observation
-from models.resources.articles import ArticleResource, ObservationResource, SaidOfTool
+from models.resources.articles import ArticleResource, MentionResource, ObservationResource, SaidOfTool
 from models.resources.base import View
-from models.resources.mentions import MentionResource
-from models.scored import ScoredDocument, WordsJudgement
+from models.stored import ScoredDocument, WordsJudgement
 from models.values import format_time
 from services.articles.listing import UNSCORED
 from services.articles.sources import with_source_counts

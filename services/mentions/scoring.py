@@ -20,7 +20,7 @@ from typing import Any
 
 from models.article import Article
 from models.mention import SentimentScore
-from models.scored import WordsJudgement
+from models.stored import WordsJudgement
 from models.values import Sentiment, UnscoredReason
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.tools.detector import Detected

@@ -15,11 +15,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from models.article import Article, ScoredText
+from models.article import Article, Observation, ScoredText
 from models.correction import Correction
 from models.mention import SentimentScore
-from models.observation import Observation
-from models.scored import WordsJudgement
+from models.stored import WordsJudgement
 from models.tool import ReferenceRole, Tool
 from services.articles.listing import article_words
 from services.articles.sources import observation_id

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
-from models.article import Article
+from models.article import Article, Observation
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.observation import Observation
 from models.story import RemovedStory, Story
 from models.values import unix_seconds
 from services.articles.sources import with_source_counts

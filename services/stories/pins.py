@@ -16,13 +16,13 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from models.article import Article
-from models.errors import Conflict, InvalidInput, NotFound
-from models.grouping_correction import (
+from models.correction import (
     MAX_ARTICLES,
     GroupingCorrection,
     GroupingCorrectionKind,
     partition_of_correction,
 )
+from models.errors import Conflict, InvalidInput, NotFound
 from models.request import ArticleId, FeedId, SignedBody, each_once
 from models.story import STORY_ID, StoryMember, day_of
 from models.values import format_time

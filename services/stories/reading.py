@@ -15,8 +15,8 @@ from datetime import UTC
 from typing import Any
 
 from models.article import Article, SourceAttribution
+from models.correction import GroupingCorrection
 from models.errors import NotFound
-from models.grouping_correction import GroupingCorrection
 from models.mention import SentimentScore
 from models.resources.base import View
 from models.resources.corrections import GroupingCorrectionResource

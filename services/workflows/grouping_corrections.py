@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.article import Article
+from models.correction import GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.errors import Conflict, InvalidInput, NotFound
-from models.grouping_correction import GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.request import SignedBody
 from models.run import JobRun
 from models.values import format_time

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from models.article import Article, ArticleDocument
+from models.article import Article, ArticleDocument, ObservationDocument
 from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.feed import Feed
-from models.observation import ObservationDocument
 from models.run import JobRun
 from models.values import format_time
 from services.articles.merge import with_analysis_due, with_priority

@@ -15,7 +15,7 @@ from models.article import Article, ArticleDocument
 from models.errors import Conflict, InvalidInput
 from models.feed import Feed
 from models.raw_item import RawItem
-from models.resources.quarantine import AmbiguousEntry, EffectOfDecision, EffectOnTool, QuarantinePreview
+from models.resources.articles import AmbiguousEntry, EffectOfDecision, EffectOnTool, QuarantinePreview
 from services.articles.entries import source_of
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, entry_of

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
-from models.article import LISTED_SOURCES, Article
-from models.observation import Observation, attempt_key
+from models.article import LISTED_SOURCES, Article, Observation, attempt_key
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.matching import KnownEntries

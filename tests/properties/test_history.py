@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.history import DailyClose
 from models.mention import SentimentScore
+from models.timeline import DailyClose
 from services.figures.counting import Count
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.article import LISTED_SOURCES, Article
+from models.article import LISTED_SOURCES, Article, Observation
 from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
-from models.observation import Observation
 from models.raw_item import RawItem
 from services.articles.identity import Source, candidate_of, entry_of, is_weak
 from services.articles.sources import sources_of

@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from models.article import Article
+from models.article import Article, Observation
 from models.feed import HASH_LENGTH, FeedSeen
 from models.locator import LocatorAlias, SeenHash
-from models.observation import Observation
 from tests.functional.articles.world import START, World, item
 
 

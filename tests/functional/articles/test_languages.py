@@ -1,7 +1,6 @@
 """The language of an article follows its text."""
 
-from models.article import Article
-from models.observation import Observation
+from models.article import Article, Observation
 from tests.functional.articles.world import World, item
 
 GERMAN = "Ausfall bei Microsoft: Teams und Outlook sind nicht erreichbar"

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.article import Article
-from models.observation import Observation
+from models.article import Article, Observation
 from services.articles import sources as sources_module
 from services.articles.listing import ArticleFilter, article_filter, article_words
 from services.articles.reading import Articles

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from models.history import DailyClose, HistoryProgress
+from models.timeline import DailyClose, HistoryProgress
 from services.figures.coverage import Coverage
 from services.figures.daily_close import Closed, DailyCloses
 from services.figures.history import History

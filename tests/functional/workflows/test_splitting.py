@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from models.correction import GroupingCorrection
 from models.errors import Conflict, NotFound
-from models.grouping_correction import GroupingCorrection
 from services.store.sqlite import SqliteStore
 from services.work.driver import WORKFLOWS_STAGE
 from tests.builders import overdue_keys

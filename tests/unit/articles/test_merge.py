@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.article import LISTED_SOURCES, Article
-from models.observation import Observation, ObservationDocument
+from models.article import LISTED_SOURCES, Article, Observation, ObservationDocument
 from models.values import format_time
 from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from models.article import Article, ArticleDocument
-from models.observation import Observation
+from models.article import Article, ArticleDocument, Observation
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, candidate_of, entry_of
 from services.articles.matching import Match

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from models.article import LOWEST_PRIORITY, ArticleDocument, AttributionDocument
-from models.observation import ObservationDocument
+from models.article import LOWEST_PRIORITY, ArticleDocument, AttributionDocument, ObservationDocument
 from services.articles.sources import (
     attribution_of,
     chosen_reading,

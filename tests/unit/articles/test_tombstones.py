@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.observation import Observation
+from models.article import Observation
 from services.articles.entry_documents import (
     REDACTED,
     TOMBSTONE_KEPT,

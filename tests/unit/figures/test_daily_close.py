@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from models.history import DailyClose, HistoryProgress
+from models.timeline import DailyClose, HistoryProgress
 from services.figures.daily_close import CLOSED_AFTER, MAX_PAGES, TOOLS_AT_ONCE, after_page, next_day
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)

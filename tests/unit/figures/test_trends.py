@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from models.cache import Period
-from models.history import HistoryProgress
 from models.tally import Tally, TimelineHours, by_day
+from models.timeline import HistoryProgress
 from models.values import format_time, hour_key, unix_seconds
 from services.figures.trends import before_of, change_of, known_from, past_of, trend_of
 from tests import documents

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from models.resources.mentions import MentionResource
-from models.scored import WordsJudgement
+from models.resources.articles import MentionResource
+from models.stored import WordsJudgement
 from models.values import format_time
 from services.mentions.listing import MAX_PAGES, NamedMention, mentions_page, observed
 from services.ports import Where

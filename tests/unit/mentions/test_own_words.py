@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from models.article import Observation
 from models.mention import what_it_says
-from models.observation import Observation
-from models.scored import WordsJudgement
+from models.stored import WordsJudgement
 from services.mentions.understanding import (
     observations_of_other_words,
     understand_own_words,

@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from models.correction import AFTER_PREFIX, PREFIX, Correction
-from models.resources.corrections import CorrectionResource
+from models.correction import (
+    AFTER_PREFIX,
+    MAX_ARTICLES,
+    PREFIX,
+    Correction,
+    grouping_correction_id,
+    partition_of_correction,
+)
+from models.resources.corrections import CorrectionResource, GroupingCorrectionResource
 from tests.documents import ARTICLE_ID, NOW, TOOL_ID, correction
+from tests.unit.stories.test_pins import correction as of_stories
 
 
 def other(**changes: Any) -> Correction:
@@ -56,3 +64,34 @@ def test_it_is_shown_with_its_id_and_without_the_hash() -> None:
     assert shown["correction_id"] == ARTICLE_ID
     assert "passages_hash" not in shown
     assert shown["ttl_timestamp"] is None
+
+
+def test_the_id_of_a_correction_of_stories_says_the_partition() -> None:
+    name = grouping_correction_id("0123abcd", NOW)
+    assert partition_of_correction(name) == NOW.date().isoformat() == of_stories("ONE_STORY", "a", "b").partition
+    for wrong in ("correction:2026:x", "correction:20260221:", "correction:20260221:a/b", "dedup:1"):
+        with pytest.raises(ValueError, match="id of a correction"):
+            partition_of_correction(wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "articles", "others", "more"),
+    [
+        ("ONE_STORY", "a", "a", {}),
+        ("ONE_STORY", "a", "", {}),
+        ("ONE_STORY", "a", "b", {"source": "feed"}),
+        ("SPLIT_ARTICLE", "a", "b", {}),
+        ("ONE_STORY", "a", "b", {"undone_at": NOW}),
+        ("ONE_STORY", "a", [f"x{number}" for number in range(MAX_ARTICLES + 1)], {}),
+    ],
+)
+def test_a_correction_of_stories_that_does_not_fit_is_refused(kind, articles, others, more) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValidationError):
+        of_stories(kind, articles, others, **more)
+
+
+def test_a_correction_of_stories_is_shown_with_its_state() -> None:
+    made = of_stories("ONE_STORY", "a", "b")
+    undone = made.changed(NOW, undone_at=NOW, undone_by="Ada")
+    assert [GroupingCorrectionResource.of(each).state for each in (made, undone)] == ["active", "undone"]
+    assert type(made).from_document(made.to_document()) == made

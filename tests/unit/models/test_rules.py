@@ -5,19 +5,22 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import tomllib
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from models.document import Locator
-from models.errors import InvalidTransition, UnreadableDocument
-from models.feed import feed_id_of
+from models.errors import InvalidTransition, UnreadableDocument, WrongSettings
+from models.feed import FetchPrice, feed_id_of
 from models.run import attempt_id
 from models.stored import StoredDocument
 from models.tool import name_key, normalize_name
 from models.values import parse_time
+from models.version import VERSION
 from services.store.containers import CONTAINERS
 from tests import documents
 from tests.documents import (
@@ -275,3 +278,39 @@ def test_values_that_a_later_version_nests_are_kept() -> None:
     locator = Locator.model_validate({"kind": "URL", "value": "x", "later": {"a": None}})
     assert locator.model_dump()["later"] == {"a": None}
     assert documents.file_object().sha256 == SHA256
+
+
+def test_an_analyzed_article_in_a_language_that_cannot_be_judged_has_neither() -> None:
+    unscored = article(status="analyzed", unscored_reason="LANGUAGE")
+    assert (unscored.is_scored, unscored.sentiment, unscored.score, unscored.polarity) == (False, None, None, None)
+
+
+def test_an_article_without_a_headline_has_its_url_in_the_key() -> None:
+    assert article(normalized_headline="", url_in_key=True).url_in_key
+
+
+def test_a_new_article_waits_for_its_first_analysis() -> None:
+    new = article()
+    assert (new.status, new.analysis_attempts, new.sentiment) == ("pending", 0, None)
+
+
+def test_feeds_cost_their_usual_price_until_it_is_corrected() -> None:
+    price = FetchPrice(created_at=NOW, updated_at=NOW)
+    assert (price.factor, price.fetches_per_feed_hour) == (1.0, 0.0)
+
+
+def test_wrong_settings_name_each_problem() -> None:
+    error = WrongSettings("A must be set", "B must be true or false")
+    assert error.problems == ("A must be set", "B must be true or false")
+    assert str(error) == "the settings of this app are wrong: A must be set; B must be true or false"
+
+
+def test_an_invalid_transition_names_the_machine_and_both_states() -> None:
+    error = InvalidTransition("run", "FAILED", "RUNNING")
+    assert (error.machine, error.current, error.wanted) == ("run", "FAILED", "RUNNING")
+    assert str(error) == "run: FAILED cannot become RUNNING"
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    assert project["project"]["version"] == VERSION

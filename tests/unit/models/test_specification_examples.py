@@ -12,12 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from models.article import Article, SourceAttribution
+from models.article import Article, Observation, SourceAttribution
 from models.cache import CacheMetadata, SentimentCacheEntry
 from models.document import DocumentProduct, FileObject
 from models.feed import Feed
 from models.locator import LocatorAlias
-from models.observation import Observation
 from models.resources.tools import ReferenceResource
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.timeline import Timeline

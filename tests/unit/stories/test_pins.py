@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from models.correction import MAX_ARTICLES, GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.errors import InvalidInput
-from models.grouping_correction import MAX_ARTICLES, GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.request import Request
 from services.stories.pins import WITHOUT, ArticleSplit, StoryPair, StorySplit, constraints_of
 from tests.documents import NOW

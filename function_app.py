@@ -2,10 +2,10 @@
 
 import azure.functions as func
 
+from triggers.background import queues, timers
 from triggers.http_articles import articles_http
-from triggers.http_corrections import corrections_http
+from triggers.http_corrections import corrections_http, grouping_http
 from triggers.http_feeds import feeds_http
-from triggers.http_grouping import grouping_http
 from triggers.http_history import history_http
 from triggers.http_mcp import mcp_http
 from triggers.http_operations import operations_http
@@ -13,8 +13,6 @@ from triggers.http_page import page_http
 from triggers.http_sentiment import sentiment_http
 from triggers.http_stories import stories_http
 from triggers.http_tools import tools_http
-from triggers.queues import queues
-from triggers.timers import timers
 
 app = func.FunctionApp()
 for blueprint in (

@@ -16,8 +16,7 @@ COMMANDS = ROOT / "toolpulse" / "contract.json"
 def document() -> dict[str, Any]:
     sys.path.insert(0, str(ROOT))
     import function_app  # noqa: F401 - its modules declare the endpoints
-    from triggers.contract import contract
-    from triggers.declared import of_app
+    from triggers.contract import contract, of_app
 
     return contract(of_app(), reads_are_open=False)
 

@@ -17,7 +17,7 @@ from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name
 from triggers.bindings import Routes
-from triggers.declared import Answer, Header, a_list, no_content_after, ok
+from triggers.contract import Answer, Header, ListOf, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
 from triggers.parameters import MAX_LIMIT, PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
@@ -65,7 +65,7 @@ EXPORT_CURSOR = text(
 HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 
 
-@articles_http.get("articles", *FILTERS, VIEW, *PAGE, returns=a_list("Articles", ArticleResource))
+@articles_http.get("articles", *FILTERS, VIEW, *PAGE, returns=ListOf("Articles", ArticleResource))
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List articles, newest first.
 
@@ -96,7 +96,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
 
 
 @articles_http.delete(
-    "articles/{article_id}", returns=no_content_after("The article, its mentions and its figures are gone.")
+    "articles/{article_id}", returns=Answer(204, "The article, its mentions and its figures are gone.")
 )
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Delete an article.
@@ -168,7 +168,7 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
 
 
 @articles_http.get(
-    "quarantine", HELD, VIEW, *PAGE, returns=a_list("QuarantineItems", QuarantineResource), is_management=True
+    "quarantine", HELD, VIEW, *PAGE, returns=ListOf("QuarantineItems", QuarantineResource), is_management=True
 )
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the items in quarantine, newest first."""

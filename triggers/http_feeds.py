@@ -20,7 +20,7 @@ from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml, write_opml
 from services.work.listing import attempt_filter
 from triggers.bindings import Routes
-from triggers.declared import File, Header, a_list, accepted_as_run, created, no_content_after, ok
+from triggers.contract import Answer, File, Header, ListOf, accepted_as_run, created, ok
 from triggers.http_codec import (
     FORM,
     OPML,
@@ -77,7 +77,7 @@ def _feed_response(req: func.HttpRequest, feed: Feed, status: int = 200, **added
     return json_response(FeedResource.of(feed, VIEW.of(req)).with_added(**added).shown(), status)
 
 
-@feeds_http.get("feeds", *FILTERS, SORT, REVERSE, VIEW, *PAGE, returns=a_list("Feeds", FeedResource))
+@feeds_http.get("feeds", *FILTERS, SORT, REVERSE, VIEW, *PAGE, returns=ListOf("Feeds", FeedResource))
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List feeds.
 
@@ -124,7 +124,7 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response((await services.fetching.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
 
 
-@feeds_http.get("presets", tag="Feeds", returns=a_list("Presets", Preset))
+@feeds_http.get("presets", tag="Feeds", returns=ListOf("Presets", Preset))
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the presets, which turn a tool into a feed."""
     return list_response([each.shown() for each in services.feeds.presets.every], None)
@@ -171,7 +171,7 @@ def _named(feed: Feed) -> dict[str, str]:
     return {"feed_id": feed.feed_id, "source_name": feed.source_name}
 
 
-@feeds_http.post("feeds/bulk", body=BulkActionBody, returns=a_list("BulkResults", BulkResult, BulkFacts))
+@feeds_http.post("feeds/bulk", body=BulkActionBody, returns=ListOf("BulkResults", BulkResult, BulkFacts))
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Do one action with many feeds.
 
@@ -211,7 +211,7 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
 
 @feeds_http.delete(
     "feeds/{feed_id}",
-    returns=no_content_after("The feed is gone. Its articles stay."),
+    returns=Answer(204, "The feed is gone. Its articles stay."),
     problems={409: "The feed is that of a news API: disable it instead."},
 )
 async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
@@ -220,7 +220,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     return no_content()
 
 
-@feeds_http.get("feeds/{feed_id}/history", *ATTEMPT_FILTERS, VIEW, *PAGE, returns=a_list("Attempts", AttemptResource))
+@feeds_http.get("feeds/{feed_id}/history", *ATTEMPT_FILTERS, VIEW, *PAGE, returns=ListOf("Attempts", AttemptResource))
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the attempts at a feed, newest first.
 

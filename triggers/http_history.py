@@ -18,7 +18,7 @@ from services.figures.history import ToolHistory
 from services.figures.reader import is_reanalysis_offered
 from services.figures.span import MAX_DAYS, MAX_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
 from triggers.bindings import Routes
-from triggers.declared import a_list
+from triggers.contract import ListOf
 from triggers.http_codec import json_response, left_out, list_response
 from triggers.parameters import maybe_whole, one_of, text
 
@@ -43,7 +43,7 @@ TOOLS = text(
 )
 
 
-@history_http.get("tools/{tool}/history", *SPAN, LAYER, returns=a_list("History", Point, HistoryFacts))
+@history_http.get("tools/{tool}/history", *SPAN, LAYER, returns=ListOf("History", Point, HistoryFacts))
 async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the history of a tool.
 
@@ -61,7 +61,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     return list_response([point.shown() for point in history.points], None, history.unreadable, **facts)
 
 
-@history_http.get("history", TOOLS, *SPAN, returns=a_list("Histories", HistoryOfTool, SpanFacts))
+@history_http.get("history", TOOLS, *SPAN, returns=ListOf("Histories", HistoryOfTool, SpanFacts))
 async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Compare the histories of several tools."""
     texts = tool_texts(TOOLS.of(req) or "")

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 import azure.functions as func
 
 from services.container import Container
-from triggers.bindings import READ, with_container
+from triggers.bindings import READ, traced, with_container
 from triggers.http_codec import with_problem_responses
-from triggers.tracing import traced
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

@@ -20,7 +20,7 @@ from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from services.work.listing import run_filter
 from triggers.bindings import Routes
-from triggers.declared import Answer, a_list, of_app, ok
+from triggers.contract import Answer, ListOf, of_app, ok
 from triggers.http_codec import json_response, left_out, list_response, resources_response, sent, text_response
 from triggers.http_page import CONTRACT, DASHBOARD, DOCS, MCP
 from triggers.parameters import PAGE, VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
@@ -93,7 +93,7 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     return text_response(await services.operations.metrics.text(), MEDIA_TYPE)
 
 
-@operations_http.get("runs", *RUN_FILTERS, QUIET, VIEW, *PAGE, returns=a_list("Runs", RunResource))
+@operations_http.get("runs", *RUN_FILTERS, QUIET, VIEW, *PAGE, returns=ListOf("Runs", RunResource))
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List runs, newest first."""
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
@@ -111,7 +111,7 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     return json_response(resource.shown())
 
 
-@operations_http.get("hosts", HOST_TEXT, FAILING, HOST_SORT, REVERSE, *PAGE, returns=a_list("Hosts", HostResource))
+@operations_http.get("hosts", HOST_TEXT, FAILING, HOST_SORT, REVERSE, *PAGE, returns=ListOf("Hosts", HostResource))
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the hosts that feeds are fetched from."""
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
@@ -126,7 +126,7 @@ async def get_host(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(found.shown())
 
 
-@operations_http.get("queues", tag="Operations", returns=a_list("Queues", Queue), is_management=True)
+@operations_http.get("queues", tag="Operations", returns=ListOf("Queues", Queue), is_management=True)
 async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the queues with their poison messages."""
     items = []

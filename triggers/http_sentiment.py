@@ -20,7 +20,7 @@ from services.mentions.listing import mentions_between
 from services.topology import REFRESH_TOOLS
 from services.work.listing import asked_time
 from triggers.bindings import Routes
-from triggers.declared import Answer, Header, a_list, accepted_as_run, no_content_after, ok
+from triggers.contract import Answer, Header, ListOf, accepted_as_run, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
 from triggers.parameters import (
     PAGE,
@@ -94,7 +94,7 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     VIEW,
     *PAGE,
     tag=TAG,
-    returns=a_list("Evidence", MentionResource, EvidenceFacts),
+    returns=ListOf("Evidence", MentionResource, EvidenceFacts),
 )
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the mentions behind an aggregate, latest first."""
@@ -107,7 +107,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     return resources_response(mentions, lambda mention: MentionResource.of(mention, view), **facts, **completeness)
 
 
-@sentiment_http.get("sentiment/latest", *WINDOW, VIEW, *PAGE, tag=TAG, returns=a_list("Aggregates", AggregateResource))
+@sentiment_http.get("sentiment/latest", *WINDOW, VIEW, *PAGE, tag=TAG, returns=ListOf("Aggregates", AggregateResource))
 async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the sentiment about all active tools."""
     period = _period(req)
@@ -119,7 +119,7 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
 
 
 @sentiment_http.delete(
-    "tools/{tool}/cache", tag="Cache", returns=no_content_after("No instance serves an entry from before the call.")
+    "tools/{tool}/cache", tag="Cache", returns=Answer(204, "No instance serves an entry from before the call.")
 )
 async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Delete the cached aggregates of a tool."""
@@ -172,7 +172,7 @@ def _aggregate_response(services: Container, req: func.HttpRequest, served: Aggr
     return func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
 
 
-@sentiment_http.get("sentiment/trends", TREND_PERIOD, *PAGE, tag=TAG, returns=a_list("Trends", Trend))
+@sentiment_http.get("sentiment/trends", TREND_PERIOD, *PAGE, tag=TAG, returns=ListOf("Trends", Trend))
 async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the trends of all active tools."""
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
@@ -192,7 +192,7 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
 
 
 @sentiment_http.get(
-    "tools/{tool}/mentions", SINCE, UNTIL, SENTIMENT, VIEW, *PAGE, tag=TAG, returns=a_list("Mentions", MentionResource)
+    "tools/{tool}/mentions", SINCE, UNTIL, SENTIMENT, VIEW, *PAGE, tag=TAG, returns=ListOf("Mentions", MentionResource)
 )
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the mentions of a tool, latest first."""

@@ -10,7 +10,7 @@ from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES
 from services.stories.listing import FEWEST_ARTICLES, MAX_ARTICLES, STATES, story_filter
 from triggers.bindings import Routes
-from triggers.declared import a_list
+from triggers.contract import ListOf
 from triggers.http_codec import json_response, list_response
 from triggers.parameters import PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
@@ -60,7 +60,7 @@ TIMES = (
 )
 
 
-@stories_http.get("stories", TOOL, *FILTERS, VIEW, *PAGE, returns=a_list("Stories", StoryResource))
+@stories_http.get("stories", TOOL, *FILTERS, VIEW, *PAGE, returns=ListOf("Stories", StoryResource))
 async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List stories of two articles or more, latest first."""
     return await _page(services, req, TOOL.of(req))
@@ -73,7 +73,7 @@ async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResp
 
 
 @stories_http.get(
-    "tools/{tool}/stories", *FILTERS, VIEW, *PAGE, tag="Stories", returns=a_list("Stories", StoryResource)
+    "tools/{tool}/stories", *FILTERS, VIEW, *PAGE, tag="Stories", returns=ListOf("Stories", StoryResource)
 )
 async def list_tool_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the stories with an article that mentions a tool."""
@@ -90,7 +90,7 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
 
 
 @stories_http.get(
-    "signals", KIND, SIGNAL_STATE, *TIMES, VIEW, *PAGE, tag="Signals", returns=a_list("Signals", SignalResource)
+    "signals", KIND, SIGNAL_STATE, *TIMES, VIEW, *PAGE, tag="Signals", returns=ListOf("Signals", SignalResource)
 )
 async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the signals of all tools, latest first."""
@@ -105,7 +105,7 @@ async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpR
     VIEW,
     *PAGE,
     tag="Signals",
-    returns=a_list("Signals", SignalResource),
+    returns=ListOf("Signals", SignalResource),
 )
 async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the signals of a tool, latest first."""

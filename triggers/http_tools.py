@@ -33,7 +33,7 @@ from services.tools.form import (
     tool_change,
 )
 from triggers.bindings import Routes
-from triggers.declared import File, a_list, accepted_as_run, created, ok
+from triggers.contract import File, ListOf, accepted_as_run, created, ok
 from triggers.http_codec import (
     YAML,
     accepted,
@@ -81,7 +81,7 @@ async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
     return tool_change(asked.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
 
 
-@tools_http.get("tools", STATUS, VIEW, *PAGE, returns=a_list("Tools", ToolResource))
+@tools_http.get("tools", STATUS, VIEW, *PAGE, returns=ListOf("Tools", ToolResource))
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List tools by name."""
     status = STATUS.of(req)
@@ -152,7 +152,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
 
-@tools_http.get("tools/{tool}/merges", VIEW, *PAGE, returns=a_list("ToolMerges", MergeResource), is_management=True)
+@tools_http.get("tools/{tool}/merges", VIEW, *PAGE, returns=ListOf("ToolMerges", MergeResource), is_management=True)
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the merges of a tool.
 
@@ -191,7 +191,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response(found.shown())
 
 
-@tools_http.get("tools/{tool}/articles", SENTIMENT, VIEW, *PAGE, returns=a_list("Articles", ArticleResource))
+@tools_http.get("tools/{tool}/articles", SENTIMENT, VIEW, *PAGE, returns=ListOf("Articles", ArticleResource))
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the articles that mention a tool, newest first.
 
@@ -203,7 +203,7 @@ async def list_tool_articles(services: Container, req: func.HttpRequest) -> func
 
 
 @tools_http.get(
-    "tools/{tool}/references", ROLE, *TIMES, *PAGE, returns=a_list("References", ReferenceResource, ReferencesFacts)
+    "tools/{tool}/references", ROLE, *TIMES, *PAGE, returns=ListOf("References", ReferenceResource, ReferencesFacts)
 )
 async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the references of a tool, latest first.

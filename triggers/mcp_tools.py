@@ -24,7 +24,7 @@ from models.tool import normalize_name
 from models.values import format_time
 from models.version import VERSION
 from services.container import Container
-from triggers.declared import Declared, of_app
+from triggers.contract import Declared, of_app
 from triggers.http_codec import PROBLEM, with_problem_responses
 from triggers.parameters import whole_number
 

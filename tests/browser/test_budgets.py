@@ -2,7 +2,7 @@
 
 import re
 
-from triggers.page_files import shipped_files
+from triggers.http_page import shipped_files
 
 MAX_BYTES = 200_000
 MAX_FILES = 70

@@ -30,8 +30,8 @@ from tests.functional.articles.world import Item, rss
 from tests.functional.documents.world import HEADLINE, html, page
 from tests.functional.fetch.conftest import Server, response, server
 from tests.functional.flow.app import Message, handlers
-from triggers.queues import queues as queue_functions
-from triggers.timers import timers as timer_functions
+from triggers.background import queues as queue_functions
+from triggers.background import timers as timer_functions
 
 __all__ = ["server"]
 ROUNDS = 20

@@ -30,8 +30,8 @@ from tests.functional.articles.world import SettableClock
 from tests.functional.flow import feeds as feeding
 from tests.functional.flow.app import Message, handlers
 from tests.functional.flow.feeds import Entry, Feeds
-from triggers.queues import queues as queue_functions
-from triggers.timers import timers as timer_functions
+from triggers.background import queues as queue_functions
+from triggers.background import timers as timer_functions
 
 TODAY = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 JUMPS = [timedelta(days=1), timedelta(days=31)]

@@ -22,8 +22,8 @@ from services.container import Container
 from services.ports import QueueDepth
 from services.topology import LAST_DELIVERY
 from tests.builders import MemoryQueues
-from triggers.queues import queues as queue_functions
-from triggers.timers import timers as timer_functions
+from triggers.background import queues as queue_functions
+from triggers.background import timers as timer_functions
 
 AT_ONCE = 24
 """batchSize and newBatchThreshold of host.json."""

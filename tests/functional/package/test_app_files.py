@@ -12,7 +12,7 @@ TREE = {
     "host.json": True,
     "requirements.txt": True,
     "services/store/cosmos.py": True,
-    "triggers/timers.py": True,
+    "triggers/background.py": True,
     "README.md": False,
     "services/notes.md": False,
     "services/__pycache__/store.cpython-313.pyc": False,

@@ -144,8 +144,8 @@ def test_a_module_imports_from_its_own_room_and_further_in_only(path: str) -> No
         ("services/operations/health.py", "def lazily():\n    from azure.cosmos.aio import CosmosClient"),
         ("services/store/sqlite.py", "import httpx"),
         ("services/figures/reader.py", "from scripts.local_host import queues"),
-        ("triggers/timers.py", "from azure.storage.queue import QueueClient"),
-        ("triggers/timers.py", "import function_app"),
+        ("triggers/background.py", "from azure.storage.queue import QueueClient"),
+        ("triggers/background.py", "import function_app"),
         ("function_app.py", "from services import container"),
     ],
 )

@@ -28,8 +28,7 @@ from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from services.work.backlog import BacklogReader
 from tests import documents, resources
-from triggers.contract import contract
-from triggers.declared import of_app
+from triggers.contract import contract, of_app
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import function_app
-from triggers.declared import of_app
+from triggers.contract import of_app
 
 ROOT = Path(__file__).resolve().parents[3]
 REQUESTS = re.findall(r"^(GET|POST) \{\{url\}\}/([^?\n]*)", (ROOT / "requests.http").read_text("utf-8"), re.MULTILINE)

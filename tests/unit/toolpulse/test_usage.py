@@ -13,7 +13,7 @@ import typer
 from scripts.command_reference import commands
 from tests.functional.cli.commands import environment
 from toolpulse.main import main
-from triggers.declared import of_app
+from triggers.contract import of_app
 
 COMMANDS = dict(commands())
 WRONG_USAGE: Any = typer.BadParameter.__base__

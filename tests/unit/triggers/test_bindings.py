@@ -14,7 +14,7 @@ from services.container import Container
 from services.topology import CLEAN_UP, INGEST_FEEDS
 from tests.hosting import ROOT
 from triggers.bindings import Routes, consumer, require_management, timer
-from triggers.declared import ok
+from triggers.contract import ok
 
 
 def request(headers: dict[str, str] | None = None) -> func.HttpRequest:

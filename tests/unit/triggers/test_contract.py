@@ -17,8 +17,7 @@ from models.resources.base import Shape
 from models.resources.feeds import FeedResource
 from models.resources.tools import ToolResource
 from models.values import Value
-from triggers.contract import PROBLEMS, TAGS, contract
-from triggers.declared import Answer, Declared, ListOf, a_list, of_app, ok
+from triggers.contract import PROBLEMS, TAGS, Answer, Declared, ListOf, contract, of_app, ok
 from triggers.http_page import contract_file, get_docs, get_openapi, is_browser, start
 from triggers.parameters import PAGE, VIEW
 
@@ -237,7 +236,7 @@ def test_two_shapes_of_one_name_are_refused() -> None:
 
     one = create_model("Thing", __base__=Shape, name=(str, "a"))
     other = create_model("Thing", __base__=Shape, size=(int, 1))
-    contract([endpoint("a", one), endpoint("b", a_list("Things", one))], reads_are_open=True)
+    contract([endpoint("a", one), endpoint("b", ListOf("Things", one))], reads_are_open=True)
     with pytest.raises(ValueError, match="two schemas have the name Thing"):
         contract([endpoint("a", one), endpoint("b", other)], reads_are_open=True)
 

@@ -15,7 +15,7 @@ from services.container import Container
 from services.topology import CLEAN_UP, FUNCTION_TIMEOUT, HTTP_TIMEOUT, REFRESH_TOOLS
 from tests.hosting import ROOT
 from triggers.bindings import Routes, consumer, timer
-from triggers.declared import ok
+from triggers.contract import ok
 
 
 def test_the_function_timeout_is_that_of_the_host() -> None:

@@ -16,14 +16,16 @@ from tests.hosting import ROOT
 from triggers.http_codec import accepts_gzip
 from triggers.http_page import (
     ASKED_AGAIN,
+    FOLDER,
     KEPT_FOR_GOOD,
+    PageFiles,
     file_at,
     file_response,
     get_dashboard,
     modules_ahead,
     page_http,
+    read_files,
 )
-from triggers.page_files import FOLDER, PageFiles, read_files
 
 MAX_BYTES = 200_000
 """All that a browser can load of the dashboard, compressed."""

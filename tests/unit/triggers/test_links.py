@@ -7,7 +7,7 @@ import pytest
 import function_app
 from models.resources.base import Resource
 from tests import resources
-from triggers.declared import of_app
+from triggers.contract import of_app
 from triggers.http_operations import collections
 
 ROUTES = [re.compile("/api/v1/" + re.sub(r"{[^}]+}", "[^/]+", each.route)) for each in of_app() if each.method == "GET"]

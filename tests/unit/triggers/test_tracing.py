@@ -13,7 +13,7 @@ import pytest
 from models.errors import NotFound, Unavailable
 from services import telemetry
 from tests.exported import Exported, exported_to_memory
-from triggers.tracing import traced
+from triggers.bindings import traced
 
 HOST = "00-000000000000000000000000000000aa-00000000000000bb-00"
 MESSAGE = "00-000000000000000000000000000000cc-00000000000000dd-00"

@@ -1,6 +1,6 @@
-"""The queue functions: each decodes a message and calls one service, then sends the messages that the service returned.
+"""The timer and queue functions: each calls one service, and sends the messages that the service returned.
 
-The message is acknowledged when its function returns: whatever follows from it is stored and sent by then.
+The message of a queue is acknowledged when its function returns: whatever follows from it is stored and sent by then.
 """
 
 import azure.functions as func
@@ -12,16 +12,43 @@ from services.stories.stage import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,
     ANALYZE_ARTICLES,
+    CLEAN_UP,
     GENERATE_IDEAS,
     GROUP_HEADLINES,
+    INGEST_DUE_FEEDS,
     INGEST_FEEDS,
     REANALYSIS_COMPLETED,
     REANALYZE_TOOLS,
+    REFRESH_SENTIMENT_CACHE,
     REFRESH_TOOLS,
 )
 from services.work.driver import WORKFLOWS_STAGE, completed_messages
 from services.work.messages import id_in, run_id_of
-from triggers.bindings import consumer
+from triggers.bindings import consumer, timer
+
+timers = func.Blueprint()
+
+
+@timer(timers, CLEAN_UP)
+async def clean_up(services: Container, timer_request: func.TimerRequest) -> None:
+    await services.operations.upkeep.run()
+    await services.feeds.fetch_days.work()
+    await services.figures.daily_closes.work()
+    await services.operations.audit.weekly()
+
+
+@timer(timers, INGEST_DUE_FEEDS)
+async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest) -> None:
+    await services.feeds.claims.claim_due(services.clock())
+    await services.operations.upkeep.announce_overdue()
+
+
+@timer(timers, REFRESH_SENTIMENT_CACHE)
+async def refresh_sentiment_cache(services: Container, timer_request: func.TimerRequest, context: func.Context) -> None:
+    await services.feeds.fetch_days.work()
+    begun = await services.figures.refresh.tick(context.invocation_id)
+    await services.queues.send(REFRESH_TOOLS, begun.messages)
+
 
 queues = func.Blueprint()
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from services.parse.language import decide  # noqa: E402
+from services.parse.language import choose, evidence_of  # noqa: E402
 
 WANTED = ("de", "fr", "es", "pt", "ja", "zh")
 """Languages that are to be recognised at a precision of 0.95."""
@@ -59,7 +59,7 @@ def measure(
 ) -> Measured:
     pairs = Counter[tuple[str, str]]()
     for each in given:
-        found = decide(each.text, "", declared(each.language), history(each.language)).language
+        found = choose(evidence_of(each.text, ""), declared(each.language), history(each.language))
         pairs[each.language, found] += 1
 
     def share(part: Callable[[str, str], bool], whole: Callable[[str, str], bool]) -> float:
@@ -87,7 +87,7 @@ def microseconds(given: Sequence[Headline]) -> float:
     begun = time.perf_counter()
     for _ in range(ROUNDS):
         for each in given:
-            decide(each.text, "", "", {})
+            choose(evidence_of(each.text, ""), "", {})
     return (time.perf_counter() - begun) / (ROUNDS * len(given)) * 1e6
 
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from scripts.sentiment.learning import format_table
 from services.mentions.analyzers import tables as form
 from services.mentions.analyzers.general import read_features
-from services.mentions.analyzers.tables import Weights, Word, WordTable, format_table
+from services.mentions.analyzers.tables import Weights, Word, WordTable
 
 WORDS = Path(__file__).with_name("words.txt")
 EXAMPLES = Path(__file__).with_name("examples.tsv")

@@ -1,14 +1,23 @@
 """Multinomial logistic regression, pulled towards zero. Standard library only, and the same numbers on each machine.
 
+Tables are written with two decimals in each number, so that the same training gives the same bytes.
+
 No sums by `sum`: from Python 3.12 on, it adds numbers more exactly than before.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from services.mentions.analyzers.tables import ToolTable, WordTable
+
+_DECIMALS = 2
 
 Weight = tuple[float, float]
 """What a feature adds to the logits of negative and of positive. The logit of neutral is 0."""
@@ -104,3 +113,20 @@ def softmax(logits: Sequence[float]) -> list[float]:
     for power in powers:
         total += power
     return [power / total for power in powers]
+
+
+def format_table(table: WordTable | ToolTable) -> str:
+    return json.dumps(_rounded(asdict(table)), ensure_ascii=False, sort_keys=True, indent=0)
+
+
+def packed(text: str) -> bytes:
+    """What services.mentions.analyzers.tables.unpacked reads."""
+    return gzip.compress(text.encode("utf-8"), mtime=0)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DECIMALS) + 0.0  # and not -0.0
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value

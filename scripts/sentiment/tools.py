@@ -18,11 +18,11 @@ from sys import intern
 from scripts.sentiment import corpus
 from scripts.sentiment.corpus import Labelled
 from scripts.sentiment.general import forms
-from scripts.sentiment.learning import Descent, Row, Weight, learn, softmax
+from scripts.sentiment.learning import Descent, Row, Weight, format_table, learn, softmax
 from services.mentions.analyzers.embedded import ToolJudge, vocabulary
 from services.mentions.analyzers.features import features_of, joint_figures, word_features
 from services.mentions.analyzers.port import Passage
-from services.mentions.analyzers.tables import ToolTable, WordTable, format_table
+from services.mentions.analyzers.tables import ToolTable, WordTable
 
 CLASSES = Path(__file__).with_name("classes.txt")
 VERSION = "2"

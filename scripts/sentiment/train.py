@@ -15,8 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from scripts.sentiment import corpus, general, tools
+from scripts.sentiment.learning import packed
 from services.mentions.analyzers import tables
-from services.mentions.analyzers.tables import packed, unpacked
+from services.mentions.analyzers.tables import unpacked
 
 OWN = (
     corpus.HEADLINES,

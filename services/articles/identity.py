@@ -176,7 +176,7 @@ def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) ->
     clear = Counter(each.clear for each in read if each.clear is not None)
     known = with_languages(history, clear)
     found = [
-        candidate._replace(language=choose(evidence, candidate.entry.item.language, known).language)
+        candidate._replace(language=choose(evidence, candidate.entry.item.language, known))
         for candidate, evidence in zip(candidates, read, strict=True)
     ]
     return InLanguages(found, clear)

@@ -167,24 +167,12 @@ _IDEOGRAPHIC = ("ja", "ko", "zh")
 _OTHER_SCRIPTS = re.compile("[\u0370-\u03ff\u0530-\u05ff\u0900-\u11ff\u1780-\u17ff\u3040-\uff9f]")
 
 
-class Decided(NamedTuple):
-    """A language that was decided. `confident`: the text alone says so, whatever is declared or was before."""
-
-    language: str
-    confident: bool
-
-
 class Evidence(NamedTuple):
     """What a text alone tells: the language that it is clearly in, or else how likely each is. `plain`: it is ASCII."""
 
     clear: str | None
     shares: Mapping[str, float]
     plain: bool
-
-
-def decide(headline: str, text: str, declared: str, history: Mapping[str, int]) -> Decided:
-    """`declared` is a primary subtag or empty; `history` counts the languages that the feed's texts were clearly in."""
-    return choose(evidence_of(headline, text), declared, history)
 
 
 def evidence_of(headline: str, text: str) -> Evidence:
@@ -202,9 +190,10 @@ def evidence_of(headline: str, text: str) -> Evidence:
     return Evidence(None, shares, plain)
 
 
-def choose(evidence: Evidence, declared: str, history: Mapping[str, int]) -> Decided:
+def choose(evidence: Evidence, declared: str, history: Mapping[str, int]) -> str:
+    """`declared` is a primary subtag or empty; `history` counts the languages that the feed's texts were clearly in."""
     if evidence.clear is not None:
-        return Decided(evidence.clear, confident=True)
+        return evidence.clear
     known = sum(history.values())
     hints = {language: 1 + LIKE_BEFORE * count / known for language, count in history.items()} if known else {}
     if declared:
@@ -216,7 +205,7 @@ def choose(evidence: Evidence, declared: str, history: Mapping[str, int]) -> Dec
         language = max(hints, key=lambda each: hints[each], default=UNKNOWN_LANGUAGE)
         if language == "en" and not history and hinted:  # declared only, of words that are not clearly English
             language = UNKNOWN_LANGUAGE
-    return Decided(language, confident=False)
+    return language
 
 
 def with_languages(history: Mapping[str, int], clear: Mapping[str, int]) -> dict[str, int]:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.tool import NameRule, normalize_name
-from services.tools.cues import NEAR, cues
+from services.tools.cues import NEAR, Surroundings, cues
 from services.tools.lexicon import ACRONYMS, CUES, Sense, is_common_word, is_listed, sense_of
 from services.tools.matching import NormalizedText
-from services.tools.surroundings import Surroundings
 
 ENOUGH = 0.65
 """The sum of weights above which a name is the tool."""

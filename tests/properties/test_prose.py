@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models.values import UNKNOWN_LANGUAGE
 from services.mentions.prose import headline_prose, text_prose
-from services.parse.language import decide, primary_subtag
+from services.parse.language import choose, evidence_of, primary_subtag
 
 PARTS = [
     "Slack is fast. ",
@@ -66,5 +66,5 @@ def test_a_language_is_a_primary_subtag_or_unknown(
     headline: str, text: str, declared: str, counts: dict[str, int]
 ) -> None:
     history = {"de" if each == "a" else "en": count for each, count in counts.items()}
-    language = decide(headline, text, declared, history).language
+    language = choose(evidence_of(headline, text), declared, history)
     assert language == UNKNOWN_LANGUAGE or primary_subtag(language) == language

@@ -1,17 +1,13 @@
-"""The tables of the embedded analyzer, and their file format: compressed JSON, which scripts/sentiment/train.py writes.
-
-All numbers have two decimals, so that the same training gives the same bytes.
-"""
+"""The tables of the embedded analyzer: compressed JSON, which scripts/sentiment/train.py writes."""
 
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
@@ -32,7 +28,6 @@ from services.mentions.analyzers.tokens import Phrases, phrases_of
 ) = (1 << bit for bit in range(11))
 WORD_TABLE = Path(__file__).with_name("word_table.json.gz")
 TOOL_TABLE = Path(__file__).with_name("tool_table.json.gz")
-_DECIMALS = 2
 
 Weights = tuple[float, float, float]
 """The weights for negative, neutral and positive, in this order."""
@@ -93,11 +88,6 @@ def unpacked(file: Path) -> str:
     return gzip.decompress(file.read_bytes()).decode("utf-8")
 
 
-def packed(text: str) -> bytes:
-    """What `unpacked` reads."""
-    return gzip.compress(text.encode("utf-8"), mtime=0)
-
-
 def parse_word_table(text: str) -> WordTable:
     return _WORD_TABLE.validate_json(text)
 
@@ -105,18 +95,6 @@ def parse_word_table(text: str) -> WordTable:
 def parse_tool_table(text: str) -> ToolTable:
     """Raises ValueError for another text."""
     return _TOOL_TABLE.validate_json(text)
-
-
-def format_table(table: WordTable | ToolTable) -> str:
-    return json.dumps(_rounded(asdict(table)), ensure_ascii=False, sort_keys=True, indent=0)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, _DECIMALS) + 0.0  # and not -0.0
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 @cache

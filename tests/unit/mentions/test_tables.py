@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scripts.sentiment.learning import format_table
 from services.mentions.analyzers.tables import (
     BOOSTER,
     NEGATOR,
     ToolTable,
     Word,
     WordTable,
-    format_table,
     parse_tool_table,
     parse_word_table,
 )

@@ -5,12 +5,10 @@ import pytest
 from benchmarks.quality.languages import FEWEST_WORDS, headlines, measure
 from services.parse import language as rules
 from services.parse.language import (
-    Decided,
     Evidence,
     _counts,
     _table,
     choose,
-    decide,
     evidence_of,
     likelihoods,
     primary_subtag,
@@ -23,12 +21,12 @@ SHORT = "Windows Update"
 
 
 def language(headline: str, text: str = "", declared: str = "", **history: int) -> str:
-    return decide(headline, text, declared, history).language
+    return choose(evidence_of(headline, text), declared, history)
 
 
 def test_a_clear_text_is_in_its_language_whatever_its_feed_declares() -> None:
-    assert decide(GERMAN, "", "en", {"en": 100}) == Decided("de", confident=True)
-    assert decide(ENGLISH, "", "de", {"de": 100}) == Decided("en", confident=True)
+    assert language(GERMAN, declared="en", en=100) == "de"
+    assert language(ENGLISH, declared="de", de=100) == "en"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +79,7 @@ def test_a_short_headline_is_in_the_declared_language() -> None:
 
 @pytest.mark.parametrize("headline", ["0.2.0", "😀", "https://example.org/der-neue-ausfall-in-der-stadt", "@github"])
 def test_what_says_nothing_is_of_unknown_language(headline: str) -> None:
-    assert decide(headline, "", "", {}) == Decided("und", confident=False)
+    assert language(headline) == "und"
     assert language(headline, declared="de") == "de"
     assert language(headline, de=3, fr=2) == "de"
 
@@ -130,9 +128,7 @@ def of(**shares: float) -> Evidence:
 
 
 def chosen(evidence: Evidence, declared: str = "", **history: int) -> str:
-    found = choose(evidence, declared, history)
-    assert not found.confident
-    return found.language
+    return choose(evidence, declared, history)
 
 
 def test_a_hint_multiplies_what_is_likely() -> None:

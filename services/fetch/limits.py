@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from services.fetch.addresses import is_loopback
 
@@ -28,14 +29,6 @@ BATCH_SECONDS = 0.25
 slow. So feeds are parsed and written together, which takes a tenth less time than one after another."""
 
 
-@dataclass(slots=True)
-class _Host:
-    """The requests to one host."""
-
-    slots: asyncio.Semaphore
-    requests: int = 0
-
-
 class HostLimits:
     """The limits of requests at once.
 
@@ -47,7 +40,7 @@ class HostLimits:
         self._overall = asyncio.Semaphore(overall)
         self._per_host = per_host or POLITE_PER_HOST
         self._spares_this_machine = not per_host
-        self._hosts: dict[str, _Host] = {}
+        self._hosts = WeakValueDictionary[str, asyncio.Semaphore]()
 
     @asynccontextmanager
     async def slot(self, name: str) -> AsyncIterator[None]:
@@ -56,17 +49,9 @@ class HostLimits:
             async with self._overall:
                 yield
             return
-        host = self._hosts.get(name)
-        if host is None:
-            host = self._hosts[name] = _Host(asyncio.Semaphore(self._per_host))
-        host.requests += 1
-        try:
-            async with host.slots, self._overall:
-                yield
-        finally:
-            host.requests -= 1
-            if not host.requests:
-                del self._hosts[name]
+        host = self._hosts.setdefault(name, asyncio.Semaphore(self._per_host))
+        async with host, self._overall:
+            yield
 
 
 def give_back_memory() -> None:

@@ -39,9 +39,6 @@ OURS = tuple(str(ROOT / name) + os.sep for name in ("triggers", "services", "mod
 INGESTION = ("claim", "ingest")
 """The stages from "a feed is due" to "its articles are stored"."""
 
-WRITES = {"create", "upsert", "replace", "increment", "delete", "batch_many", "create_many", "write_many"}
-"""The methods of a store that write."""
-
 TOOL = "Moorlight"
 FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
 <title>{TOOL} makes builds twice as fast, and teams love it</title><link>https://news.example/1</link>
@@ -87,9 +84,9 @@ class Profile:
         stage = self.stages[-1]
         stage.modules.setdefault(module)
         stage.functions.add((module, code.co_name, code.co_firstlineno))
-        if code.co_qualname.startswith("SqliteStore.") and code.co_name in WRITES and frame not in self._known:
+        if code.co_qualname == "SqliteStore.write_batches" and frame not in self._known:
             self._known.add(frame)  # a coroutine is called again each time it continues
-            container = frame.f_locals["container"]
+            container = frame.f_locals["container"].name
             if stage.writes[-1:] != [container]:
                 stage.writes.append(container)
         caller = frame.f_back.f_code.co_filename if frame.f_back else ""

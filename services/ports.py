@@ -154,7 +154,7 @@ class Replace:
 @dataclass(frozen=True, slots=True)
 class Delete:
     """An operation of a batch. Fails with ChangedMeanwhile if the document is gone, or has another ETag than `etag`.
-    None deletes any version."""
+    None deletes any version, and may delete an expired document."""
 
     id: str
     etag: str | None = None
@@ -201,17 +201,9 @@ class Store(Protocol):
         ChangedMeanwhile if the stored one has another ETag, or is gone."""
         ...
 
-    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
-        """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field is 0.
-
-        If there is no such document, `seed` is created first. 1 to 10 amounts; InvalidInput if a field is not a number.
-        Only for counters that need not be exact: a retry after a time-out may count twice.
-        """
-        ...
-
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        """Deletes the document. Returns whether it existed. With `etag`, raises ChangedMeanwhile if the stored one has
-        another ETag."""
+        """Deletes the document. Returns whether it existed, which of an expired one may be either. With `etag`, raises
+        ChangedMeanwhile if the stored one has another ETag."""
         ...
 
     async def query(self, container: str, query: Query) -> Page:

@@ -5,7 +5,6 @@ The rules are Microsoft's, from "Understand Request Units Consumption in Azure C
     a point read and a write cost by the size of the document: the values of a table, interpolated linearly;
     a create adds 0.2 for each indexed term, and so does a delete;
     a replace is a delete and an insert of the document, and 0.4 for each indexed term that changes;
-    a patch is a replace and 0.4 for each operation in it;
     a read of many documents costs as much as reading each, if it is not a query.
 Reads cost twice as much under Strong consistency ("Optimize request cost in Azure Cosmos DB"), which the account has; a
 read that may be stale (`weak`) asks for a weaker one.
@@ -28,7 +27,6 @@ _READ = (1.00, 1.04, 1.14, 1.33, 1.67, 2.19, 4.76, 9.95, 20.28, 40.95, 145.90, 2
 _WRITE = (4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625.00, 1250.00)
 STRONG = 2.0
 TERM = 0.2
-PATCH_STEP = 0.4
 QUERY_BASE = 2.3
 COUNTED = 0.02
 Term = tuple[str, Any]

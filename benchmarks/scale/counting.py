@@ -94,31 +94,27 @@ class CountingStore:
         self._note_over(container, before, document)
         return stored
 
-    def _note_over(self, container: str, before: Document | None, after: Mapping[str, Any], steps: int = 0) -> None:
+    def _note_over(self, container: str, before: Document | None, after: Mapping[str, Any]) -> None:
         if before is None:
             self._note_create(container, after)
             return
         spec = CONTAINERS[container]
         old, new = size_of(before), size_of(after)
         then, now = charges.terms(spec, before), charges.terms(spec, after)
-        units = charges.replace(old, new, (len(then - now) + len(now - then)) / 2) + charges.PATCH_STEP * steps
-        self._note("patch" if steps else "replace", container, self._key(container, after), new, units, new - old)
-
-    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
-        before = await self._held(container, seed)
-        await self._store.increment(container, seed, amounts)
-        after = await self._held(container, seed)
-        self._note_over(container, before, after or seed, len(amounts))
+        units = charges.replace(old, new, (len(then - now) + len(now - then)) / 2)
+        self._note("replace", container, self._key(container, after), new, units, new - old)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         before = await self._store.read(container, partition, id)
         deleted = await self._store.delete(container, partition, id, etag)
-        self._note_delete(container, partition, before, deleted)
+        if deleted:
+            self._note_delete(container, partition, before)
+        else:
+            self._note_read(container, partition, before)
         return deleted
 
-    def _note_delete(self, container: str, partition: str, before: Document | None, deleted: bool) -> None:
-        self._note_read(container, partition, before)
-        if before is not None and deleted:
+    def _note_delete(self, container: str, partition: str, before: Document | None) -> None:
+        if before is not None:
             size, terms = size_of(before), charges.terms(CONTAINERS[container], before)
             self._note("delete", container, partition, size, charges.delete(size, len(terms)), -size)
 
@@ -167,7 +163,7 @@ class CountingStore:
 
     def _note_step(self, container: str, partition: str, step: Step, before: Document | None) -> None:
         if isinstance(step, Delete):
-            self._note_delete(container, partition, before, deleted=True)
+            self._note_delete(container, partition, before)
         elif isinstance(step, Create):
             self._note_create(container, step.document)
         else:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from benchmarks.scale import charges, steps
 from benchmarks.scale.steps import Step
-from services.counting import FLUSHED_EVERY_SECONDS
 from services.feeds.claims import MAX_FEEDS, TICK_SECONDS
 from services.settings import Settings
+from services.store.counting import FLUSHED_EVERY_SECONDS
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
 from services.work.backlog import KEPT_SECONDS
 

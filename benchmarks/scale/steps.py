@@ -25,7 +25,7 @@ from models.timeline import DayCounts, DaySums
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
-from services.container.operations import STAGES
+from services.container import STAGES
 from services.feeds.budget import Budget
 from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Policy
@@ -172,7 +172,7 @@ def _average(operations: list[Operation], lines: list[str], per: int) -> Step:
             units_at[f"{each.container}/{each.partition}"] += each.units
         stored[each.container] += each.stored
     kinds = Counter(each.kind for each in operations)
-    written = ("create", "replace", "patch", "delete")
+    written = ("create", "replace", "delete")
     return Step(
         units=share(sum(each.units for each in operations)),
         reads=share(kinds["read"]),

@@ -41,7 +41,8 @@ from services.feeds.saving import MAX_DEATHS, FeedSaves, FeedTry, log_skipped
 from services.fetch.outcome import FetchResult
 from services.logs import log_event
 from services.ports import Clock, Document, Store
-from services.store.containers import CATALOG, FEEDS
+from services.store.containers import FEEDS
+from services.store.counting import add_counts
 from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.ingest")
@@ -138,7 +139,7 @@ def totals_of(attempts: Iterable[Attempt]) -> dict[str, int]:
 async def add_totals(store: Store, attempts: Iterable[Attempt], now: datetime) -> None:
     """Raises the counters that `GET metrics` serves; services/operations/metrics.py reads them."""
     if amounts := totals_of(attempts):
-        await store.increment(CATALOG.name, IngestionTotals.at(now).to_document(), amounts)
+        await add_counts(store, IngestionTotals.at(now), amounts)
 
 
 ALONE_FROM = 3

@@ -22,7 +22,7 @@ from models.operations import CacheTotals
 from models.run import Attempt, JobRun
 from models.values import hour_key
 from services import telemetry
-from services.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
+from services.store.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Document, Store, Where, readable
 from services.store.containers import SENTIMENT_CACHE
 

@@ -25,7 +25,7 @@ from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
 from models.operations import AnalysisTotals
 from models.tool import Tool
-from services.counting import Counts
+from services.store.counting import Counts
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due

@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import Protocol
 
 from models.operations import StoreLoad, StoreTotals
-from services.counting import Counts
 from services.ports import Clock, Store
 from services.store.containers import CATALOG
+from services.store.counting import Counts
 
 LOOKED_BACK_MINUTES = 5
 MIN_UNITS = 100

@@ -1,22 +1,30 @@
-"""The store on Azure Cosmos DB.
+"""The store on Azure Cosmos DB: every write is a transactional batch. cosmos_connection.py makes the retries.
 
-Creates and replaces write a random `_write` into the item. If the response is lost, the retry finds that `_write` and
-knows that the earlier try succeeded. cosmos_connection.py makes the retries, cosmos_batches.py does batches.
+Every item of a batch has the batch's random `_write`. After a failure the items are read: if an item has that `_write`,
+an earlier try succeeded and its response was lost.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
-from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
-from services.store import cosmos_batches, cosmos_items, plans, rules
+from models.errors import InvalidInput, Unavailable
+from services.ports import Clock, Document, Page, Query, Where
+from services.store import cosmos_items, plans, rules
+from services.store.batched import BatchedStore, Version, Written
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
-from services.store.cosmos_connection import MAX_CONNECTIONS, Connection, Counters, Response, result_of
+from services.store.cosmos_connection import (
+    MAX_CONNECTIONS,
+    BatchRequest,
+    Connection,
+    Counters,
+    FailedBatch,
+    Response,
+    result_of,
+)
+from services.store.cosmos_items import Item
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -26,10 +34,12 @@ MANY = 16
 """So many documents are read with one request. It costs a query more than single reads, and nothing for a document that
 does not exist; it takes a quarter of the CPU time."""
 READ_AT_ONCE = 100
-ROUNDS = 8  # tries of a write whose document changes before each try
+ROUNDS = 8  # tries of a batch, while documents expire or are deleted
+NO_VERSION = "none"
+"""An ETag that no item has: with it, an operation fails in Cosmos like any other whose ETag does not match."""
 
 
-class CosmosStore:
+class CosmosStore(BatchedStore):
     """The store on Cosmos DB.
 
     See services.ports.Store. Needs either a key (emulators) or a credential, which the caller closes.
@@ -113,86 +123,6 @@ class CosmosStore:
         alive = {key: each for key, each in stored.items() if not cosmos_items.expired(each, now)}
         return [cosmos_items.document(alive[key]) if key in alive else None for key in keys]
 
-    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        return await self._create(container, rules.prepare(rules.container_named(container), document))
-
-    async def _create(self, container: str, prepared: rules.Prepared) -> Document:
-        now, token = self._now(), uuid.uuid4().hex
-        item = cosmos_items.item(prepared, now, token)
-        for _ in range(ROUNDS):
-            response = await self._connection.request(container, lambda proxy: proxy.create_item(item))
-            if response.status == 200:
-                return cosmos_items.document(response.result)
-            stored = await self._connection.read(container, prepared.partition, prepared.id)
-            if stored is None:
-                continue
-            if cosmos_items.was_written_by(stored, token):
-                return cosmos_items.document(stored)
-            if not cosmos_items.expired(stored, now):
-                if response.unsure:
-                    raise Unavailable(f"{container}: it is unknown whether an earlier try created {prepared.id}")
-                raise rules.exists(container, prepared.partition, prepared.id)
-            response = await self._connection.replace(container, prepared.id, item, stored["_etag"])
-            if response.status == 200:
-                return cosmos_items.document(response.result)
-        raise _kept_changing(container, prepared.id)
-
-    async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
-        item = cosmos_items.item(rules.prepare(rules.container_named(container), document), self._now())
-        response = await self._connection.request(container, lambda proxy: proxy.upsert_item(item))
-        return cosmos_items.document(result_of(response, container))
-
-    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
-        now, token = self._now(), uuid.uuid4().hex
-        to_match = cosmos_items.etag_to_match(etag, now)
-        if to_match is not None:
-            item = cosmos_items.item(prepared, now, token)
-            response = await self._connection.replace(container, prepared.id, item, to_match)
-            if response.status == 200:
-                return cosmos_items.document(response.result)
-            if response.status == 412:
-                stored = await self._connection.read(container, prepared.partition, prepared.id)
-                if stored is not None and cosmos_items.was_written_by(stored, token):
-                    return cosmos_items.document(stored)
-            if response.unsure:
-                raise Unavailable(f"{container}: it is unknown whether an earlier try changed {prepared.id}")
-        raise rules.changed(container, prepared.partition, prepared.id)
-
-    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
-        spec = rules.container_named(container)
-        prepared = rules.prepare(spec, seed)
-        rules.check_amounts(spec, amounts)
-        first = prepared._replace(body=rules.counted(prepared, amounts))
-        steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
-        where = f"FROM c\nWHERE {cosmos_items.alive(self._now())}"
-        for _ in range(ROUNDS):
-            response = await self._connection.request(
-                container,
-                lambda proxy: proxy.patch_item(
-                    prepared.id, prepared.partition, steps, filter_predicate=where, no_response=True
-                ),
-                refused=rules.not_a_number(" or ".join(amounts)),
-            )
-            if response.status == 200:
-                return
-            with contextlib.suppress(Conflict):  # another process created the document first
-                await self._create(container, first)
-                return
-        raise _kept_changing(container, prepared.id)
-
-    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        rules.check_addresses(container, [(partition, id)])
-        now = self._now()
-        to_match = None if etag is None else cosmos_items.etag_to_match(etag, now) or cosmos_batches.NO_VERSION
-        stored = await self._connection.read(container, partition, id)
-        if stored is None or cosmos_items.expired(stored, now):
-            return False
-        response = await self._connection.delete(container, partition, id, to_match)
-        if response.status == 412:
-            raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
-        return response.status == 200 or response.unsure
-
     async def query(self, container: str, query: Query) -> Page:
         plan = plans.plan(rules.container_named(container), query)
         sql = cosmos_items.select(plan, self._now())
@@ -213,50 +143,45 @@ class CosmosStore:
         sql = cosmos_items.count(plan, self._now())
         return int(sum(await self._connection.query(container, sql, partition, 1, may_be_stale=may_be_stale)))
 
-    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
-        spec = rules.container_named(container)
-        steps = rules.prepare_batch(spec, partition, operations)
-        outcome = await cosmos_batches.run(self._connection, spec, partition, steps, self._now())
-        if isinstance(outcome, list):
-            return outcome
-        raise outcome
+    async def write_batches(
+        self, container: Container, batches: Sequence[tuple[str, Sequence[rules.Step]]]
+    ) -> list[Written]:
+        async def write(batch: tuple[str, Sequence[rules.Step]]) -> Written:
+            return await self._write(container, *batch)
 
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
-        spec, now = rules.container_named(container), self._now()
-        if not batches:
-            return []
+        if len(batches) == 1:
+            return [await write(batches[0])]
+        return await self._connection.in_parallel(write, batches)
 
-        def checked() -> list[tuple[str, list[rules.Step]]]:
-            return [(partition, rules.prepare_batch(spec, partition, operations)) for partition, operations in batches]
+    async def _write(self, container: Container, partition: str, steps: Sequence[rules.Step]) -> Written:
+        now, token = self._now(), uuid.uuid4().hex
+        first = wanted = [_request(step, now, token) for step in steps]
+        unsure = False
+        for _ in range(ROUNDS):
+            response = await self._connection.batch(container.name, partition, wanted)
+            unsure = unsure or response.unsure
+            result = result_of(response, container.name)
+            if not isinstance(result, FailedBatch):
+                return [None if item is None else cosmos_items.version(item) for item in result]
+            stored = await self._versions(container, partition, [step.id for step in steps])
+            if any(cosmos_items.was_written_by(item, token) for item in stored.values()):
+                return [None if each.item is None else _own_version(stored.get(each.id), token) for each in first]
+            failed = steps[result.operation]
+            if failed.kind == "create" and not _is_alive(stored.get(failed.id), now):
+                wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
+            elif unsure:
+                raise Unavailable(
+                    f"{container.name}: it is unknown whether an earlier try changed {partition} / {failed.id}"
+                )
+            else:
+                return rules.failed_batch(container.name, partition, steps, result.operation)
+        raise Unavailable(f"{container.name}: {partition} kept changing", retry_after=1.0)
 
-        async def run(batch: tuple[str, list[rules.Step]]) -> BatchOutcome:
-            return await cosmos_batches.run(self._connection, spec, *batch, now)
-
-        return await self._connection.in_parallel(run, await asyncio.to_thread(checked))
-
-    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        async def create(prepared: rules.Prepared) -> bool:
-            try:
-                await self._create(container, prepared)
-            except Conflict:
-                return False
-            return True
-
-        return await self._connection.in_parallel(create, await _prepared(container, documents))
-
-    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        now = self._now()
-
-        async def write(prepared: rules.Prepared) -> None:
-            item = cosmos_items.item(prepared, now)
-            response = await self._connection.request(
-                container, lambda proxy: proxy.upsert_item(item, no_response=True)
-            )
-            result_of(response, container)
-
-        await self._connection.in_parallel(write, await _prepared(container, documents))
+    async def _versions(self, container: Container, partition: str, names: Sequence[str]) -> dict[str, Item]:
+        """The versions of the items that are stored, by id."""
+        sql = cosmos_items.versions(container, partition, names)
+        found = await self._connection.query(container.name, sql, partition, len(names))
+        return {item["id"]: item for item in found}
 
     async def ping(self) -> None:
         # The item need not exist: a 404 shows that the account works too.
@@ -287,13 +212,25 @@ class CosmosStore:
         )
 
 
-async def _prepared(container: str, documents: Sequence[Mapping[str, Any]]) -> list[rules.Prepared]:
-    """Checks every document before one is written."""
-    spec = rules.container_named(container)
-    if not documents:
-        return []
-    return await asyncio.to_thread(lambda: [rules.prepare(spec, document) for document in documents])
+def _request(step: rules.Step, now: int, token: str) -> BatchRequest:
+    item = None if step.prepared is None else cosmos_items.item(step.prepared, now, token)
+    if_match = None if step.etag is None else cosmos_items.etag_to_match(step.etag, now) or NO_VERSION
+    return BatchRequest(step.kind, step.id, item, if_match)
 
 
-def _kept_changing(container: str, id: str) -> Unavailable:
-    return Unavailable(f"{container}: {id} kept changing", retry_after=1.0)
+def _is_alive(stored: Item | None, now: int) -> bool:
+    return stored is not None and not cosmos_items.expired(stored, now)
+
+
+def _over_expired(request: BatchRequest, stored: Item | None, now: int) -> BatchRequest:
+    """A create replaces an expired item that Cosmos has not purged yet."""
+    if request.kind == "create" and stored is not None and cosmos_items.expired(stored, now):
+        return request._replace(kind="replace", if_match=stored["_etag"])
+    return request
+
+
+def _own_version(stored: Item | None, token: str) -> Version:
+    """The version that this batch wrote, or one that matches nothing if another write followed."""
+    if stored is not None and cosmos_items.was_written_by(stored, token):
+        return cosmos_items.version(stored)
+    return Version(f"|{NO_VERSION}", 0)

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from models.errors import InvalidInput, Unavailable
+from models.errors import Unavailable
 from services import deadline
 from services.logs import log_event
 from services.store.containers import CONTAINERS
@@ -136,22 +136,6 @@ class Connection:
             result_of(await self.request(container, lambda proxy: proxy.read_items(named, **options)), container)
         )
 
-    async def replace(self, container: str, id: str, item: dict[str, Any], etag: str) -> Response:
-        from azure.core import MatchConditions
-
-        condition = MatchConditions.IfNotModified
-        return await self.request(
-            container, lambda proxy: proxy.replace_item(id, item, etag=etag, match_condition=condition)
-        )
-
-    async def delete(self, container: str, partition: str, id: str, etag: str | None) -> Response:
-        from azure.core import MatchConditions
-
-        condition = None if etag is None else MatchConditions.IfNotModified
-        return await self.request(
-            container, lambda proxy: proxy.delete_item(id, partition, etag=etag, match_condition=condition)
-        )
-
     async def query(
         self, container: str, sql: Sql, partition: str | None, page: int, *, may_be_stale: bool = False
     ) -> list[Any]:
@@ -222,9 +206,8 @@ class Connection:
         container: str | None = None,
         budget_seconds: float | None = None,
         tries: int | None = None,
-        refused: InvalidInput | None = None,
     ) -> Response:
-        """Tries until a response arrives, the time is over or the error is final. A 400 is raised as `refused`.
+        """Tries until a response arrives, the time is over or the error is final.
 
         Background work has until its deadline for being refused, which does not count against the budget.
         """
@@ -251,8 +234,6 @@ class Connection:
                 counters.throttles += status == 429 and of_batch(error)
                 if status in EXPECTED and substatus == 0:
                     return Response(status, None, unsure)
-                if status == 400 and refused is not None:
-                    raise refused from error
                 wait = wait_after(error, attempt)
                 is_refused = status == 429
                 if is_refused and container:

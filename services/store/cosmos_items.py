@@ -12,6 +12,7 @@ from typing import Any
 
 from services.ports import Document, Where
 from services.store import rules
+from services.store.batched import Version
 from services.store.containers import Container
 from services.store.plans import COMPARISONS, Bound, Plan
 
@@ -26,11 +27,11 @@ _OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "_write", "ttl"})
 _TTL = 'c["ttl_timestamp"]'
 
 
-def item(prepared: rules.Prepared, now: int, token: str | None = None) -> Document:
+def item(prepared: rules.Prepared, now: int, token: str) -> Document:
     """The item to write. `token` becomes its `_write`, by which a retry recognises an earlier try that succeeded."""
     # Cosmos counts a lifetime from the last write.
     ttl = {} if prepared.expires is None else {"ttl": min(max(1, prepared.expires - now), LONGEST_TTL)}
-    return {**prepared.body, **ttl} if token is None else {**prepared.body, **ttl, "_write": token}
+    return {**prepared.body, **ttl, "_write": token}
 
 
 def was_written_by(stored: Item | None, token: str) -> bool:
@@ -53,6 +54,10 @@ def etag(stored: Item) -> str:
     that the version has expired."""
     expires = stored.get("ttl_timestamp")
     return f"{'' if expires is None else expires}|{stored['_etag']}"
+
+
+def version(stored: Item) -> Version:
+    return Version(etag(stored), int(stored["_ts"]))
 
 
 def etag_to_match(etag: str, now: int) -> str | None:
@@ -90,7 +95,7 @@ def count(plan: Plan, now: int) -> Sql:
 def versions(container: Container, partition: str, names: Sequence[str]) -> Sql:
     """The versions of some documents of a partition, expired or not."""
     bound = Bound("@")
-    fields = ", ".join(map(_path, ("id", "_etag", "_write", "ttl_timestamp")))
+    fields = ", ".join(map(_path, ("id", "_etag", "_ts", "_write", "ttl_timestamp")))
     of_partition = f"{_path(container.partition_key)} = {bound.add(partition)}"
     return _sql(f"SELECT {fields} FROM c WHERE {of_partition} AND {_in('id', names, bound)}", bound)
 

@@ -21,14 +21,13 @@ from services.store.containers import CONTAINERS, Container
 
 MAX_ID_BYTES = 1023
 MAX_KEY_BYTES = 2048
-MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 128
 MAX_WHOLE = 2**53  # Cosmos keeps every number as a double
-MAX_INCREMENTS = 10  # operations of one Cosmos patch
 MAX_OPERATIONS = 100
 MAX_BATCH_BYTES = 2_000_000
 """Of documents in a batch. Cosmos accepts requests of 2 MiB, which leaves each operation almost a kilobyte for its id
 and ETag."""
+MAX_DOCUMENT_BYTES = MAX_BATCH_BYTES
 
 # Cosmos forbids the first four, its clients refuse control characters and a space at the end, and a URL loses "." and
 # ".." from its path.
@@ -63,8 +62,8 @@ def check_id(value: object) -> None:
 
 
 def check_key(field: str, value: object) -> None:
-    if not isinstance(value, str) or not value or byte_length(value) > MAX_KEY_BYTES:
-        raise InvalidInput(field, f"must be text of 1 to {MAX_KEY_BYTES} bytes")
+    if not isinstance(value, str) or not value or "\0" in value or byte_length(value) > MAX_KEY_BYTES:
+        raise InvalidInput(field, f"must be text of 1 to {MAX_KEY_BYTES} bytes without NUL")
 
 
 def check_addresses(container: str, keys: Iterable[tuple[str, str]]) -> None:
@@ -192,31 +191,6 @@ def _expiry(container: Container, body: Mapping[str, Any]) -> int | None:
     return expires
 
 
-def check_amounts(container: Container, amounts: Mapping[str, int | float]) -> None:
-    if not 1 <= len(amounts) <= MAX_INCREMENTS:
-        raise InvalidInput("amounts", f"must name 1 to {MAX_INCREMENTS} fields")
-    for name, amount in amounts.items():
-        if not is_field(name) or name in ("id", container.partition_key, "ttl", "ttl_timestamp"):
-            raise InvalidInput("amounts", f"{name!r} is not a field that can be incremented")
-        if not is_number(amount):
-            raise InvalidInput(name, "must be incremented by a finite number")
-
-
-def counted(seed: Prepared, amounts: Mapping[str, int | float]) -> Document:
-    """The document that a first increment stores."""
-    raised: Document = {}
-    for name, amount in amounts.items():
-        start = seed.body.get(name, 0)
-        if not is_number(start):
-            raise not_a_number(name)
-        raised[name] = start + amount
-    return {**seed.body, **raised}
-
-
-def not_a_number(name: str) -> InvalidInput:
-    return InvalidInput(name, "is not a number, so it cannot be incremented")
-
-
 def is_number(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
@@ -250,7 +224,7 @@ def prepare_batch(container: Container, partition: str, operations: Sequence[Ope
     check_key(container.partition_key, partition)
     if not 1 <= len(operations) <= MAX_OPERATIONS:
         raise InvalidInput("operations", f"must be 1 to {MAX_OPERATIONS} of one batch")
-    steps = [_step(container, operation) for operation in operations]
+    steps = [step(container, operation) for operation in operations]
     size = 0
     for _, _, _, prepared in steps:
         if prepared is not None:
@@ -259,12 +233,12 @@ def prepare_batch(container: Container, partition: str, operations: Sequence[Ope
                 raise InvalidInput(container.partition_key, f"must be {partition!r} in every document of the batch")
     if size > MAX_BATCH_BYTES:
         raise InvalidInput("operations", f"must have at most {MAX_BATCH_BYTES} bytes of documents in one batch")
-    if len({step.id for step in steps}) < len(steps):
+    if len({each.id for each in steps}) < len(steps):
         raise InvalidInput("operations", "must be about different ids in one batch")
     return steps
 
 
-def _step(container: Container, operation: Operation) -> Step:
+def step(container: Container, operation: Operation) -> Step:
     kind = _KINDS.get(type(operation))
     if kind is None:
         raise InvalidInput("operations", "must be Create, Upsert, Replace or Delete")
@@ -280,13 +254,7 @@ def _step(container: Container, operation: Operation) -> Step:
 
 def failed_batch(container: str, partition: str, steps: Sequence[Step], index: int) -> Conflict | ChangedMeanwhile:
     """The error of a batch whose operation at `index` failed."""
-    error = exists if steps[index].kind == "create" else changed
-    return error(container, partition, steps[index].id, index)
-
-
-def exists(container: str, partition: str, id: str, operation: int | None = None) -> Conflict:
-    return Conflict(f"{container}: {partition} / {id} exists already", operation)
-
-
-def changed(container: str, partition: str, id: str, operation: int | None = None) -> ChangedMeanwhile:
-    return ChangedMeanwhile(f"{container}: {partition} / {id} has changed or is gone", operation)
+    failed = steps[index]
+    if failed.kind == "create":
+        return Conflict(f"{container}: {partition} / {failed.id} exists already", index)
+    return ChangedMeanwhile(f"{container}: {partition} / {failed.id} has changed or is gone", index)

@@ -6,27 +6,26 @@ a machine that loses its power may lose about the last second, and never corrupt
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import secrets
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from models.errors import ChangedMeanwhile
-from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
+from services.ports import Clock, Document, Page, Query, Where
 from services.store import plans, rules, sqlite_sql
+from services.store.batched import BatchedStore, Version, Written
+from services.store.containers import Container
 from services.store.sqlite_connection import MAX_CONNECTIONS, Threads
 from services.store.sqlite_sql import STATEMENTS
-from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write, padded
+from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write
 
 INLINE_DOCUMENTS = 64  # reading so many takes as long as handing the work to a thread
 
 
-class SqliteStore:
+class SqliteStore(BatchedStore):
     """The store on SQLite.
 
     See services.ports.Store. One event loop per store; any number of stores and processes per file.
@@ -66,58 +65,15 @@ class SqliteStore:
         rules.check_addresses(container, keys)
         if not keys:
             return []
-        statements, now = STATEMENTS[container].read_some, self._now()
+        statement, now = STATEMENTS[container].read_some, self._now()
 
         def work(connection: sqlite3.Connection) -> list[Document | None]:
-            found: list[Document | None] = []
-            for some, size in padded(keys):
-                documents: list[Document | None] = [None] * len(some)
-                parameters = [part for key in some for part in key] + [None] * (2 * (size - len(some)))
-                for number, *row in connection.execute(statements[size], (*parameters, now)):
-                    documents[number] = _document(*row)
-                found += documents
+            found: list[Document | None] = [None] * len(keys)
+            for number, *row in connection.execute(statement, (orjson.dumps(keys), now)):
+                found[number] = _document(*row)
             return found
 
         return await self._threads.read(work, inline=len(keys) <= INLINE_DOCUMENTS)
-
-    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
-        stored = await self._stored(STATEMENTS[container].create, prepared)
-        if stored is None:
-            raise rules.exists(container, prepared.partition, prepared.id)
-        return stored
-
-    async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
-        stored = await self._stored(STATEMENTS[container].upsert, prepared)
-        assert stored is not None
-        return stored
-
-    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
-        stored = await self._stored(STATEMENTS[container].replace, prepared, _comparable(etag))
-        if stored is None:
-            raise rules.changed(container, prepared.partition, prepared.id)
-        return stored
-
-    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
-        spec = rules.container_named(container)
-        prepared = rules.prepare(spec, seed)
-        rules.check_amounts(spec, amounts)
-        first = prepared._replace(encoded=rules.encoded(rules.counted(prepared, amounts)))
-        statement = sqlite_sql.increment(spec, tuple(amounts))
-        if await self._stored(statement, first, *amounts.values()) is None:
-            raise rules.not_a_number(" or ".join(amounts))
-
-    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        rules.check_addresses(container, [(partition, id)])
-        wanted = None if etag is None else _comparable(etag)
-        if await self._changed(STATEMENTS[container].delete, (partition, id, self._now(), wanted)):
-            return True
-        # No ETag is used twice, so a read afterwards shows whether the document is gone or has changed.
-        if etag is None or await self.read(container, partition, id) is None:
-            return False
-        raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
 
     async def query(self, container: str, query: Query) -> Page:
         plan = plans.plan(rules.container_named(container), query)
@@ -144,37 +100,18 @@ class SqliteStore:
 
         return await self._threads.read(work, inline=False)
 
-    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
-        (outcome,) = await self.batch_many(container, [(partition, operations)])
-        if isinstance(outcome, list):
-            return outcome
-        raise outcome
-
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
-        spec = rules.container_named(container)
-        now, etag, number = self._now(), next(self._etags), 0
-        checked: list[list[rules.Step]] = []
-        writes: list[list[Write]] = []
-        for partition, operations in batches:
-            steps = rules.prepare_batch(spec, partition, operations)
-            checked.append(steps)
-            writes.append([_write(partition, step, f"{etag}-{number + n:x}", now) for n, step in enumerate(steps)])
-            before, number = number, number + len(steps)
-            if before // INLINE_DOCUMENTS < number // INLINE_DOCUMENTS:
-                await _yield_to_the_loop()
-        failed = await self._commits.write(container, writes)
+    async def write_batches(
+        self, container: Container, batches: Sequence[tuple[str, Sequence[rules.Step]]]
+    ) -> list[Written]:
+        now = self._now()
+        writes = [[_write(partition, step, next(self._etags), now) for step in steps] for partition, steps in batches]
+        failed = await self._commits.write(container.name, writes)
         return [
-            [each.etag for each in done] if index is None else rules.failed_batch(container, partition, steps, index)
-            for (partition, _), steps, done, index in zip(batches, checked, writes, failed, strict=True)
+            [None if each.etag is None else Version(each.etag, now) for each in done]
+            if index is None
+            else rules.failed_batch(container.name, partition, steps, index)
+            for (partition, steps), done, index in zip(batches, writes, failed, strict=True)
         ]
-
-    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        return await self._each_written(container, documents, ABSENT)
-
-    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        await self._each_written(container, documents, ANYTHING)
 
     def last_write(self) -> object:
         """See services.ports.LastWrite."""
@@ -190,55 +127,16 @@ class SqliteStore:
     def _now(self) -> int:
         return int(self._clock().timestamp())
 
-    async def _stored(self, statement: str, prepared: rules.Prepared, *more: object) -> Document | None:
-        """The document as the statement stored it, or None if the statement wrote nothing."""
-        now, etag = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        if not await self._changed(statement, (*row, *more)):
-            return None
-        return {**prepared.body, "_etag": etag, "_ts": now}
-
-    async def _changed(self, statement: str, parameters: Sequence[object]) -> bool:
-        """Whether the statement wrote its one row."""
-
-        def work(connection: sqlite3.Connection) -> bool:
-            return connection.execute(statement, parameters).rowcount > 0
-
-        return await self._threads.write(work, inline=True)
-
-    async def _each_written(self, container: str, documents: Sequence[Mapping[str, Any]], needs: Needs) -> list[bool]:
-        """Checks every document, then writes each as a batch of its own. Returns whether each was written."""
-        spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
-        writes: list[tuple[Write]] = []
-        for number, document in enumerate(documents):
-            if number and number % INLINE_DOCUMENTS == 0:
-                await _yield_to_the_loop()
-            partition, name, _, encoded, expires = rules.prepare(spec, document)
-            writes.append((Write(partition, name, encoded, f"{etag}-{number:x}", now, expires, needs),))
-        return [index is None for index in await self._commits.write(container, writes)]
-
-
-async def _yield_to_the_loop() -> None:
-    """Lets other tasks run between documents that are checked. Checking them in a thread is no faster, since Python
-    runs one thread at a time."""
-    await asyncio.sleep(0)
-
 
 def _write(partition: str, step: rules.Step, etag: str, now: int) -> Write:
     needs: Needs = ANYTHING
     if step.etag is not None:
-        needs = _comparable(step.etag)
+        needs = step.etag if step.etag.isascii() else ""  # no store returns another ETag, and SQLite refuses some
     elif step.kind != "upsert":
         needs = ABSENT if step.kind == "create" else PRESENT
     if step.prepared is None:
         return Write(partition, step.id, None, None, now, None, needs)
     return Write(partition, step.id, step.prepared.encoded, etag, now, step.prepared.expires, needs)
-
-
-def _comparable(etag: str) -> str:
-    """The ETag as SQLite compares it. No store returns an ETag beyond ASCII, and SQLite refuses some such text."""
-    rules.check_etag(etag)
-    return etag if etag.isascii() else ""
 
 
 def _document(body: str, etag: str, ts: int) -> Document:

@@ -8,7 +8,7 @@ comparison is written so that the index of an order serves it as a range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +21,8 @@ from services.store.sqlite_search import SearchIndex
 SCHEMA_VERSION = 1
 
 ROWS_AT_ONCE = (256, 128, 64, 32, 16, 8, 4, 2, 1)
-"""The numbers of rows of one statement. Few large statements are better: SQLite runs each without the interpreter's
-lock, and after each a thread may wait five milliseconds for that lock while the program is busy."""
+"""The numbers of rows of one upsert. Few large statements are better: SQLite runs each without the interpreter's lock,
+and after each a thread may wait five milliseconds for that lock while the program is busy."""
 
 ANY_VERSION = 0
 """Stands for any ETag. A number, so that no text equals it."""
@@ -32,107 +32,56 @@ _ROW = f"(?, ?, {_BODY}, ?, ?, ?)"
 _ALIVE = "(expires IS NULL OR expires > ?)"
 
 
-def _repeated(row: Callable[[int], str]) -> dict[int, str]:
-    every = [row(number) for number in range(max(ROWS_AT_ONCE))]
-    return {rows: ", ".join(every[:rows]) for rows in ROWS_AT_ONCE}
-
-
-_ROWS = _repeated(lambda _: _ROW)
-_KEYS = _repeated(lambda number: f"({number}, ?, ?)")
-_NEEDS = _repeated(lambda number: f"({number}, ?, ?, ?, ?)")
-_ADDRESSES = _repeated(lambda _: "(?, ?)")
-
-
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The statements of one container. A row is (pk, id, body, etag, ts, expires).
+    """The statements of one container. A row is (pk, id, body, etag, ts, expires); several keys or needs are one JSON
+    text.
 
-    read            takes (pk, id, now)
-    create, upsert  take a row; replace also the ETag that must be stored
-    delete          takes (pk, id, now), and the ETag that must be stored, or null for any
-    read_some       takes (pk, id) many times, then now; returns the rows found, each after the number of its key
-    unmet           takes (pk, id, needed, now) many times; `needed` is an ETag, ANY_VERSION, or null for no row.
-                    Returns one text with the numbers of the needs that are not met, or null
-    upserts         takes many rows
-    deletes         takes (pk, id) many times
-    purge           takes now and how many expired rows to delete
-
-    Where a statement takes something many times, there is one for each of ROWS_AT_ONCE. Those of read_some and unmet
-    may be padded with nulls.
+    read       takes (pk, id, now)
+    read_some  takes [[pk, id], …] and now; returns the rows found, each after the number of its key
+    unmet      takes [[pk, id, needed], …] and now; `needed` is an ETag, ANY_VERSION, or null for no row.
+               Returns one text with the numbers of the needs that are not met, or null
+    upserts    takes many rows; there is one for each of ROWS_AT_ONCE
+    deletes    takes [[pk, id], …]
+    purge      takes now and how many expired rows to delete
     """
 
     read: str
-    read_some: Mapping[int, str]
-    create: str
-    upsert: str
-    replace: str
-    delete: str
-    unmet: Mapping[int, str]
+    read_some: str
+    unmet: str
     upserts: Mapping[int, str]
-    deletes: Mapping[int, str]
+    deletes: str
     purge: str
 
 
 def statements(container: Container) -> Statements:
     table = container.name
-    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES"
-    overwrite = (
-        "ON CONFLICT (pk, id) DO UPDATE SET body = excluded.body, etag = excluded.etag, ts = excluded.ts,"
-        " expires = excluded.expires"
+    # CROSS JOIN makes SQLite look up each key, whatever the planner estimates.
+    keys = f"json_each(CAST(? AS TEXT)) AS keys CROSS JOIN {table} WHERE pk = {_part(0)} AND {table}.id = {_part(1)}"
+    upsert = (
+        f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES %s ON CONFLICT (pk, id) DO UPDATE SET"
+        " body = excluded.body, etag = excluded.etag, ts = excluded.ts, expires = excluded.expires"
     )
-    upserts = {rows: f"{insert} {_ROWS[rows]} {overwrite}" for rows in ROWS_AT_ONCE}
     return Statements(
         read=f"SELECT body, etag, ts FROM {table} WHERE pk = ? AND id = ? AND {_ALIVE}",
-        # CROSS JOIN makes SQLite look up each key, whatever the planner estimates. A key of nulls finds nothing.
-        read_some={
-            rows: f"WITH keys (number, key, name) AS (VALUES {_KEYS[rows]}) SELECT number, body, etag, ts FROM keys"
-            f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}"
-            for rows in ROWS_AT_ONCE
-        },
-        create=f"{insert} {_ROW} {overwrite} WHERE {table}.expires <= excluded.ts",
-        upsert=upserts[1],
-        replace=f"UPDATE {table} SET body = CAST(?3 AS TEXT), etag = ?4, ts = ?5, expires = ?6"
-        " WHERE pk = ?1 AND id = ?2 AND etag = ?7 AND (expires IS NULL OR expires > ?5)",
-        delete=f"DELETE FROM {table} WHERE pk = ? AND id = ? AND {_ALIVE} AND etag = coalesce(?, etag)",
+        read_some=f"SELECT keys.key, body, etag, ts FROM {keys} AND {_ALIVE}",
         # One text, not a row for each need: fetching a row releases the interpreter's lock and waits to get it back.
-        unmet={
-            rows: f"WITH wanted (number, key, name, needed, now) AS (VALUES {_NEEDS[rows]})"
-            f" SELECT group_concat(number) FROM wanted"
-            f" LEFT JOIN {table} ON pk = key AND id = name AND (expires IS NULL OR expires > now)"
-            f" WHERE CASE needed WHEN {ANY_VERSION} THEN etag IS NULL ELSE etag IS NOT needed END"
-            for rows in ROWS_AT_ONCE
-        },
-        upserts=upserts,
-        deletes={
-            rows: f"DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM (VALUES {_ADDRESSES[rows]}) AS gone"
-            f" CROSS JOIN {table} WHERE pk = gone.column1 AND id = gone.column2)"
-            for rows in ROWS_AT_ONCE
-        },
+        unmet=f"WITH wanted AS (SELECT key AS number, {_part(2)} AS needed, etag"
+        f" FROM json_each(CAST(? AS TEXT)) AS keys LEFT JOIN {table}"
+        f" ON pk = {_part(0)} AND {table}.id = {_part(1)} AND {_ALIVE}) SELECT group_concat(number) FROM wanted"
+        f" WHERE CASE needed WHEN {ANY_VERSION} THEN etag IS NULL ELSE etag IS NOT needed END",
+        upserts={rows: upsert % ", ".join([_ROW] * rows) for rows in ROWS_AT_ONCE},
+        deletes=f"DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM {keys})",
         purge=f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE expires <= ? LIMIT ?)",
     )
 
 
+def _part(number: int) -> str:
+    """A part of one of the keys in a JSON text."""
+    return f"json_extract(keys.value, '$[{number}]')"
+
+
 STATEMENTS: dict[str, Statements] = {name: statements(container) for name, container in CONTAINERS.items()}
-
-
-def increment(container: Container, fields: Sequence[str]) -> str:
-    """Takes the row of a first increment, then the amounts.
-
-    The row overwrites a document that has expired. Nothing is written if a field is not a number.
-    """
-    table = container.name
-    old, expired = f"{table}.body", f"{table}.expires <= excluded.ts"
-    raised = ", ".join(f"'$.{field}', coalesce(json_extract({old}, '$.{field}'), 0) + ?" for field in fields)
-    counts = " AND ".join(
-        f"coalesce(json_type({old}, '$.{field}'), 'integer') IN ('integer', 'real')" for field in fields
-    )
-    return (
-        f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES {_ROW} ON CONFLICT (pk, id)"
-        f" DO UPDATE SET body = CASE WHEN {expired} THEN excluded.body ELSE json_set({old}, {raised}) END,"
-        f" etag = excluded.etag, ts = excluded.ts,"
-        f" expires = CASE WHEN {expired} THEN excluded.expires ELSE {table}.expires END"
-        f" WHERE {expired} OR ({counts})"
-    )
 
 
 def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+import orjson
+
 from services.store.sqlite_connection import Threads, transaction
-from services.store.sqlite_sql import ANY_VERSION, ROWS_AT_ONCE, STATEMENTS
+from services.store.sqlite_sql import ANY_VERSION, STATEMENTS
 
 Needs = str | int | None
 ANYTHING = -1
@@ -154,9 +156,9 @@ def _write_batches(connection: sqlite3.Connection, container: str, batches: Sequ
         _check(connection, container, batches, run, failed)
         done = [each for number in run if failed[number] is None for each in batches[number]]
         upserts = [each[:6] for each in done if each.body is not None]
-        _execute(connection, STATEMENTS[container].upserts, upserts)
-        deletes = [each[:2] for each in done if each.body is None]
-        _execute(connection, STATEMENTS[container].deletes, deletes)
+        _upsert(connection, STATEMENTS[container].upserts, upserts)
+        if deletes := [each[:2] for each in done if each.body is None]:
+            connection.execute(STATEMENTS[container].deletes, (orjson.dumps(deletes),))
     return failed
 
 
@@ -180,32 +182,21 @@ def _check(
 ) -> None:
     """Sets in `failed`, for each batch of the run, the index of the first write that would fail."""
     conditional = [(n, index) for n in run for index, each in enumerate(batches[n]) if each.needs != ANYTHING]
-    for some, size in padded(conditional):
-        needs: list[Needs] = []
-        for number, index in some:
-            each = batches[number][index]
-            needs += (each.partition, each.id, each.needs, each.ts)
-        needs += [None] * (4 * (size - len(some)))
-        (unmet,) = connection.execute(STATEMENTS[container].unmet[size], needs).fetchone()
-        for position in () if unmet is None else unmet.split(","):
-            number, index = some[int(position)]
-            before = failed[number]
-            failed[number] = index if before is None else min(index, before)
+    if not conditional:
+        return
+    writes = [batches[n][index] for n, index in conditional]
+    needs = orjson.dumps([(each.partition, each.id, each.needs) for each in writes])
+    (unmet,) = connection.execute(STATEMENTS[container].unmet, (needs, max(each.ts for each in writes))).fetchone()
+    for position in () if unmet is None else unmet.split(","):
+        number, index = conditional[int(position)]
+        before = failed[number]
+        failed[number] = index if before is None else min(index, before)
 
 
-def _execute(connection: sqlite3.Connection, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Runs the statement for all rows, in as few full statements as possible, the largest first."""
+def _upsert(connection: sqlite3.Connection, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Writes all rows, in as few full statements as possible, the largest first."""
     start = 0
     for size, statement in statements.items():
         while len(rows) - start >= size:
             connection.execute(statement, [value for row in rows[start : start + size] for value in row])
             start += size
-
-
-def padded(rows: Sequence[Any]) -> Iterator[tuple[Sequence[Any], int]]:
-    """The rows of each statement, in as few statements as possible, with the size of the statement, which may be
-    larger."""
-    largest = ROWS_AT_ONCE[0]
-    for start in range(0, len(rows), largest):
-        some = rows[start : start + largest]
-        yield some, min(size for size in ROWS_AT_ONCE if size >= len(some))

@@ -34,7 +34,7 @@ class Request(NamedTuple):
     @property
     def kind(self) -> str:
         if self.method != "POST":
-            return {"GET": "read", "PUT": "replace", "PATCH": "patch", "DELETE": "delete"}[self.method]
+            return {"GET": "read", "PUT": "replace", "DELETE": "delete"}[self.method]
         if self.headers.get("x-ms-documentdb-isquery", "").lower() == "true":
             return "query"
         if self.headers.get("x-ms-cosmos-is-batch-request", "").lower() == "true":
@@ -84,9 +84,6 @@ class Charges:
                 return self._batch(name, partition, orjson.loads(request.body), found, status)
             case "delete":
                 return self._delete(name, partition, request.id, done=status < 300)
-            case "patch":
-                steps = len(orjson.loads(request.body)["operations"])
-                return self._write(name, partition, found, done=status < 300) + charges.PATCH_STEP * steps
             case _:
                 return self._write(name, partition, orjson.loads(request.body), done=status < 300)
 

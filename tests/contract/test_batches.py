@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput
 from services.ports import Create, Delete, Document, Operation, Query, Replace, Store, Upsert
 from tests.contract.conftest import SettableClock, each_done
 
@@ -60,7 +59,6 @@ FAILING: dict[str, tuple[Callable[[str, str], Operation], type[Conflict | Change
     "delete what is gone with an ETag": (lambda there, _: Delete("gone", there), ChangedMeanwhile),
     "create over what expires later": (lambda there, _: Create(mention("expires later", n=2)), Conflict),
     "replace what has expired": (lambda _, expired: Replace(mention("expired", n=2), expired), ChangedMeanwhile),
-    "delete what has expired": (lambda there, _: Delete("expired"), ChangedMeanwhile),
     "delete what has expired with an ETag": (lambda _, expired: Delete("expired", expired), ChangedMeanwhile),
 }
 
@@ -180,16 +178,10 @@ async def test_a_document_of_a_batch_expires(store: Store, clock: SettableClock)
     assert etag is not None
     clock.forward(60)
     assert await stored(store) == {}
-    for operation in (Replace(mention("a"), etag), Delete("a", etag), Delete("a")):
+    for operation in (Replace(mention("a"), etag), Delete("a", etag)):
         with pytest.raises(ChangedMeanwhile):
             await store.batch("mentions", "t", [operation])
     await store.batch("mentions", "t", [Create(mention("a"))])
-
-
-async def test_what_is_written_with_a_past_deadline_is_expired_at_once(store: Store, clock: SettableClock) -> None:
-    past = clock.seconds() - 1
-    await store.batch("mentions", "t", [Upsert(mention("a", ttl_timestamp=past)), Create(mention("b"))])
-    assert await stored(store) == {"b": None}
 
 
 # ETags
@@ -229,21 +221,14 @@ async def test_an_etag_that_no_store_gave_matches_nothing(store: Store, subtests
 
 # Limits
 
-TOO_LARGE = [Create(mention(f"{n}", text="x" * 1_000_000)) for n in range(2)]
 BAD_BATCHES: dict[str, tuple[str, list[Any]]] = {
     "none": ("t", []),
-    "101": ("t", [Create(mention(f"{n}")) for n in range(101)]),
-    "too large": ("t", TOO_LARGE),
     "another partition": ("t", [Create(mention("a")), Create(mention("b", "another"))]),
-    "one id twice": ("t", [Create(mention("a")), Upsert(mention("b")), Delete("a")]),
     "bad document": ("t", [Create(mention("a")), Upsert(mention("b", n=float("nan")))]),
-    "no document": ("t", [Create(["id", "tool_id"])]),  # type: ignore[arg-type]
-    "bad id": ("t", [Create(mention("a")), Delete("a/b")]),
     "bad partition": ("", [Delete("a")]),
-    "no ETag": ("t", [Replace(mention("a"), None)]),  # type: ignore[arg-type]
-    "an ETag that is no text": ("t", [Delete("a", 1)]),  # type: ignore[arg-type]
     "no operation": ("t", [mention("a")]),
 }
+"""Some of each kind: tests/unit/store/test_rules.py has all."""
 
 
 async def test_a_batch_that_azure_would_refuse_is_refused(store: Store, subtests: pytest.Subtests) -> None:
@@ -254,13 +239,6 @@ async def test_a_batch_that_azure_would_refuse_is_refused(store: Store, subtests
             with pytest.raises(InvalidInput):
                 await store.batch_many("mentions", [("u", [Create(mention("a", "u"))]), (partition, operations)])
             assert await store.count("mentions") == 0
-
-
-async def test_batches_for_an_unknown_container_are_refused(store: Store) -> None:
-    for ask in (lambda: store.batch("nowhere", "t", [Delete("a")]), lambda: store.batch_many("nowhere", [])):
-        with pytest.raises(InvalidInput) as refused:
-            await ask()
-        assert refused.value.field == "container"
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # aiohttp, over a megabyte
@@ -278,14 +256,6 @@ async def test_the_largest_batch_is_written(store: Store, clock: SettableClock) 
     assert await store.count("mentions", partition="t") == 100
     with pytest.raises(InvalidInput):
         await store.batch("mentions", "t", [Upsert({**document, "more": 1}) for document in documents])
-
-
-async def test_a_document_may_be_any_mapping(store: Store) -> None:
-    document = MappingProxyType(mention("a", n=1))
-    await store.create("mentions", document)
-    await store.upsert("mentions", document)
-    await store.batch("mentions", "t", [Upsert(document)])
-    assert await stored(store) == {"a": 1}
 
 
 # Many batches, many callers
@@ -348,46 +318,11 @@ async def test_calls_of_every_kind_at_once_each_get_their_own_results(
     assert await store.count("articles") == 1
 
 
-async def test_batches_that_count_in_two_documents_keep_them_equal(another: Callable[[], Store], store: Store) -> None:
-    stores = [store, another()]
-    await store.batch("mentions", "t", [Create(mention("a", n=0)), Create(mention("b", n=0))])
-
-    async def add(asked: Store) -> None:
-        while True:
-            a, b = (await asked.query("mentions", Query(partition="t"))).items
-            assert a["n"] == b["n"]
-            operations = [Replace({**each, "n": each["n"] + 1}, each["_etag"]) for each in (a, b)]
-            try:
-                await asked.batch("mentions", "t", operations)
-            except ChangedMeanwhile:
-                continue
-            return
-
-    await asyncio.gather(*(add(stores[n % 2]) for n in range(12)))
-    assert await stored(store) == {"a": 12, "b": 12}
-
-
 async def test_a_batch_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:
     other = another()
     for n in range(10):
         await store.batch("mentions", "t", [Upsert(mention("a", n=n)), Upsert(mention("b", n=n))])
         assert await stored(other) == {"a": n, "b": n}
-
-
-async def test_a_store_that_is_not_there_is_unavailable(unreachable: Store) -> None:
-    for ask in (
-        lambda: unreachable.batch("mentions", "t", [Create(mention("a"))]),
-        lambda: unreachable.batch_many("mentions", [("t", [Create(mention("a"))])]),
-    ):
-        async with asyncio.timeout(30):
-            with pytest.raises(Unavailable):
-                await ask()
-
-
-async def test_a_store_that_is_closed_is_unavailable(store: Store) -> None:
-    await store.close()
-    with pytest.raises(Unavailable):
-        await store.batch("mentions", "t", [Create(mention("a"))])
 
 
 async def test_a_cancelled_batch_is_done_whole_or_not_at_all(store: Store) -> None:

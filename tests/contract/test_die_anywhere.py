@@ -17,8 +17,7 @@ import pytest
 
 from models.feed import Feed
 from services import container
-from services.container import Container
-from services.container.operations import STAGES
+from services.container import STAGES, Container
 from services.ports import Document, Query, Store, Where, query_all
 from services.store.containers import ARTICLES, CONTAINERS, DOCUMENTS, FEEDS, MENTIONS, RUNS, SIGNALS
 from services.tools.form import new_tool

@@ -97,8 +97,6 @@ async def test_a_search_follows_every_kind_of_write(store: Store, clock: Settabl
     assert await found(store, fed, 5) == ["a", "b"]
     await store.replace("articles", article("a", 3, ["rates"]), stored["_etag"])
     assert (await found(store, fed, 5), await found(store, rates, 5)) == (["b"], ["a"])
-    await store.increment("articles", {"id": "article", "source_id": "a"}, {"resends": 1})
-    assert await found(store, rates, 5) == ["a"]
     read = await store.read("articles", "b", "article")
     assert read is not None
     await store.batch("articles", "b", [Replace(article("b", 2, ["rates"]), read["_etag"])])

@@ -2,11 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
-from enum import Enum
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -14,7 +11,7 @@ from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import Create, Delete, Document, Operation, Query, Replace, Store, Upsert, Where
 from services.store.cosmos import CosmosStore
 from services.store.sqlite import SqliteStore
-from tests.contract.conftest import SettableClock, each_done
+from tests.contract.conftest import SettableClock
 
 LONG_ID = "i" * 1023
 LONG_KEY = "k" * 2048
@@ -25,17 +22,6 @@ def nested(levels: int) -> Any:
     for level in range(levels):
         value = {"level": value} if level % 2 else [value]
     return value
-
-
-def tuples(levels: int) -> Any:
-    value: Any = "innermost"
-    for _ in range(levels):
-        value = (value,)
-    return value
-
-
-class Light(Enum):
-    RED = "red"
 
 
 def mention(tool: str, name: str, **fields: Any) -> Document:
@@ -119,10 +105,9 @@ async def test_an_id_may_be_any_text_that_cosmos_takes(store: Store, subtests: p
         with subtests.test(str(name)):
             await store.create("mentions", mention(name, name, n=0))
             await store.upsert("mentions", mention(name, name, n=1))
-            await store.increment("mentions", mention(name, name), {"n": 1})
             found = await store.read("mentions", name, name)
             assert found is not None
-            assert found["n"] == 2
+            assert found["n"] == 1
             assert await listed(store, "mentions", partition=name) == [(name, name)]
             await store.replace("mentions", mention(name, name), found["_etag"])
             assert await store.delete("mentions", name, name)
@@ -188,10 +173,6 @@ async def test_every_write_changes_the_etag(store: Store) -> None:
     etags = [(await store.create("mentions", mention("tool", "a", n=0)))["_etag"]]
     etags.append((await store.upsert("mentions", mention("tool", "a", n=0)))["_etag"])
     etags.append((await store.replace("mentions", mention("tool", "a", n=0), etags[-1]))["_etag"])
-    await store.increment("mentions", mention("tool", "a"), {"n": 1})
-    read = await store.read("mentions", "tool", "a")
-    assert read is not None
-    etags.append(read["_etag"])
     await store.delete("mentions", "tool", "a")
     etags.append((await store.create("mentions", mention("tool", "a", n=0)))["_etag"])
     await store.write_many("mentions", [mention("tool", "a", n=0)])
@@ -240,40 +221,6 @@ async def test_deleting_with_an_etag_needs_that_version(store: Store) -> None:
     assert await store.delete("mentions", "tool", "a", second["_etag"]) is True
 
 
-# Increments
-
-
-async def test_the_first_increment_creates_the_seed(store: Store) -> None:
-    await store.increment("mentions", mention("tool", "a", hits=10, kind="counter"), {"hits": 1, "new": 2})
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=11, kind="counter", new=2)
-
-
-async def test_later_increments_leave_the_seed_alone(store: Store) -> None:
-    await store.create("mentions", mention("tool", "a", hits=1, kept="é\u2028"))
-    await store.increment("mentions", mention("tool", "a", hits=100, kept="no"), {"hits": 2, "ratio": 0.5})
-    await store.increment("mentions", mention("tool", "a"), {"hits": -4, "ratio": 0.25})
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=-1, kept="é\u2028", ratio=0.75)
-
-
-async def test_a_field_that_is_not_a_number_is_not_incremented(store: Store) -> None:
-    await store.create("mentions", mention("tool", "a", hits="many", other=1))
-    with pytest.raises(InvalidInput):
-        await store.increment("mentions", mention("tool", "a"), {"hits": 1, "other": 1})
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits="many", other=1)
-    with pytest.raises(InvalidInput):
-        await store.increment("mentions", mention("tool", "b", hits="many"), {"hits": 1})
-    assert await store.read("mentions", "tool", "b") is None
-
-
-async def test_increments_add_up_however_many_come_at_once(another: Callable[[], Store], store: Store) -> None:
-    stores = [store, another()]
-    seed = mention("tool", "counter")
-    await asyncio.gather(*(stores[n % 2].increment("mentions", seed, {"hits": 1, "sum": n}) for n in range(60)))
-    assert plain(await store.read("mentions", "tool", "counter")) == mention(
-        "tool", "counter", hits=60, sum=sum(range(60))
-    )
-
-
 # Races
 
 
@@ -299,26 +246,6 @@ async def test_one_of_many_replacers_wins(another: Callable[[], Store], store: S
     assert len(winners) == 1
     assert all(isinstance(outcome, dict | ChangedMeanwhile) for outcome in outcomes)
     assert await store.read("mentions", "tool", "a") == winners[0]
-
-
-async def test_read_modify_replace_loses_nothing(another: Callable[[], Store], store: Store) -> None:
-    await store.create("mentions", mention("tool", "a", names=[]))
-
-    async def add(asked: Store, name: int) -> None:
-        while True:
-            stored = await asked.read("mentions", "tool", "a")
-            assert stored is not None
-            try:
-                await asked.replace("mentions", {**stored, "names": [*stored["names"], name]}, stored["_etag"])
-                return
-            except ChangedMeanwhile:
-                await asyncio.sleep(0)
-
-    stores = [store, another()]
-    await asyncio.gather(*(add(stores[n % 2], n) for n in range(12)))
-    stored = await store.read("mentions", "tool", "a")
-    assert stored is not None
-    assert sorted(stored["names"]) == list(range(12))
 
 
 async def test_a_write_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:
@@ -360,16 +287,6 @@ async def test_an_expired_document_makes_way_for_a_new_one(store: Store, clock: 
         await store.create("mentions", mention("tool", "a", n=3))
 
 
-async def test_one_of_many_creators_replaces_an_expired_document(store: Store, clock: SettableClock) -> None:
-    await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
-    clock.forward(60)
-    outcomes = await asyncio.gather(
-        *(store.create("mentions", mention("tool", "a", n=n)) for n in range(10)), return_exceptions=True
-    )
-    assert sum(isinstance(outcome, dict) for outcome in outcomes) == 1
-    assert all(isinstance(outcome, dict | Conflict) for outcome in outcomes)
-
-
 async def test_an_expired_document_cannot_be_replaced(store: Store, clock: SettableClock) -> None:
     stored = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
@@ -377,39 +294,10 @@ async def test_an_expired_document_cannot_be_replaced(store: Store, clock: Setta
         await store.replace("mentions", mention("tool", "a"), stored["_etag"])
 
 
-async def test_an_expired_document_cannot_be_deleted(store: Store, clock: SettableClock) -> None:
+async def test_an_expired_version_cannot_be_deleted(store: Store, clock: SettableClock) -> None:
     stored = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
     assert await store.delete("mentions", "tool", "a", stored["_etag"]) is False
-    assert await store.delete("mentions", "tool", "a") is False
-
-
-async def test_an_expired_counter_begins_afresh(store: Store, clock: SettableClock) -> None:
-    seed = mention("tool", "a", ttl_timestamp=clock.seconds() + 60)
-    await store.increment("mentions", seed, {"hits": 5})
-    clock.forward(60)
-    later = {**seed, "ttl_timestamp": clock.seconds() + 60}
-    await asyncio.gather(*(store.increment("mentions", later, {"hits": 1}) for _ in range(5)))
-    assert plain(await store.read("mentions", "tool", "a")) == {**later, "hits": 5}
-
-
-async def test_an_expired_counter_does_not_live_on_by_its_namesake_elsewhere(
-    store: Store, clock: SettableClock
-) -> None:
-    await store.upsert("mentions", {"id": "a", "tool_id": 'other "\\ ü'})
-    for tool in ("tool", 'to"ol\\ü'):
-        seed = mention(tool, "a", ttl_timestamp=clock.seconds() + 60)
-        await store.increment("mentions", seed, {"hits": 5})
-        clock.forward(60)
-        await store.increment("mentions", mention(tool, "a"), {"hits": 1})
-        assert plain(await store.read("mentions", tool, "a")) == mention(tool, "a", hits=1)
-
-
-async def test_an_expired_field_that_was_not_a_number_does_not_matter(store: Store, clock: SettableClock) -> None:
-    await store.create("mentions", mention("tool", "a", hits="many", ttl_timestamp=clock.seconds() + 60))
-    clock.forward(60)
-    await store.increment("mentions", mention("tool", "a"), {"hits": 1})
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=1)
 
 
 async def test_writing_again_renews_or_ends_a_lifetime(store: Store, clock: SettableClock) -> None:
@@ -683,61 +571,18 @@ async def test_a_cursor_of_another_query_is_refused(store: Store, subtests: pyte
             assert refused.value.field == "cursor"
 
 
-NO_CURSORS = ("", "x", "W10", "äöü", "bnVsbA", "W1tdXQ", "A" * 20_000, "W" * 9_999)
-
-
-async def test_a_cursor_that_is_none_is_refused(store: Store, subtests: pytest.Subtests) -> None:
-    for cursor in NO_CURSORS:
-        with subtests.test(str(cursor)):
-            with pytest.raises(InvalidInput) as refused:
-                await store.query("mentions", Query(after=cursor))
-            assert refused.value.field == "cursor"
-
-
 # Refusals
 
 BAD_DOCUMENTS: dict[str, Any] = {
     "no id": {"tool_id": "t"},
-    "empty id": {"id": "", "tool_id": "t"},
-    "id that is no text": {"id": 1, "tool_id": "t"},
     "slash": {"id": "a/b", "tool_id": "t"},
-    "backslash": {"id": "a\\b", "tool_id": "t"},
-    "question mark": {"id": "a?b", "tool_id": "t"},
-    "hash": {"id": "C#", "tool_id": "t"},
-    "control character": {"id": "a\n", "tool_id": "t"},
-    "space at the end": {"id": "a ", "tool_id": "t"},
-    "dot": {"id": ".", "tool_id": "t"},
-    "dots": {"id": "..", "tool_id": "t"},
-    "half a character": {"id": "\ud800", "tool_id": "t"},
-    "long id": {"id": "é" * 512, "tool_id": "t"},
     "no key": {"id": "a"},
-    "empty key": {"id": "a", "tool_id": ""},
-    "null key": {"id": "a", "tool_id": None},
-    "long key": {"id": "a", "tool_id": "é" * 1025},
-    "number key": {"id": "a", "tool_id": 1},
-    "not a number": {"id": "a", "tool_id": "t", "n": float("nan")},
-    "infinite": {"id": "a", "tool_id": "t", "n": [float("-inf")]},
     "no JSON": {"id": "a", "tool_id": "t", "n": object()},
-    "bytes": {"id": "a", "tool_id": "t", "n": b"x"},
-    "set": {"id": "a", "tool_id": "t", "n": {1}},
-    "half a character in text": {"id": "a", "tool_id": "t", "n": "\udc00"},
-    "text in bytes within": {"id": "a", "tool_id": "t", "n": [{"deep": [b"x"]}]},
-    "time": {"id": "a", "tool_id": "t", "n": datetime(2026, 2, 21, tzinfo=UTC)},
     "nested without end": {"id": "a", "tool_id": "t", "n": nested(levels=130)},
-    "tuples without end": {"id": "a", "tool_id": "t", "n": tuples(levels=3000)},
-    "infinity within": {"id": "a", "tool_id": "t", "n": [{"deep": [float("-inf")]}]},
-    "member of an enumeration": {"id": "a", "tool_id": "t", "n": [{"deep": Light.RED}]},
-    "UUID": {"id": "a", "tool_id": "t", "n": [UUID(int=1)]},
-    "larger than any double": {"id": "a", "tool_id": "t", "n": 10**400},
-    "name that is no text": {"id": "a", "tool_id": "t", 1: 2},
-    "too large": {"id": "a", "tool_id": "t", "n": "x" * 2_100_000},
-    "ttl": {"id": "a", "tool_id": "t", "ttl": 60},
-    "ttl_timestamp as text": {"id": "a", "tool_id": "t", "ttl_timestamp": "2026-02-21T20:00:00Z"},
-    "ttl_timestamp as fraction": {"id": "a", "tool_id": "t", "ttl_timestamp": 1.5},
     "sort value that is a number": {"id": "a", "tool_id": "t", "published_at": 1},
-    "sort value that is a list": {"id": "a", "tool_id": "t", "published_at": ["2026"]},
     "no document": ["id", "tool_id"],
 }
+"""Some of each kind: tests/unit/store/test_rules.py has all."""
 
 
 async def test_a_bad_document_is_refused_by_every_write(store: Store, subtests: pytest.Subtests) -> None:
@@ -748,7 +593,6 @@ async def test_a_bad_document_is_refused_by_every_write(store: Store, subtests: 
             partial(store.create, "mentions", document),
             partial(store.upsert, "mentions", document),
             partial(store.replace, "mentions", document, "etag"),
-            partial(store.increment, "mentions", document, {"hits": 1}),
             partial(store.write_many, "mentions", [good, document]),
             partial(store.create_many, "mentions", [good, document]),
             partial(store.batch_many, "mentions", replaces),
@@ -758,12 +602,6 @@ async def test_a_bad_document_is_refused_by_every_write(store: Store, subtests: 
             with subtests.test(case, write=write.func.__name__), pytest.raises(InvalidInput):
                 await write()
         assert await store.count("mentions") == 0, case
-
-
-async def test_a_number_field_of_an_order_takes_numbers_only(store: Store) -> None:
-    for value in ("3", True):
-        with pytest.raises(InvalidInput):
-            await store.create("feeds", {"id": "feed", "feed_id": "f", "priority_score": value})
 
 
 BAD_ADDRESSES = (("", "a"), ("t", ""), ("t", "a/b"), ("t", "a#"), ("t", ".."), ("k" * 2049, "a"))
@@ -788,7 +626,6 @@ async def test_an_unknown_container_is_refused(store: Store) -> None:
         lambda: store.create("nowhere", {"id": "a"}),
         lambda: store.upsert("nowhere", {"id": "a"}),
         lambda: store.replace("nowhere", {"id": "a"}, "etag"),
-        lambda: store.increment("nowhere", {"id": "a"}, {"n": 1}),
         lambda: store.delete("nowhere", "a", "b"),
         lambda: store.query("nowhere", Query()),
         lambda: store.count("nowhere"),
@@ -802,48 +639,21 @@ async def test_an_unknown_container_is_refused(store: Store) -> None:
         assert refused.value.field == "container"
 
 
-BAD_LIMITS: tuple[Any, ...] = (0, -1, 1001, True, 1.5)
-
-
-async def test_a_limit_out_of_range_is_refused(store: Store, subtests: pytest.Subtests) -> None:
-    for limit in BAD_LIMITS:
-        with subtests.test(str(limit)):
-            with pytest.raises(InvalidInput) as refused:
-                await store.query("mentions", Query(limit=limit))
-            assert refused.value.field == "limit"
-
-
 BAD_QUERIES = (
     Query(order="by_name"),
     Query(partition=""),
-    Query(where=(Where("a b", "eq", 1),)),
     Query(where=(Where("a'b", "eq", 1),)),
-    Query(where=(Where("_etag", "eq", "x"),)),
-    Query(where=(Where("", "missing"),)),
-    Query(where=(Where("n", "eq", None),)),
-    Query(where=(Where("n", "eq", [1]),)),
-    Query(where=(Where("n", "eq", float("nan")),)),
-    Query(where=(Where("n", "eq", 2**60),)),
-    Query(where=(Where("n", "eq", "\ud800"),)),
-    Query(where=(Where("n", "lt", True),)),
-    Query(where=(Where("n", "ge", None),)),
     Query(where=(Where("n", "in", []),)),
-    Query(where=(Where("n", "in", "abc"),)),
-    Query(where=(Where("n", "in", [None]),)),  # type: ignore[list-item]
-    Query(where=(Where("n", "in", list(range(101))),)),
-    Query(where=(Where("n", "contains", None),)),
-    Query(where=(Where("n", "like", "x"),)),  # type: ignore[arg-type]
+    Query(limit=1001),
+    Query(after="W10"),
 )
+"""Some of each kind: tests/unit/store/test_plans.py has all."""
 
 
 async def test_a_query_that_cannot_be_kept_is_refused(store: Store, subtests: pytest.Subtests) -> None:
     for query in BAD_QUERIES:
-        with subtests.test(str(query)):
-            with pytest.raises(InvalidInput):
-                await store.query("mentions", query)
-            if query.order is None:
-                with pytest.raises(InvalidInput):
-                    await store.count("mentions", query.where, query.partition)
+        with subtests.test(str(query)), pytest.raises(InvalidInput):
+            await store.query("mentions", query)
 
 
 WITHOUT_INDEX = (("articles", "canonical"), ("sentiment_cache", "total"), ("feeds", "hashes"))
@@ -855,27 +665,6 @@ async def test_a_filter_that_no_index_backs_is_refused(store: Store, subtests: p
             with pytest.raises(InvalidInput) as refused:
                 await store.query(container, Query(where=(Where(field, "eq", 1),)))
             assert refused.value.field == field
-
-
-BAD_AMOUNTS: tuple[Any, ...] = (
-    {},
-    {"n": "1"},
-    {"n": True},
-    {"n": float("inf")},
-    {"n": 2**60},
-    {"id": 1},
-    {"tool_id": 1},
-    {"_ts": 1},
-    {"ttl_timestamp": 1},
-    {"a b": 1},
-    {f"n{n}": 1 for n in range(11)},
-)
-
-
-async def test_amounts_that_do_not_count_are_refused(store: Store, subtests: pytest.Subtests) -> None:
-    for amounts in BAD_AMOUNTS:
-        with subtests.test(str(amounts)), pytest.raises(InvalidInput):
-            await store.increment("mentions", mention("t", "a"), amounts)
 
 
 # Many at once, and the end
@@ -920,74 +709,6 @@ async def test_of_many_who_create_many_each_document_has_one_creator(
     documents = [mention("t", f"{n}") for n in range(20)]
     outcomes = await asyncio.gather(*(each.create_many("mentions", documents) for each in (store, another(), store)))
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
-
-
-async def test_of_many_replaces_those_with_the_stored_etag_are_done(store: Store, clock: SettableClock) -> None:
-    await store.write_many("mentions", [mention("t", f"{n:04}", n="old") for n in range(60)])
-    await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
-    page = await store.query("mentions", Query(partition="t", limit=1000))
-    etags = {each["id"]: each["_etag"] for each in page.items}
-    clock.forward(1)
-    await store.upsert("mentions", mention("t", "0001", n="theirs"))
-    await store.delete("mentions", "t", "0002")
-    names = [*(f"{n:04}" for n in range(60)), "over", "never"]
-    changes = [("t", Replace(mention("t", name, n="new"), etags.get(name, "none"))) for name in names]
-    gone = {"0001", "0002", "over", "never"}
-    assert await each_done(store, "mentions", changes) == [name not in gone for name in names]
-    assert plain(await store.read("mentions", "t", "0000")) == mention("t", "0000", n="new")
-    assert plain(await store.read("mentions", "t", "0001")) == mention("t", "0001", n="theirs")
-    assert await store.read("mentions", "t", "0002") is None
-    assert await each_done(store, "mentions", changes) == [False] * len(names)
-
-
-async def test_of_many_callers_who_replace_the_same_documents_each_document_has_one_winner(
-    another: Callable[[], Store], store: Store
-) -> None:
-    await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
-    stored = (await store.query("mentions", Query(partition="t"))).items
-    outcomes = await asyncio.gather(
-        *(
-            each_done(
-                each, "mentions", [("t", Replace({**document, "by": n}, document["_etag"])) for document in stored]
-            )
-            for n, each in enumerate((store, another(), store))
-        )
-    )
-    assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
-    after = (await store.query("mentions", Query(partition="t"))).items
-    assert [each["by"] for each in after] == [won.index(True) for won in zip(*outcomes, strict=True)]
-
-
-async def test_of_many_deletes_those_with_the_stored_etag_are_done(store: Store, clock: SettableClock) -> None:
-    await store.write_many("mentions", [mention("t", f"{n:04}") for n in range(60)])
-    await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
-    page = await store.query("mentions", Query(partition="t", limit=1000))
-    etags = {each["id"]: each["_etag"] for each in page.items}
-    clock.forward(1)
-    await store.upsert("mentions", mention("t", "0001", n="theirs"))
-    await store.delete("mentions", "t", "0002")
-    names = [*(f"{n:04}" for n in range(60)), "over", "never"]
-    deletions = [("t", Delete(name, etags.get(name, "none"))) for name in names]
-    kept = {"0001", "0002", "over", "never"}
-    assert await each_done(store, "mentions", deletions) == [name not in kept for name in names]
-    assert [each["id"] for each in (await store.query("mentions", Query(partition="t"))).items] == ["0001"]
-    assert await each_done(store, "mentions", deletions[:3]) == [False] * 3
-
-
-async def test_of_many_callers_who_delete_the_same_documents_each_document_is_deleted_once(
-    another: Callable[[], Store], store: Store
-) -> None:
-    await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
-    stored = (await store.query("mentions", Query(partition="t"))).items
-    deletions = [("t", Delete(each["id"], each["_etag"])) for each in stored]
-    outcomes = await asyncio.gather(*(each_done(each, "mentions", deletions) for each in (store, another(), store)))
-    assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
-
-
-async def test_of_two_in_one_batch_either_may_win(store: Store) -> None:
-    await store.write_many("mentions", [mention("t", "a", n=1), mention("t", "a", n=2)])
-    await store.write_many("mentions", [])
-    assert await store.count("mentions") == 1
 
 
 async def test_a_store_answers_a_ping(store: Store) -> None:
@@ -1043,7 +764,6 @@ async def test_a_cancelled_call_leaves_the_store_as_good_as_before(store: Store)
                 store.create("mentions", mention("t", f"{delay}-{n}")),
                 store.query("mentions", Query()),
                 store.write_many("mentions", [mention("t", f"many-{n}") for n in range(5)]),
-                store.increment("mentions", mention("t", "counter"), {"n": 1}),
             )
         ]
         await asyncio.sleep(delay)
@@ -1072,7 +792,6 @@ async def test_a_store_notices_its_own_writes_and_the_embedded_one_those_of_othe
         lambda: store.create("mentions", mention("t", "b")),
         lambda: store.batch("mentions", "t", [Upsert(mention("t", "c"))]),
         lambda: store.write_many("mentions", [mention("t", str(number)) for number in range(100)]),
-        lambda: store.increment("mentions", mention("t", "d"), {"n": 1}),
         lambda: store.delete("mentions", "t", "a"),
     ):
         before = store.last_write()

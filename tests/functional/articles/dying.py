@@ -62,9 +62,6 @@ class DyingStore:
         stored: Document = await self._do("replace", container, document, etag)
         return stored
 
-    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
-        await self._do("increment", container, seed, amounts)
-
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         was_there: bool = await self._do("delete", container, partition, id, etag)
         return was_there

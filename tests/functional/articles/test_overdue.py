@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import Unavailable
 from services.articles.quarantine import Quarantine
-from services.container.operations import STAGES
+from services.container import STAGES
 from services.feeds.budget import Budget
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.schedule import Policy

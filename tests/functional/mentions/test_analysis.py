@@ -16,7 +16,7 @@ from models.tool import Tool
 from models.values import parse_time
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
 from services.mentions.writing import Analysis
-from services.store.containers import ARTICLES
+from services.store.containers import ARTICLES, CATALOG
 from services.topology import LAST_DELIVERY
 from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
@@ -280,3 +280,40 @@ async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: W
     await world.delivered([old, new])
     assert set(await world.mentions(quorvia)) == {old}
     assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
+
+
+async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and_loses_no_mention(world: World) -> None:
+    one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    of_both, of_other = await world.article(1, "Hexwharf and Pebblegrid"), await world.article(2, "Pebblegrid")
+    deleted = await world.article(3, "Hexwharf")
+    await world.delivered([of_both, of_other, deleted])
+    stored = await world.store.read(CATALOG.name, one.tool_id, Tool.ID)
+    assert stored is not None
+    await world.store.upsert(CATALOG.name, {**stored, "aliases": "none"})
+    await world.worker.catalog.announce()
+    for each in (of_both, of_other):
+        await world.edit(each, "Hexwharf and Pebblegrid are good")
+
+    handled = await world.worker.analysis.handle([of_both, of_other])
+    assert (handled.done, list(handled.failed)) == (1, [of_both])
+    assert handled.failed[of_both].startswith("a tool that cannot be read")
+    run = await world.run(await world.worker.changes.backfill([other.tool_id]))
+    assert (run.status, run.metrics["failed"]) == ("SUCCEEDED", 0), "the other tool alone can be analysed"
+    await world.worker.delete(deleted)
+    assert set(await world.mentions(one)) == {of_both}
+    assert {key: each.sentiment for key, each in (await world.mentions(other)).items()} == {
+        of_both: "positive",
+        of_other: "positive",
+    }
+
+    await world.store.upsert(CATALOG.name, {**stored, "updated_at": stored["updated_at"]})
+    await world.worker.catalog.announce()
+    world.watch.advance(seconds=30)
+    await world.delivered([of_both])
+    await world.run(await world.worker.changes.backfill([one.tool_id]))  # of_other was analysed without the tool
+    for tool in (one, other):
+        assert {key: each.sentiment for key, each in (await world.mentions(tool)).items()} == {
+            of_both: "positive",
+            of_other: "positive",
+        }
+        await world.is_counted(tool)

@@ -9,6 +9,7 @@ from functools import partial
 from models.operations import StoreLoad, StoreTotals
 from services.operations.traffic import LOOKED_BACK_MINUTES, MIN_UNITS, Load, StoreTraffic, sums_of
 from services.store.cosmos_connection import Counters
+from services.store.counting import add_counts
 from services.store.sqlite import SqliteStore
 from tests.builders import NOON, Watch
 
@@ -41,7 +42,7 @@ async def test_the_load_of_all_workers_in_the_last_five_minutes_is_that_of_these
     async def flush() -> None:
         for traffic in traffics:
             for seed, amounts in traffic.take():
-                await store.increment(seed.CONTAINER, seed.to_document(), amounts)
+                await add_counts(store, seed, amounts)
 
     for own in workers:
         own.operations, own.throttles, own.request_units, own.waited_seconds = 50, 5, 100.0, 1.0

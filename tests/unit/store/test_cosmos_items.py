@@ -18,11 +18,10 @@ def prepared(**fields: object) -> rules.Prepared:
     ("deadline", "ttl"), [(NOW + 60, 60), (NOW + 1, 1), (NOW, 1), (NOW - 60, 1), (NOW + 2**31, 2**31 - 1)]
 )
 def test_cosmos_purges_an_item_at_its_deadline(deadline: int, ttl: int) -> None:
-    assert cosmos_items.item(prepared(ttl_timestamp=deadline), NOW)["ttl"] == ttl
+    assert cosmos_items.item(prepared(ttl_timestamp=deadline), NOW, "token")["ttl"] == ttl
 
 
 def test_an_item_without_a_deadline_has_no_ttl() -> None:
-    assert cosmos_items.item(prepared(n=1), NOW) == {"id": "a", "tool_id": "t", "n": 1}
     assert cosmos_items.item(prepared(n=1), NOW, "token") == {"id": "a", "tool_id": "t", "n": 1, "_write": "token"}
 
 
@@ -120,7 +119,7 @@ def test_the_condition_of_a_patch_takes_no_parameters() -> None:
 def test_versions_are_read_of_expired_items_too() -> None:
     text, parameters = cosmos_items.versions(Container("x", "pk"), "p", ["a", "b"])
     assert text == (
-        'SELECT c["id"], c["_etag"], c["_write"], c["ttl_timestamp"] FROM c'
+        'SELECT c["id"], c["_etag"], c["_ts"], c["_write"], c["ttl_timestamp"] FROM c'
         ' WHERE c["pk"] = @p0 AND c["id"] IN (@p1, @p2)'
     )
     assert [each["value"] for each in parameters] == ["p", "a", "b"]

@@ -53,27 +53,6 @@ def intact(path: Path) -> bool:
         return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
-async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    acknowledged: dict[str, int] = {}
-    for turn in range(4):
-        writer = Writer(path, f"p{turn}", "ids", 1_000_000)
-        writer.go()
-        said = [int(writer.stdout.readline()) for _ in range(random.randint(5, 400))]
-        acknowledged[f"p{turn}"] = max(said + writer.kill())
-    assert intact(path)
-    store = SqliteStore(path, utc_now)
-    for name, last in acknowledged.items():
-        for n in range(last + 1):
-            stored = await store.read("mentions", name, f"{n}")
-            assert stored is not None
-            assert stored["text"] == "x" * (n % 997)
-            assert n % 4 != 3 or stored["hits"] == 3
-            assert n % 4 != 2 or await store.read("mentions", f"{name}-2", f"{n}") is not None
-    await store.upsert("mentions", {"id": "after", "tool_id": "t"})
-    await store.close()
-
-
 async def test_a_batch_is_there_whole_or_not_at_all_after_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     acknowledged: dict[str, int] = {}
@@ -124,7 +103,7 @@ async def test_two_processes_count_in_pairs_of_documents_exactly(tmp_path: Path)
     await store.close()
 
 
-async def test_two_processes_count_and_race_exactly(tmp_path: Path) -> None:
+async def test_of_two_processes_that_create_a_document_one_wins(tmp_path: Path) -> None:
     path = tmp_path / "fresh" / "store.db"
     rounds = 300
     writers = [Writer(path, name, "race", rounds) for name in ("one", "two")]
@@ -134,9 +113,6 @@ async def test_two_processes_count_and_race_exactly(tmp_path: Path) -> None:
     assert sum(won.values()) == rounds
     assert intact(path)
     store = SqliteStore(path, utc_now)
-    counter = await store.read("mentions", "t", "counter")
-    assert counter is not None
-    assert (counter["hits"], counter["one"], counter["two"]) == (2 * rounds, rounds, rounds)
     found = Counter[str]()
     after = None
     while True:
@@ -145,13 +121,13 @@ async def test_two_processes_count_and_race_exactly(tmp_path: Path) -> None:
         if (after := page.next) is None:
             break
     assert {name: found[name] for name in won} == won
-    assert found["batch"] == 1 + 2 * (rounds // 10) * 20
+    assert found["batch"] == 2 * (rounds // 10) * 20
     await store.close()
 
 
 async def test_processes_that_open_a_fresh_file_together_all_get_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    writers = [Writer(path, f"p{n}", "ids", 8) for n in range(3)]
+    writers = [Writer(path, f"p{n}", "batches", 8) for n in range(3)]
     for writer in writers:
         writer.go()
     said = await asyncio.gather(*(asyncio.to_thread(writer.finish) for writer in writers))

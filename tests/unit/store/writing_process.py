@@ -1,6 +1,6 @@
 """A process that writes to an embedded store until it is done or killed, and prints what the store has acknowledged.
 
-Run as: python -m tests.unit.store.writing_process FILE NAME {ids,race,batches,pairs} COUNT
+Run as: python -m tests.unit.store.writing_process FILE NAME {race,batches,pairs} COUNT
 """
 
 import asyncio
@@ -16,25 +16,9 @@ def say(*words: object) -> None:
     print(*words, flush=True)  # noqa: T201 - the test reads it
 
 
-async def write_ids(store: SqliteStore, name: str, count: int) -> None:
-    for n in range(count):
-        kind = n % 4
-        document = {"id": f"{n}", "tool_id": name, "text": "x" * (n % 997)}
-        if kind == 0:
-            await store.create("mentions", document)
-        elif kind == 1:
-            await store.upsert("mentions", document)
-        elif kind == 2:
-            await store.write_many("mentions", [document, {**document, "tool_id": f"{name}-2"}])
-        else:
-            await asyncio.gather(*(store.increment("mentions", document, {"hits": 1}) for _ in range(3)))
-        say(n)
-
-
 async def race(store: SqliteStore, name: str, count: int) -> None:
     won = 0
     for n in range(count):
-        await store.increment("mentions", {"id": "counter", "tool_id": "t"}, {"hits": 1, name: 1})
         try:
             await store.create("mentions", {"id": f"{n}", "tool_id": "t", "by": name})
             won += 1
@@ -83,7 +67,7 @@ async def count_in_pairs(store: SqliteStore, name: str, count: int) -> None:
     say(won)
 
 
-WORK = {"ids": write_ids, "race": race, "batches": write_batches, "pairs": count_in_pairs}
+WORK = {"race": race, "batches": write_batches, "pairs": count_in_pairs}
 
 
 async def main(path: str, name: str, what: str, count: str) -> None:

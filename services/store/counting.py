@@ -1,4 +1,4 @@
-"""Adds counts to stored documents every few seconds, by atomic increments. Nobody who counts waits for a write.
+"""Adds counts to stored documents every few seconds. Nobody who counts waits for a write.
 
 A process that ends flushes first; a process that is killed loses the counts of at most one interval.
 """
@@ -8,22 +8,34 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from models.errors import ToolpulseError
 from models.stored import StoredDocument
 from services import deadline
 from services.logs import log_event
-from services.ports import Store
+from services.ports import Document, Store
+from services.store.change import change
 
 log = logging.getLogger("toolpulse.counts")
 
 FLUSHED_EVERY_SECONDS = 10.0
-AMOUNTS_AT_ONCE = 10
-"""The limit of an increment."""
 
 Counts = tuple[StoredDocument, Counter[str]]
 """A document without counts, and what to add to its fields."""
+
+
+async def add_counts(store: Store, seed: StoredDocument, amounts: Mapping[str, int]) -> None:
+    """Adds the amounts to fields of the stored document; to those of `seed`, if there is none. Raises Unavailable: they
+    may have been added."""
+
+    def decide(stored: Document | None) -> Document:
+        counted = stored or seed.to_document()
+        return counted | {name: counted.get(name, 0) + amount for name, amount in amounts.items()}
+
+    # A stale version is noticed when it is replaced, and costs half.
+    (known,) = await store.read_many(seed.CONTAINER, [(seed.partition, seed.id)], may_be_stale=True)
+    await change(store, seed.CONTAINER, seed.partition, seed.id, decide, known=known)
 
 
 class CountWriter:
@@ -55,12 +67,13 @@ class CountWriter:
             for seed, amounts in take():
                 left.setdefault((seed.partition, seed.id), (seed, Counter()))[1].update(amounts)
         try:
-            for seed, amounts in left.values():
-                await self._add(seed, amounts)
+            for key in list(left):
+                if left[key][1]:
+                    await add_counts(self._store, *left[key])
+                del left[key]
         finally:
             for key, (seed, amounts) in left.items():
-                if amounts:
-                    self._left.setdefault(key, (seed, Counter()))[1].update(amounts)
+                self._left.setdefault(key, (seed, Counter()))[1].update(amounts)
 
     async def close(self) -> None:
         if self._flushing is not None:
@@ -70,14 +83,6 @@ class CountWriter:
             await self.flush()
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "counters_lost", error=type(error).__name__)
-
-    async def _add(self, seed: StoredDocument, amounts: Counter[str]) -> None:
-        """Takes from `amounts` what it has added."""
-        while amounts:
-            some = {name: amounts[name] for name in list(amounts)[:AMOUNTS_AT_ONCE]}
-            await self._store.increment(seed.CONTAINER, seed.to_document(), some)
-            for name in some:
-                del amounts[name]
 
     async def _flush_while_wanted(self) -> None:
         try:

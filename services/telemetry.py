@@ -59,26 +59,7 @@ HOSTS_COOLING: Final = Metric("toolpulse.cooling_hosts", "gauge", "{host}", "Fai
 ARTICLES: Final = Metric("toolpulse.articles_inserted", "counter", "{article}", "New articles stored")
 INVOCATIONS: Final = Metric("toolpulse.invocations", "histogram", "ms", "Time of invocations, by function and outcome")
 
-METRICS: Final = (
-    REQUEST_UNITS,
-    REQUESTS,
-    RETRIES,
-    THROTTLES,
-    WAITED,
-    QUEUE_MESSAGES,
-    QUEUE_POISON,
-    PENDING,
-    FAILED,
-    SENT,
-    REFRESH_AGE,
-    CACHE_READS,
-    CACHE_ERRORS,
-    FETCHES,
-    FETCH_DURATION,
-    HOSTS_COOLING,
-    ARTICLES,
-    INVOCATIONS,
-)
+METRICS: Final = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
 OF_THE_STORE: Final = {
     REQUEST_UNITS: "request_units",
     REQUESTS: "operations",

@@ -23,7 +23,7 @@ from services.topology import (
     REFRESH_TOOLS,
 )
 from services.work.driver import WORKFLOWS_STAGE, completed_messages
-from services.work.messages import id_in, run_id_of
+from services.work.stage import id_in, run_id_of
 from triggers.bindings import consumer, timer
 
 timers = func.Blueprint()

@@ -1,7 +1,8 @@
 """Builds, owns and closes everything that services need, once per worker. The only place that picks adapters.
 
 Triggers call `get`, which builds the container at the first call, inside the event loop. The environment is read then,
-not at import.
+not at import. An instance on Azure has the functions of one queue, of the timers or of HTTP. So the parts of the flow
+that do more than every worker does are imported and built when they are first asked for.
 """
 
 from __future__ import annotations
@@ -10,12 +11,22 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from models.errors import Unavailable
+from models.mention import scored_by
+from models.run import JobRun
 from models.version import VERSION
 from services import deadline, logs
+from services.articles.quarantine import Quarantine
+from services.articles.reading import Articles
+from services.articles.writing import Announce
 from services.container.adapters import (
     analyzers_of,
     archive_of,
@@ -25,19 +36,305 @@ from services.container.adapters import (
     opened_store,
     prepare_store,
     queues_of,
-    request_counters,
 )
-from services.container.container import Container
-from services.feeds.news_apis import enabled_apis
-from services.fetch.outcome import credentials_in
+from services.documents.documents import DOCUMENTS_STAGE
+from services.feeds import presets
+from services.feeds.budget import Budget
+from services.feeds.bulk import BulkActions
+from services.feeds.claims import INGESTION_STAGE, Claims
+from services.feeds.fetch_hours import FetchDays
+from services.feeds.hosts import HostListing, HostStates
+from services.feeds.news_apis import EnabledApi, enabled_apis
+from services.feeds.outages import Outages
+from services.feeds.presets import Presets
+from services.feeds.registry import FeedRegistry
+from services.feeds.schedule import Policy
+from services.fetch.limits import HostReport
+from services.fetch.outcome import Credential, credentials_in
+from services.figures.figures import Figures
+from services.mentions.analyzers.port import Analyzers
+from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, article_form
+from services.mentions.references import ToolReferences
+from services.operations.archive_expiry import ArchiveExpiry
+from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import StoreTraffic
+from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
-from services.ports import Clock, Queues, utc_now
+from services.ports import Archive, Clock, LastWrite, Queues, Store, utc_now
 from services.settings import Settings
+from services.stories.stage import GroupingAnnouncer, grouping_stage
+from services.tools.catalog import Catalog
+from services.work.announcing import Announcer
+from services.work.driver import WORKFLOWS_STAGE
+from services.work.runs import RunEngine
+from services.work.stage import message_of, parts_of
+from services.work.sweeping import Sweeper
 
-__all__ = ["Container", "adopt", "build", "close", "get", "prepare_store", "resumed"]
+if TYPE_CHECKING:
+    from services.container.fetching import FetchingPart
+    from services.container.mentions import MentionPart, StoryPart
+    from services.container.workflows import WorkflowPart
+    from services.fetch.fetcher import Fetcher
+    from services.operations.audit import Audit
+    from services.operations.cache_health import CacheHealth
+    from services.operations.export import Export
+    from services.operations.health import Health
+    from services.operations.metrics import Metrics
+
+__all__ = ["STAGES", "Container", "adopt", "build", "close", "get", "prepare_store", "resumed"]
 
 log = logging.getLogger("toolpulse.container")
+
+STAGES = (INGESTION_STAGE, ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, WORKFLOWS_STAGE)
+"""The stages that services/work sweeps, besides grouping, whose interval is a setting."""
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex
+
+
+def new_uuid() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass
+class Container:
+    """What the functions of a worker use. The caller of `build` must close it.
+
+    `credentials` reads those of private feeds, `apis` are the news APIs with a token and `apis_off` the names of the
+    others, `started` is when this worker started. What is added to `resources` is closed with the container.
+    """
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    queues: Queues
+    archive: Archive
+    analyzers: Analyzers
+    apis: Mapping[str, EnabledApi]
+    apis_off: Sequence[str]
+    credentials: Callable[[str], Credential]
+    traffic: StoreTraffic
+    last_write: LastWrite
+    connections: int
+    started: datetime
+    resources: AsyncExitStack
+
+    @cached_property
+    def runs(self) -> RunEngine:
+        return RunEngine(self.store, self.clock, new_id)
+
+    @cached_property
+    def tools(self) -> Catalog:
+        return Catalog(self.store, self.clock, new_uuid)
+
+    @cached_property
+    def articles(self) -> Articles:
+        return Articles(self.store, self.clock)
+
+    @cached_property
+    def announcer(self) -> Announcer:
+        return Announcer(self.queues)
+
+    @cached_property
+    def announce(self) -> Announce:
+        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
+            parts = parts_of(list(dict.fromkeys(source_ids)), self.settings.batch_size)
+            await self.announcer.send(ANALYSIS_STAGE, [message_of(article_form(part, feed_id)) for part in parts])
+
+        return announce
+
+    @cached_property
+    def figures(self) -> Figures:
+        figures = Figures(
+            *(self.store, self.tools, self.announcer, self.clock, new_id, self.settings.cache_memory_seconds),
+            lambda: scored_by(self.analyzers.present.name, self.analyzers.present.version),
+            last_write=self.last_write,
+        )
+        figures.counters.writer.register(self.traffic.take)
+        return figures
+
+    @cached_property
+    def fetcher(self) -> Fetcher:
+        """Its HTTP client takes a quarter of a second to load."""
+        from services.fetch.fetcher import Fetcher
+
+        fetcher = Fetcher(self.settings, clock=self.clock)
+        self.resources.push_async_callback(fetcher.close)
+        return fetcher
+
+    @cached_property
+    def heartbeats(self) -> Heartbeats:
+        return Heartbeats(self.store, self.clock)
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        return Quarantine(self.store, self.runs, self.clock)
+
+    @cached_property
+    def references(self) -> ToolReferences:
+        return ToolReferences(self.store, self.tools)
+
+    @cached_property
+    def grouping_announcer(self) -> GroupingAnnouncer:
+        stage = grouping_stage(timedelta(minutes=self.settings.grouping_interval_minutes))
+        most = self.settings.grouping_threshold_articles
+        return GroupingAnnouncer(self.store, self.announcer, stage, most, self.clock)
+
+    @cached_property
+    def feeds(self) -> FeedPart:
+        return FeedPart(self)
+
+    @cached_property
+    def fetching(self) -> FetchingPart:
+        from services.container.fetching import FetchingPart
+
+        return FetchingPart(self)
+
+    @cached_property
+    def mentions(self) -> MentionPart:
+        from services.container.mentions import MentionPart
+
+        return MentionPart(self)
+
+    @cached_property
+    def stories(self) -> StoryPart:
+        from services.container.mentions import StoryPart
+
+        return StoryPart(self)
+
+    @cached_property
+    def workflows(self) -> WorkflowPart:
+        from services.container.workflows import WorkflowPart
+
+        return WorkflowPart(self)
+
+    @cached_property
+    def operations(self) -> OperationPart:
+        return OperationPart(self)
+
+    async def start(self, run: JobRun) -> None:
+        """Sends the message of the run of a workflow, which is stored."""
+        await self.announcer.announce_stored(WORKFLOWS_STAGE, [run.run_id])
+
+    async def close(self) -> None:
+        await self.resources.aclose()
+
+    @property
+    def has_fetched(self) -> bool:
+        return "fetcher" in self.__dict__
+
+
+class FeedPart:
+    """The services of feeds."""
+
+    def __init__(self, of: Container) -> None:
+        self._of = of
+
+    @cached_property
+    def registry(self) -> FeedRegistry:
+        return FeedRegistry(self._of.store, self._of.clock, self._of.credentials)
+
+    @cached_property
+    def presets(self) -> Presets:
+        return presets.load()
+
+    @cached_property
+    def bulk_actions(self) -> BulkActions:
+        return BulkActions(self._of.store, self.registry, self.claims, self._of.clock)
+
+    @cached_property
+    def hosts(self) -> HostStates:
+        return HostStates(self._of.store, self._host_reports)
+
+    def _host_reports(self) -> Mapping[str, HostReport]:
+        return self._of.fetcher.host_reports() if self._of.has_fetched else {}
+
+    @cached_property
+    def outages(self) -> Outages:
+        return Outages(self._of.store, self.hosts)
+
+    @cached_property
+    def budget(self) -> Budget:
+        settings = self._of.settings
+        policy = Policy(
+            fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
+            min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
+            max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
+            target_articles=settings.target_articles_per_fetch,
+        )
+        return Budget(self._of.store, policy, self._of.clock)
+
+    @cached_property
+    def claims(self) -> Claims:
+        of = self._of
+        return Claims(of.store, of.runs, of.announcer, self.hosts, self.outages, of.settings, of.apis, new_id)
+
+    @cached_property
+    def fetch_days(self) -> FetchDays:
+        return FetchDays(self._of.store, self._of.clock)
+
+    @cached_property
+    def host_listing(self) -> HostListing:
+        return HostListing(self._of.store, self._of.clock)
+
+
+class OperationPart:
+    """The services that watch the app. What every tick announces needs none of the parts that do the work itself."""
+
+    def __init__(self, of: Container) -> None:
+        self._of = of
+
+    @cached_property
+    def upkeep(self) -> Upkeep:
+        of = self._of
+        return Upkeep(
+            of.queues,
+            of.store,
+            of.clock,
+            Sweeper(of.store, of.queues, of.announcer, of.clock),
+            (*STAGES, of.grouping_announcer.stage),
+            of.figures.backlog,
+            of.feeds.budget,
+            ArchiveExpiry(of.store, of.archive, of.clock),
+        )
+
+    @cached_property
+    def health(self) -> Health:
+        from services.operations.health import Health
+
+        of = self._of
+        return Health(
+            *(of.store, of.queues, of.archive, of.heartbeats, of.figures.backlog, of.traffic, of.clock, VERSION),
+            *(of.started, sorted(of.apis), of.apis_off),
+        )
+
+    @cached_property
+    def audit(self) -> Audit:
+        from services.operations.audit import Audit
+
+        return Audit(self._of.store, self._of.clock)
+
+    @cached_property
+    def cache_health(self) -> CacheHealth:
+        from services.operations.cache_health import CacheHealth
+
+        of = self._of
+        return CacheHealth(of.store, of.tools, of.figures.counters, of.figures.backlog, of.clock, of.started)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        from services.operations.metrics import Metrics
+
+        of = self._of
+        return Metrics(of.store, of.figures.backlog, of.clock, of.connections)
+
+    @cached_property
+    def export(self) -> Export:
+        from services.operations.export import Export
+
+        return Export(self._of.store, self._of.clock)
+
 
 _container: Container | None = None
 _lifetime: AsyncGenerator[Container, None] | None = None
@@ -130,7 +427,7 @@ async def build(
 
         credential = credentials(resources)
         adapter = await opened_store(settings, clock, credential, resources, migrate=migrate)
-        observe_requests(adapter)
+        counters = observe_requests(adapter)
         queues = queues or queues_of(settings, credential)
         resources.push_async_callback(queues.close)
         archive = archive_of(settings, credential, resources)
@@ -147,7 +444,7 @@ async def build(
             apis=enabled,
             apis_off=sorted({api.name for api in apis} - enabled.keys()),
             credentials=credentials_in(environment),
-            traffic=StoreTraffic(adapter, clock, request_counters(settings, adapter)),
+            traffic=StoreTraffic(adapter, clock, None if counters is None else lambda: counters),
             last_write=adapter.last_write,
             connections=adapter.connections,
             started=clock(),

@@ -46,21 +46,13 @@ async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None
     resources.callback(telemetry.end)
 
 
-def observe_requests(adapter: SqliteStore | CosmosStore) -> None:
-    """Makes metrics of the counters of Cosmos DB."""
-    if counters := getattr(adapter, "counters", None):
+def observe_requests(adapter: SqliteStore | CosmosStore) -> Mapping[str, RequestCounters] | None:
+    """Makes metrics of the counters of Cosmos DB, and returns them. The embedded store counts nothing."""
+    counters: Mapping[str, RequestCounters] | None = getattr(adapter, "counters", None)
+    if counters is not None:
         for metric, field in telemetry.OF_THE_STORE.items():
             telemetry.observe(metric, partial(_counted, counters, field))
-
-
-def request_counters(
-    settings: Settings, adapter: SqliteStore | CosmosStore
-) -> Callable[[], Mapping[str, RequestCounters]] | None:
-    if settings.store == "sqlite":  # its worker need not load the SDK of Cosmos DB
-        return None
-    from services.store.cosmos import CosmosStore
-
-    return (lambda: adapter.counters) if isinstance(adapter, CosmosStore) else None
+    return counters
 
 
 def _counted(counters: Mapping[str, RequestCounters], field: str) -> list[telemetry.Sample]:

@@ -11,7 +11,7 @@ from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, FeedPreviews
-from services.container.container import Container
+from services.container import Container
 from services.documents import profiles
 from services.documents.acquisition import Acquisition
 from services.documents.documents import DOCUMENTS_STAGE, Documents

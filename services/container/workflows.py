@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from services.container.container import Container
+from services.container import Container
 from services.documents.archived import Removal
 from services.work.driver import (
     BACKFILL,

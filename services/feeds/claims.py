@@ -33,9 +33,8 @@ from services.settings import Settings
 from services.store.containers import FEEDS, RUNS
 from services.topology import INGEST_FEEDS as QUEUE
 from services.work.announcing import Announcer
-from services.work.messages import run_form
 from services.work.runs import LEASE, RunEngine
-from services.work.stage import Stage
+from services.work.stage import Stage, run_form
 
 log = logging.getLogger("toolpulse.ingest")
 

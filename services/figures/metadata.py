@@ -22,9 +22,9 @@ from models.operations import CacheTotals
 from models.run import Attempt, JobRun
 from models.values import hour_key
 from services import telemetry
-from services.store.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Document, Store, Where, readable
 from services.store.containers import SENTIMENT_CACHE
+from services.store.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 
 ReadResult = Literal["HIT", "STALE", "MISS"]
 """How an aggregate was read: HIT and STALE were stored or in memory, MISS was computed."""

@@ -25,8 +25,7 @@ from services.ports import Document, Operation, Query, Store, Upsert, Where, que
 from services.store.change import Decided, Key, change_many
 from services.store.containers import ARTICLES, CATALOG, STORIES
 from services.topology import ANALYZE_ARTICLES, GENERATE_IDEAS, REFRESH_TOOLS
-from services.work.messages import fields_of, id_in, ids_in, message_of, parts_of
-from services.work.stage import Stage, Tries
+from services.work.stage import Stage, Tries, fields_of, id_in, ids_in, message_of, parts_of
 
 # Articles to be analysed.
 

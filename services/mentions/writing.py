@@ -25,7 +25,6 @@ from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
 from models.operations import AnalysisTotals
 from models.tool import Tool
-from services.store.counting import Counts
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
@@ -44,6 +43,7 @@ from services.mentions.understanding import (
 from services.ports import Clock, Create, Document, Operation, Replace, Store
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.store.counting import Counts
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
 from services.work.announcing import Announcer

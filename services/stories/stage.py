@@ -20,8 +20,7 @@ from services.ports import Clock, Query, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import GROUP_HEADLINES
 from services.work.announcing import Announcer
-from services.work.messages import fields_of, ids_in, message_of
-from services.work.stage import Stage, Tries
+from services.work.stage import Stage, Tries, fields_of, ids_in, message_of
 
 TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
 TRIGGER_REASONS: tuple[TriggerReason, ...] = get_args(TriggerReason)

@@ -24,9 +24,8 @@ from services.ports import Clock, Where
 from services.store.containers import RUNS
 from services.topology import LAST_DELIVERY, REANALYZE_TOOLS
 from services.work import rules
-from services.work.messages import message_of, run_form
 from services.work.runs import LEASE, RunEngine
-from services.work.stage import Stage
+from services.work.stage import Stage, message_of, run_form
 
 log = logging.getLogger("toolpulse.analysis")
 

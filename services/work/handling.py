@@ -18,20 +18,23 @@ from datetime import datetime
 from typing import Protocol
 
 from models.errors import ToolpulseError, Unavailable
-from models.run import WORKER_DIED
+from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
+from models.values import unix_milliseconds
 from services import deadline
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.change import Decided, change
 from services.store.containers import RUNS
+from services.work import rules
 from services.work.announcing import Announcer
-from services.work.recording import Invocation, run_of
 from services.work.stage import Stage, backoff
 
 log = logging.getLogger("toolpulse.work")
 
 ALONE_AT_DELIVERY = 3
 LONGEST_REASON = 500
+BATCH = "batch:0001"
+"""The subject of the attempt at all items that were done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +134,9 @@ class Handler:
         log_event(log, level, "work_done", stage=self._stage.name, **fields)
         if self._stage.workflow is None or not (handled.done or handled.failed):
             return
-        one = Invocation(
-            *(self._stage.workflow, self._new_id(), began, self._clock(), handled.done, handled.failed),
-            *(handled.tries, handled.counts, invocation_id),
-        )
+        run = run_of(self._stage.workflow, self._new_id(), handled, began, self._clock(), invocation_id)
         try:
-            await self._store.create(RUNS.name, run_of(one).to_document())
+            await self._store.create(RUNS.name, run.to_document())
         except ToolpulseError as error:  # the work is done
             log_event(log, logging.WARNING, "run_not_recorded", stage=self._stage.name, error=str(error))
 
@@ -249,6 +249,46 @@ class Handler:
         messages = [m for start in range(0, len(left), size) for m in self._stage.messages(left[start : start + size])]
         await self._announcer.send(self._stage, messages)
         handled.halved += left
+
+
+def run_of(
+    workflow: str, run_id: str, handled: Handled, began: datetime, ended: datetime, invocation_id: str | None = None
+) -> JobRun:
+    """The run of one invocation as it ended: PARTIAL if some items failed, FAILED if all did. Its document has one
+    attempt for what was done, and one for each item that failed.
+
+    Written once, when the invocation ends: a worker that dies leaves no run, but a mark in the document of the item
+    that it had alone, which the next worker records.
+    """
+    took = max(0, unix_milliseconds(ended) - unix_milliseconds(began))
+    failed = list(handled.failed.items())[:MAX_ERRORS_KEPT]
+    attempts = []
+    if handled.done:
+        attempt = rules.started(run_id, workflow, BATCH, 1, began)
+        attempts = [rules.succeeded(attempt, took, ended, progress=handled.done, counts=dict(handled.counts))]
+    for key, why in failed:
+        attempt = rules.started(run_id, workflow, key, max(1, handled.tries.get(key, 1)), began)
+        attempts.append(rules.worker_died(attempt, ended) if why == WORKER_DIED else _failed(attempt, why, took, ended))
+    begun = rules.begun(rules.queued(workflow, run_id, began), invocation_id, began)
+    return rules.ended(begun, rules.status_of(attempts), ended).changed(
+        ended,
+        attempts=tuple(each.in_run() for each in attempts),
+        progress=handled.done,
+        metrics={**handled.counts, "failed": len(handled.failed)},
+        errors=tuple(f"{key}: {why}" for key, why in failed),
+    )
+
+
+def _failed(attempt: Attempt, why: str, took: int, ended: datetime) -> Attempt:
+    kind, _, message = why.partition(": ")
+    return attempt.changed(
+        ended,
+        status="FAILED",
+        duration_ms=took,
+        ended_ms=unix_milliseconds(ended),
+        error_type=kind,
+        error_message=message[:LONGEST_REASON] or None,
+    )
 
 
 def reason_of(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """What a stage declares: where its due items are stored, how workers are told of them, and when one is given up.
 
+A message is a JSON object that names what is due: it wakes a worker up, and says nothing more.
 An item is due while its document has a time in the stage's `due` field, and that time has come. The time is written by
 the change that makes the item due, in the same write, and removed by the write that does the work. So no item is lost,
 whatever happens to messages: these only wake workers up.
@@ -7,21 +8,69 @@ whatever happens to messages: these only wake workers up.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from models.errors import InvalidInput
 from models.run import WORKER_DIED
 from models.values import format_time, is_over, parse_time
 from services.ports import Document, Where
-from services.work.messages import ids_in, message_of, parts_of
 
 MAX_TRIES = 5
 FIRST_WAIT = timedelta(seconds=30)
 LONGEST_WAIT = timedelta(days=1)
 OVERDUE_AFTER = timedelta(minutes=1)
 """An item that has been due for longer is overdue, unless its message waits in the queue."""
+
+
+def message_of(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def parts_of(keys: Sequence[str], most: int) -> list[list[str]]:
+    """The keys in parts of at most `most`: one part for each message."""
+    return [list(keys[start : start + most]) for start in range(0, len(keys), most)]
+
+
+def fields_of(text: str, *names: str) -> dict[str, Any]:
+    """The object in a message. Raises InvalidInput if it is none, or lacks one of these fields."""
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict) or any(name not in fields for name in names):
+        raise InvalidInput("message", f"must be a JSON object with {', '.join(names)}")
+    return fields
+
+
+def ids_in(text: str, name: str) -> list[str]:
+    """The ids that a message has under `name`: one, or a list, each once. Raises InvalidInput."""
+    value = fields_of(text, name)[name]
+    ids = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, str) and each for each in ids):
+        raise InvalidInput("message", f"must have {name}, an id or a list of ids")
+    return list(dict.fromkeys(ids))
+
+
+def id_in(text: str, name: str) -> str:
+    """The only id that a message has under `name`. Raises InvalidInput."""
+    ids = ids_in(text, name)
+    if len(ids) != 1:
+        raise InvalidInput("message", f"must have {name}, an id")
+    return ids[0]
+
+
+def run_form(run_ids: Sequence[str]) -> dict[str, Any]:
+    """The fields of a message that makes a worker go on with a run."""
+    return {"run_id": run_ids[0]}
+
+
+def run_id_of(text: str) -> str:
+    """The run that a message names. Raises InvalidInput."""
+    return id_in(text, "run_id")
 
 
 def nothing_more(document: Document) -> Mapping[str, Any]:

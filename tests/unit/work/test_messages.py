@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from services.container.operations import STAGES
+from services.container import STAGES
 from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, article_form
 from services.stories.stage import grouping_stage
 from services.work.driver import WORKFLOWS_STAGE, completed_messages
-from services.work.messages import id_in, ids_in
-from services.work.stage import Stage
+from services.work.stage import Stage, id_in, ids_in
 from tests.documents import ARTICLE_ID
 
 GROUPING_STAGE = grouping_stage(timedelta(minutes=5))

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from models.run import WORKER_DIED, StageRun, read_run
-from services.work.recording import BATCH, Invocation, run_of
+from models.run import WORKER_DIED, JobRun, StageRun, read_run
+from services.work.handling import BATCH, Handled, run_of
 from services.work.rules import in_run
 from tests.documents import NOW
 
-ONE = Invocation(
-    *("analyze_articles", "run-1", NOW, NOW + timedelta(seconds=2), 3),
-    *({}, {}, {"analyzed": 3, "mentions": 4}, "call-1"),
-)
+LATER = NOW + timedelta(seconds=2)
+
+
+def ended(**handled: Any) -> JobRun:
+    counts = Counter(analyzed=3, mentions=4)
+    return run_of("analyze_articles", "run-1", Handled(counts=counts, **{"done": 3, **handled}), NOW, LATER, "call-1")
 
 
 def test_a_run_has_one_attempt_at_what_was_done_and_one_at_each_item_that_failed() -> None:
     failed = {"dedup:a": "Conflict: it was there", "dedup:b": WORKER_DIED, "dedup:c": "KeyError"}
-    run = run_of(replace(ONE, failed=failed, tries={"dedup:a": 2, "dedup:b": 5}))
+    run = ended(failed=failed, tries={"dedup:a": 2, "dedup:b": 5})
     assert (run.status, run.progress, run.invocation_id, run.duration_ms) == ("PARTIAL", 3, "call-1", 2000)
     assert run.metrics == {"analyzed": 3, "mentions": 4, "failed": 3}
     stored = read_run(run.to_document())
@@ -37,6 +40,6 @@ def test_a_run_has_one_attempt_at_what_was_done_and_one_at_each_item_that_failed
     ("done", "failed", "status", "is_quiet"), [(3, {}, "SUCCEEDED", True), (0, {"a": "KeyError"}, "FAILED", False)]
 )
 def test_a_run_that_succeeded_is_quiet(done: int, failed: dict[str, str], status: str, is_quiet: bool) -> None:
-    run = run_of(replace(ONE, done=done, failed=failed))
+    run = ended(done=done, failed=failed)
     assert isinstance(run, StageRun)
     assert (run.status, run.is_quiet, "is_quiet" in run.to_document()) == (status, is_quiet, is_quiet)

@@ -52,26 +52,12 @@ def _words(lines: list[str]) -> frozenset[str]:
 
 
 def _by_name(lines: list[str]) -> dict[str, tuple[str, ...]]:
-    """The phrases of each name: `name: phrase, phrase`, which may go on in further lines."""
+    """The phrases of each name: `name: phrase, phrase`, in one line or several."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, phrases in _entries(lines):
+    for name, _, phrases in (line.partition(": ") for line in lines):
         listed = (phrase.strip(" '") for phrase in phrases.split(","))
         found[name] = (*found.get(name, ()), *(phrase for phrase in listed if phrase))
     return found
-
-
-def _entries(lines: list[str]) -> Iterator[tuple[str, str]]:
-    name, phrases = "", ""
-    for line in lines:
-        begins = re.match(r"([^\s:,]+): ", line)
-        if begins:
-            if name:
-                yield name, phrases
-            name, phrases = begins[1], line[begins.end() :]
-        else:
-            phrases += f" {line}"
-    if name:
-        yield name, phrases
 
 
 _NAMES = _sections("names.txt")

@@ -81,7 +81,6 @@ class ToolJudge:
     def __init__(self, table: WordTable, tool_table: ToolTable) -> None:
         self.version = tool_table.version
         self._weights = tool_table.weights
-        self._has_joint = "joint -" in tool_table.weights
         self._scale = 1 / tool_table.temperature
         self._vocabulary = vocabulary(table, tool_table.classes)
         self._phrases = tokens.phrases_of({**tool_table.classes, **table.words})
@@ -94,7 +93,7 @@ class ToolJudge:
         read_tools = frozenset().union(*reading.tokens.names.values())
         first = {tool: self.logits(reading, tool) for tool in passage.names if tool in read_tools}
         found = {tool: probabilities(negative, 0.0, positive) for tool, (negative, positive) in first.items()}
-        if len(found) > 1 and self._has_joint:
+        if len(found) > 1:
             found = {
                 tool: self._joint(own, found[tool], [each for other, each in found.items() if other != tool])
                 for tool, own in first.items()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
 
 from models.errors import InvalidInput
 from models.resources.tools import ReferenceResource
-from models.tool import Reference, ReferenceRole, reference_id
+from models.tool import Reference, ReferenceRole
 from services.mentions.references import Asked, reference_of
-from tests.documents import ARTICLE_ID, OTHER_TOOL_ID, TOOL_ID, mention, reference, tool
+from tests.documents import ARTICLE_ID, mention, reference, tool
 
 
 def test_a_reference_has_the_data_of_the_mention() -> None:
@@ -25,12 +23,6 @@ def test_the_feed_stands_for_an_unknown_publisher_and_the_id_for_a_missing_url()
     found = reference_of(mention(publisher=None, url=None))
     assert (found.source, found.source_identifier) == (mention().source, mention().source_id)
     assert reference_of(mention(publisher=None, source=None)).source is None
-
-
-def test_the_id_is_a_uuid_of_tool_and_article() -> None:
-    found = reference_id(TOOL_ID, ARTICLE_ID)
-    assert str(UUID(found)) == found == reference_id(TOOL_ID, ARTICLE_ID)
-    assert len({found, reference_id(OTHER_TOOL_ID, ARTICLE_ID), reference_id(TOOL_ID, "another")}) == 3
 
 
 @pytest.mark.parametrize(

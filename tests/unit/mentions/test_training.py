@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.sentiment.general import Plan, build, examples, forms, read_set, read_words, train
+from scripts.sentiment.general import Plan, build, examples, forms, read_set, read_words
 from services.mentions.analyzers.general import judge
 from services.mentions.analyzers.tables import WordTable, parse_word_table
 
@@ -23,10 +23,6 @@ def table_of(rows: list[tuple[str, str]]) -> str:
     known = read_words(OWN, {"share": 1.2, "awful": -2.5})
     words = WordTable("", known, {})
     return build({"one": examples(rows, words), "two": examples(rows[::-1], words)}, known, Plan(least_texts=1))
-
-
-def test_training_twice_gives_the_same_bytes() -> None:
-    assert table_of(ROWS) == table_of(ROWS)
 
 
 def test_a_trained_table_judges_what_it_was_taught() -> None:
@@ -50,16 +46,6 @@ def test_a_trained_table_judges_what_it_was_taught() -> None:
 )
 def test_words_are_written_once_and_known_in_their_forms(entry: str, expected: list[str]) -> None:
     assert forms(entry) == expected
-
-
-def test_words_of_one_set_alone_get_no_weight() -> None:
-    words = WordTable("", {}, {})
-    model = train(
-        {"one": examples([("positive", "moon moon up"), ("negative", "moon down")] * 4, words),
-         "two": examples([("neutral", "sun up"), ("positive", "sun down")] * 4, words)},
-        Plan(),
-    )  # fmt: skip
-    assert set(model.words) == {"up", "down"}
 
 
 def test_a_set_with_an_unknown_label_is_refused_by_name(tmp_path: Path) -> None:

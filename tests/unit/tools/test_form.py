@@ -25,12 +25,9 @@ from tests.documents import NOW, tool
         ({"name": "A", "aliases": [str(n) for n in range(101)]}, "aliases"),
         ({"name": "A", "tickers": ["A B"]}, "tickers"),
         ({"name": "A", "name_rules": {"B": {}}}, "name_rules"),
-        ({"name": "A", "name_rules": {"A": {"case": True}}}, "name_rules"),
         ({"name": "A", "name_rules": {"A": {"case_sensitive": "yes"}}}, "name_rules"),
         ({"name": "A", "status": "ACTIVE"}, "status"),
         ({"name": "A", "colour": "red"}, "colour"),
-        ({"name": "a\ud800"}, "name"),
-        ({"name": "A", "keywords": ["x" * 121]}, "keywords"),
         ({"name": "A", "tickers": ["x" * 16]}, "tickers"),
         ({"name": "A", "name_rules": {"a": {}}}, "name_rules"),
         ({"name": "A", "name_rules": {"A": {"context": "word"}}}, "name_rules"),
@@ -69,21 +66,10 @@ def test_a_joiner_is_refused_where_it_shows_nothing(name: str) -> None:
         new_tool({"name": name})["primary_name"]
 
 
-def test_names_are_trimmed_and_tickers_written_as_exchanges_do() -> None:
-    new = new_tool({"name": "  Visual  Studio ", "aliases": ["VS", "VS"], "tickers": ["$msft", "brk.b", "XOM"]})
-    assert new == {"primary_name": "Visual Studio", "aliases": ("VS",), "tickers": ("MSFT", "BRK.B", "XOM")}
-
-
 def test_status_may_be_changed_but_not_to_merged() -> None:
     assert tool_change({"status": "DEPRECATED"}) == {"status": "DEPRECATED"}
     with pytest.raises(InvalidInput):
         tool_change({"status": "MERGED"})
-
-
-def test_a_rule_goes_with_its_name() -> None:
-    assert "C#" in tool().name_rules
-    assert changed_tool(tool(), {"aliases": ("VS Code",)}, NOW).name_rules == {}
-    assert changed_tool(tool(), {"aliases": tool().aliases}, NOW) == tool()
 
 
 def test_the_longest_forms_are_allowed() -> None:
@@ -109,22 +95,22 @@ def test_an_error_says_what_is_allowed() -> None:
         tool_change({"status": "GONE"})
 
 
-def test_the_fields_of_a_new_tool_have_their_stored_names() -> None:
+def test_the_fields_of_a_new_tool_have_their_stored_names_and_usual_spelling() -> None:
     fields = {
-        "name": "A",
-        "aliases": ["B"],
-        "tickers": ["C"],
+        "name": " A \t b ",
+        "aliases": ["B", "B"],
+        "tickers": ["$c", "brk.b"],
         "keywords": ["D"],
         "excluded": ["E"],
-        "name_rules": {"A": {"case_sensitive": True, "context": ["F"]}, "B": {}},
+        "name_rules": {"A b": {"case_sensitive": True, "context": ["F"]}, "B": {}},
     }
     assert new_tool(fields) == {
-        "primary_name": "A",
+        "primary_name": "A b",
         "aliases": ("B",),
-        "tickers": ("C",),
+        "tickers": ("C", "BRK.B"),
         "keywords": ("D",),
         "excluded": ("E",),
-        "name_rules": {"A": NameRule(case_sensitive=True, context=("F",)), "B": NameRule()},
+        "name_rules": {"A b": NameRule(case_sensitive=True, context=("F",)), "B": NameRule()},
     }
 
 
@@ -145,15 +131,13 @@ def test_a_changed_tool_keeps_rules_of_its_names_only_unless_new_rules_are_given
     renamed = changed_tool(tool(), {"primary_name": "Code"}, NOW)
     assert (renamed.primary_name, "C#" in renamed.name_rules) == ("Code", True)
     assert changed_tool(tool(), {"name_rules": {}}, NOW).name_rules == {}
+    assert changed_tool(tool(), {"aliases": ("VS Code",)}, NOW).name_rules == {}
+    same = tool()
+    assert changed_tool(same, {"aliases": same.aliases, "status": "ACTIVE"}, NOW) is same
     with pytest.raises(InvalidInput, match="name_rules"):
         changed_tool(tool(), {"name_rules": {"Nobody": NameRule()}}, NOW)
     with pytest.raises(InvalidInput, match="aliases"):
         changed_tool(tool(), {"primary_name": "vs code"}, NOW)
-
-
-def test_a_change_that_changes_nothing_gives_the_same_tool() -> None:
-    before = tool()
-    assert changed_tool(before, {"aliases": before.aliases, "status": "ACTIVE"}, NOW) is before
 
 
 @pytest.mark.parametrize(
@@ -171,7 +155,3 @@ def test_a_change_that_changes_nothing_gives_the_same_tool() -> None:
 def test_detection_depends_on_these_fields(change: dict[str, Any]) -> None:
     assert not detects_alike(tool(), tool().changed(NOW, **change))
     assert detects_alike(tool(), tool().changed(NOW, scored_by="x", discovery_date="2026-01-01"))
-
-
-def test_spaces_within_a_name_become_one() -> None:
-    assert new_tool({"name": " a \t b "})["primary_name"] == "a b"

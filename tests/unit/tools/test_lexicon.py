@@ -51,7 +51,7 @@ def test_a_sense_knows_languages_persons_phrases_and_commands() -> None:
     assert letter.is_language
 
 
-def test_phrases_go_on_in_the_next_line() -> None:
+def test_the_phrases_of_a_name_stand_in_several_lines() -> None:
     phoenix = sense_of("phoenix")
     assert phoenix is not None
     assert phoenix.other_phrases is not None

@@ -139,30 +139,9 @@ _RARE = frozenset(_RARE_LANGUAGES.split())
 _URL = re.compile(r"https?://\S+|\bwww\.\S+|\S+@\S+|[@#/]\w[\w/]*")
 _WORD = re.compile(r"[^\W\d_]+")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
-_SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff\uff66-\uff9f]")),
-    ("ko", re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
-    ("zh", re.compile("[\u3400-\u9fff\uf900-\ufaff]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("bn", re.compile("[\u0980-\u09ff]")),
-    ("pa", re.compile("[\u0a00-\u0a7f]")),
-    ("gu", re.compile("[\u0a80-\u0aff]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
-    ("te", re.compile("[\u0c00-\u0c7f]")),
-    ("kn", re.compile("[\u0c80-\u0cff]")),
-    ("ml", re.compile("[\u0d00-\u0d7f]")),
-    ("si", re.compile("[\u0d80-\u0dff]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("lo", re.compile("[\u0e80-\u0eff]")),
-    ("my", re.compile("[\u1000-\u109f]")),
-    ("ka", re.compile("[\u10a0-\u10ff]")),
-    ("km", re.compile("[\u1780-\u17ff]")),
-)
-"""The languages of scripts that one language of news uses, as far as the script alone tells. Japanese is before
-Chinese, since it uses Han characters too."""
+_LISTED = [line.split() for line in Path(__file__).with_name("languages.txt").read_text("utf-8").splitlines()]
+_SCRIPTS = [(language, re.compile(f"[{characters[0]}]")) for kind, language, *characters in _LISTED if kind == "script"]
+"""The languages of scripts that one language of news uses, with the characters of the script."""
 _IDEOGRAPHIC = ("ja", "ko", "zh")
 _OTHER_SCRIPTS = re.compile("[\u0370-\u03ff\u0530-\u05ff\u0900-\u11ff\u1780-\u17ff\u3040-\uff9f]")
 
@@ -242,36 +221,8 @@ def _by_script(text: str) -> str | None:
 
 _TAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-_]*)?\s*")
 _NOT_A_LANGUAGE = frozenset({"und", "mul", "zxx", "mis"})
-_SAME = {
-    "nb": "no",
-    "nn": "no",
-    "iw": "he",
-    "in": "id",
-    "cmn": "zh",
-    "jp": "ja",
-    "cn": "zh",
-    "ara": "ar",
-    "chi": "zh",
-    "deu": "de",
-    "dut": "nl",
-    "eng": "en",
-    "fra": "fr",
-    "fre": "fr",
-    "ger": "de",
-    "ita": "it",
-    "jpn": "ja",
-    "kor": "ko",
-    "nld": "nl",
-    "pol": "pl",
-    "por": "pt",
-    "rus": "ru",
-    "spa": "es",
-    "swe": "sv",
-    "tur": "tr",
-    "zho": "zh",
-}
-"""Other tags of a language: both forms of Norwegian, withdrawn tags, tags of three letters, and countries that feeds
-write instead of their language."""
+_SAME = {tag: language for kind, tag, language, *_ in _LISTED if kind == "tag"}
+"""The languages of other tags."""
 
 
 @lru_cache(maxsize=1024)

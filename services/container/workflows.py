@@ -47,7 +47,7 @@ class WorkflowPart:
             of.runs,
             {
                 DELETE: Deletion(
-                    *(of.articles, writer, generations, stories.grouping, Removal(of.store, of.archive)),
+                    *(of.articles, writer, generations, of.grouping_announcer, Removal(of.store, of.archive)),
                 ),
                 PRIORITIZE: Priorities(of.store, writer, generations, of.clock),
                 COMPARE: Comparing(of.store, of.tools, mentions.watchlist, of.analyzers),
@@ -98,7 +98,7 @@ class WorkflowPart:
         of, stories = self._of, self._of.stories
         return GroupingChanges(
             *(of.articles, stories.corrections, stories.splits, self.driver),
-            *(of.figures.generations, stories.grouping.announcer),
+            *(of.figures.generations, of.grouping_announcer),
         )
 
     @cached_property

@@ -71,12 +71,6 @@ class Grouping:
             with contextlib.suppress(Unavailable):  # then the lease ends by itself
                 await lease.release()
 
-    async def forget(self, source_id: str) -> None:
-        """Removes every word of a deleted article from what the grouping has stored, while a person waits."""
-        events = await self.writer.forget(source_id)
-        await self.announcer.announcer.announce(SIGNALS_STAGE, sorted(events))
-        await self.announcer.announce_corrected()
-
     async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
         if not await lease.hold():
             raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)

@@ -22,7 +22,6 @@ from datetime import datetime
 
 from models.article import Article
 from models.errors import UnreadableDocument
-from models.story import StoryMember
 from models.values import format_time, parse_time
 from services.logs import log_unreadable
 from services.mentions.due import REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
@@ -37,13 +36,12 @@ from services.ports import (
     Replace,
     Store,
     Where,
-    listed_documents,
 )
 from services.store.change import Decided, change_many
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.candidates import Candidates, read_members
 from services.stories.grouping import Known, copies_before, decide_all
-from services.stories.members import count_story, day_of_time, is_same, member_of, readable_member, signed
+from services.stories.members import day_of_time, is_same, member_of, readable_member, signed
 from services.stories.pins import members_of, read_constraints
 from services.stories.signature import Signature
 from services.work.announcing import Announcer
@@ -115,8 +113,8 @@ class GroupWriter:
         self._refreshes = refreshes
         self._clock = clock
 
-    async def group(self, documents: Sequence[Document], *, stay_due: bool = False) -> Outcome:
-        """Groups these articles, which are due again with `stay_due`. Raises Unavailable: then all of them stay due."""
+    async def group(self, documents: Sequence[Document]) -> Outcome:
+        """Groups these articles. Raises Unavailable: then all of them stay due."""
         batch, outcome = _Batch(self._clock()), Outcome()
         due = await self._read(batch, documents, outcome)
         candidates = Candidates()
@@ -130,21 +128,10 @@ class GroupWriter:
         joined = {event for name in batch.articles if not batch.begins_alone(name) for event in batch.events_of(name)}
         await mark_signals_due(self._store, sorted(outcome.events - (alone - joined)), batch.now)
         outcome.mentions = await self._write_mentions(batch)
-        outcome.finished = set() if stay_due else await self._finish(batch)
+        outcome.finished = await self._finish(batch)
         # Whoever was quicker with one may have finished it, and this worker may have written after that.
         await self._make_due(batch.documents.keys() - outcome.finished, batch.now)
         return outcome
-
-    async def forget(self, source_id: str) -> set[str]:
-        """Removes every word of a deleted article from what the grouping has stored, and counts its stories. Returns
-        them. The next grouping does what follows for other articles, and removes what a worker that is at it just now
-        may write."""
-        document = await self._store.read(ARTICLES.name, source_id, Article.ID)
-        events = set[str]() if document is None else (await self.group([document], stay_due=True)).events
-        for event in sorted(events):
-            members = listed_documents(await members_of(self._store, event), StoryMember.from_document, "source_id")
-            await count_story(self._store, event, members.items, self._clock())
-        return events
 
     async def _read(self, batch: _Batch, documents: Sequence[Document], outcome: Outcome) -> list[Known]:
         """Reads the articles with their members, and signs those that were not deleted."""

@@ -21,7 +21,7 @@ from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analyzers.port import Analyzers
 from services.mentions.writing import MentionWriter
-from services.stories.handler import Grouping
+from services.stories.stage import GroupingAnnouncer
 from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
 from services.work.driver import (
@@ -105,7 +105,7 @@ class Deletion:
     articles: Articles
     writer: MentionWriter
     generations: Generations
-    grouping: Grouping
+    grouping: GroupingAnnouncer
     documents: Removal
 
     async def page(self, run: JobRun) -> PageResult:
@@ -118,7 +118,7 @@ class Deletion:
         await self.documents.remove(source_id)
         written = await self.writer.write([source_id], invalidate=self.generations.raise_all)
         written.require_all()
-        await self.grouping.forget(source_id)
+        await self.grouping.announce_corrected()
         return PageResult(None, 1, {"removed": written.removed})
 
 
@@ -131,9 +131,9 @@ class ArticleChanges:
     generations: Generations
 
     async def delete(self, article_id: str) -> None:
-        """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, it is in no story,
-        and no process serves a figure that counts it. Deleting again changes nothing. Raises NotFound if the article
-        never existed."""
+        """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, and no process
+        serves a figure that counts it. It leaves its story with the next grouping, which is announced. Deleting again
+        changes nothing. Raises NotFound if the article never existed."""
         run = await self.workflows.accept(DELETE, await self.articles.source_id_of(article_id))
         await self.workflows.advance(run.run_id)
         await self.generations.known_everywhere()

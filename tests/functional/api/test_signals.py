@@ -75,6 +75,7 @@ async def test_signals_are_listed_by_kind_time_and_state(world: World) -> None:
     for query in ("kind=GROWING", "state=withdrawn", f"since={after}", f"until={signal['timestamp']}"):
         assert await listed(query) == [], query
     await world.worker.delete(articles[0])
+    await world.group()
     await deliver(world)
     assert await listed() == []
     (withdrawn,) = await listed("state=withdrawn")

@@ -142,10 +142,12 @@ async def test_a_deleted_article_is_in_no_story_and_a_story_of_one_article_is_in
     event = await event_of(world, articles[0])
     for which in (1, 4):
         await world.worker.delete(articles[which])
+        await world.group()
         shown = (await call("get_story", event_id=event)).json
         assert articles[which] not in str(shown)
     assert (shown["article_count"], await listed()) == (1, [])
     await world.worker.delete(articles[0])
+    await world.group()
     assert (await call("get_story", event_id=event)).status == 404
 
 

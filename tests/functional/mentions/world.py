@@ -174,7 +174,7 @@ class World:
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
-                DELETE: Deletion(articles, writer, generations, grouping, Removal(store, self.archive)),
+                DELETE: Deletion(articles, writer, generations, grouping_announcer, Removal(store, self.archive)),
                 BACKFILL: Backfill(store, catalog, writer, watchlist, generations, announcer),
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),

@@ -120,10 +120,10 @@ async def test_deleting_articles_withdraws_what_followed_from_them(world: World)
     articles = await outage(world)
     await world.grouped()
     await world.worker.delete(articles[2])
-    await world.decide()
+    await world.grouped()
     assert (await world.signals(tool))["NEW"].after.articles == 2
     await world.worker.delete(articles[0])
-    await world.decide()
+    await world.grouped()
     assert await world.signals(tool) == {}
     (gone,) = await world.all_signals(tool)
     assert gone.withdrawn_at is not None

@@ -147,17 +147,18 @@ async def test_what_people_said_is_obeyed_and_undone(world: World) -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1, 3, 5])
-async def test_a_deleted_article_is_in_no_story_before_the_caller_knows_and_no_word_of_it_is_left(
+async def test_a_deleted_article_is_in_no_story_after_the_grouping_that_is_asked_for_and_no_word_of_it_is_left(
     world: World, which: int
 ) -> None:
     articles = await some(world)
     await world.group()
     headline = (await world.read(articles[which])).canonical.headline
+    world.sent()
     await world.worker.delete(articles[which])
-    await world.has_no_words_of(headline)
-    assert articles[which] not in await world.members()
-    assert len({each.article_count for each in (await world.stories()).values()} | {3}) == 1
+    (asked,), _ = world.sent()
+    assert (asked["trigger_reason"], asked["article_ids"]) == ("corrected", [articles[which]])
     await world.group()
+    assert articles[which] not in await world.members()
     await world.is_right()
     await world.has_no_words_of(headline)
     left = await world.read(articles[which])

@@ -39,7 +39,6 @@ async def deleted(world: World, articles: list[str]) -> None:
     for which in (0, 5):
         await world.worker.articles.delete(articles[which])
         await world.delivered([articles[which]])
-        await world.worker.grouper.forget(articles[which])
 
 
 async def arrived(world: World, articles: list[str]) -> None:

@@ -51,53 +51,50 @@ class BlobArchive:
         self._client: BlobServiceClient | None = None
 
     async def put(self, folder: str, data: bytes) -> Archived:
-        from azure.core.exceptions import ResourceNotFoundError
-
         key = key_of(folder, data)
-        async with self._container() as container:
-            try:
+        try:
+            async with self._container() as container:
                 etag = await _upload(container, key, data)
-            except ResourceNotFoundError:
+        except NotFound:
+            async with self._container() as container:
                 await _create(container)
                 etag = await _upload(container, key, data)
         return Archived(ARCHIVE_CONTAINER, key, key.rpartition("/")[2], len(data), etag)
 
     async def get(self, key: str) -> bytes:
-        from azure.core.exceptions import ResourceNotFoundError
-
-        async with self._container() as container:
-            try:
-                stream = await container.download_blob(checked_key(key))
-                data = bytes(await stream.readall())
-            except ResourceNotFoundError:
-                raise NotFound(f"the archive has no object {key}") from None
+        async with self._container(f"the archive has no object {key}") as container:
+            stream = await container.download_blob(checked_key(key))
+            data = bytes(await stream.readall())
         if sha256_of(data) != key.rpartition("/")[2]:
             raise Damaged(f"the object {key} of the archive is damaged: restore an earlier version of it")
         return data
 
     async def delete_folder(self, folder: str) -> int:
-        async with self._container() as container:
-            keys = await _keys(container, f"{checked_folder(folder)}/")
-            for key in keys:
-                await _delete(container, key)
+        keys: list[str] = []
+        with contextlib.suppress(NotFound):
+            async with self._container() as container:
+                keys = [name async for name in container.list_blob_names(name_starts_with=f"{checked_folder(folder)}/")]
+        for key in keys:
+            with contextlib.suppress(NotFound):
+                async with self._container() as container:
+                    await container.delete_blob(key)
         return len(keys)
 
     async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:
         found: list[str] = []
-        async with self._container() as container:
-            for day in await _prefixes(container, ""):
-                if day >= before or len(found) >= limit:
-                    break
-                if day >= after[: len(day)]:
-                    named = await _prefixes(container, f"{day}/")
-                    found += [folder for folder in named if after < folder < before and is_folder(folder)]
+        with contextlib.suppress(NotFound):
+            async with self._container() as container:
+                for day in await _prefixes(container, ""):
+                    if day >= before or len(found) >= limit:
+                        break
+                    if day >= after[: len(day)]:
+                        named = await _prefixes(container, f"{day}/")
+                        found += [folder for folder in named if after < folder < before and is_folder(folder)]
         return found[:limit]
 
     async def ping(self) -> None:
-        from azure.core.exceptions import ResourceNotFoundError
-
-        async with self._container() as container:
-            with contextlib.suppress(ResourceNotFoundError):  # the first put creates it
+        with contextlib.suppress(NotFound):  # the first put creates the container
+            async with self._container() as container:
                 await container.get_container_properties()
 
     async def close(self) -> None:
@@ -106,15 +103,18 @@ class BlobArchive:
             await client.close()
 
     @contextlib.asynccontextmanager
-    async def _container(self) -> AsyncIterator[ContainerClient]:
-        """The container, for one call. Errors of the SDK and the timeout become Unavailable."""
-        from azure.core.exceptions import AzureError
+    async def _container(self, missing: str = "the archive has no container") -> AsyncIterator[ContainerClient]:
+        """The container, for one call. What is not there becomes NotFound, other errors of the SDK and the timeout
+        become Unavailable."""
+        from azure.core.exceptions import AzureError, ResourceNotFoundError
 
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 yield self._connected().get_container_client(ARCHIVE_CONTAINER)
         except TimeoutError:
             raise Unavailable(f"the archive did not answer within {self._timeout_seconds:g} s") from None
+        except ResourceNotFoundError:
+            raise NotFound(missing) from None
         except AzureError as error:
             raise Unavailable(f"the archive could not be reached: {type(error).__name__}") from error
 
@@ -165,27 +165,9 @@ async def _create(container: ContainerClient) -> None:
         await container.create_container()
 
 
-async def _delete(container: ContainerClient, key: str) -> None:
-    from azure.core.exceptions import ResourceNotFoundError
-
-    with contextlib.suppress(ResourceNotFoundError):
-        await container.delete_blob(key)
-
-
-async def _keys(container: ContainerClient, prefix: str) -> list[str]:
-    from azure.core.exceptions import ResourceNotFoundError
-
-    with contextlib.suppress(ResourceNotFoundError):
-        return [name async for name in container.list_blob_names(name_starts_with=prefix)]
-    return []
-
-
 async def _prefixes(container: ContainerClient, prefix: str) -> list[str]:
     """The folders below the prefix, in order."""
-    from azure.core.exceptions import ResourceNotFoundError
     from azure.storage.blob.aio import BlobPrefix
 
-    with contextlib.suppress(ResourceNotFoundError):
-        walked = container.walk_blobs(name_starts_with=prefix or None, delimiter="/")
-        return sorted([str(each.name).rstrip("/") async for each in walked if isinstance(each, BlobPrefix)])
-    return []
+    walked = container.walk_blobs(name_starts_with=prefix or None, delimiter="/")
+    return sorted([str(each.name).rstrip("/") async for each in walked if isinstance(each, BlobPrefix)])

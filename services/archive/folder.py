@@ -10,8 +10,8 @@ import asyncio
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,8 +23,6 @@ T = TypeVar("T")
 
 CONTAINER = "folder"
 _PRIVATE = 0o700
-_TRIES = 10
-"""A folder that is deleted while an object is written is made anew."""
 
 
 class FolderArchive:
@@ -71,16 +69,10 @@ class FolderArchive:
             raise Unavailable(why) from error
 
     def _put(self, path: Path, data: bytes) -> None:
-        for _ in range(_TRIES):
-            try:
-                _make(path.parent, self._root.parent)
-                if _read(path) != data:
-                    _write(path, data)
-                _sync(path.parent)  # also for an object that a process wrote and died before it synced the folder
-                return
-            except FileNotFoundError:
-                continue
-        raise FileNotFoundError(errno.ENOENT, "the folder is deleted again and again", str(path.parent))
+        _make(path.parent, self._root.parent)
+        if _read(path) != data:
+            _write(path, data)
+        _sync(path.parent)  # also for an object that a process wrote and died before it synced the folder
 
     def _folders(self, before: str, after: str, limit: int) -> list[str]:
         found: list[str] = []
@@ -140,9 +132,9 @@ def _sync(folder: Path) -> None:
 
 def _delete_folder(folder: Path) -> int:
     deleted = 0
-    with _gone_is_fine():
+    with suppress(FileNotFoundError):
         for name in os.listdir(folder):  # also what a killed process has not finished
-            with _gone_is_fine():
+            with suppress(FileNotFoundError):
                 (folder / name).unlink()
                 deleted += is_object(name)
         _remove_empty(folder)
@@ -157,12 +149,6 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _folders_in(folder: Path) -> list[str]:
-    with _gone_is_fine(), os.scandir(folder) as entries:
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     return []
-
-
-@contextmanager
-def _gone_is_fine() -> Iterator[None]:
-    with suppress(FileNotFoundError):
-        yield

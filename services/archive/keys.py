@@ -9,18 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import datetime
-from urllib.parse import unquote
 
+from models.article import source_id
 from models.errors import InvalidInput
 from models.values import format_time
 
 LARGEST_OBJECT = 32 * 1024 * 1024
-LONGEST_NAME = 200
-"""Of an article in a folder. File systems allow 255 bytes; `dedup:` ids take 40."""
 
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
-"""The others are escaped: some file systems take A for a, and . and / have a meaning."""
-_FOLDER = re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}/[a-z0-9_%A-F-]{{1,{LONGEST_NAME}}}")
+_FOLDER = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}/[0-9a-f]{1,64}")
 _OBJECT = re.compile(r"[0-9a-f]{64}")
 
 
@@ -28,17 +24,14 @@ def day_of(moment: datetime) -> str:
     return format_time(moment)[:10]
 
 
-def folder_of(source_id: str, day: str) -> str:
-    """The folder of an article for this day."""
-    name = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in source_id.encode())
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise InvalidInput("source_id", f"1 to {LONGEST_NAME} bytes, where each beyond a-z 0-9 _ - counts three times")
-    return checked_folder(f"{day}/{name}")
+def folder_of(article: str, day: str) -> str:
+    """The folder of an article, by its id, for this day."""
+    return checked_folder(f"{day}/{article.removeprefix(source_id(''))}")
 
 
 def source_of(folder: str) -> str:
     """The article of a folder."""
-    return unquote(checked_folder(folder).partition("/")[2])
+    return source_id(checked_folder(folder).partition("/")[2])
 
 
 def key_of(folder: str, data: bytes) -> str:

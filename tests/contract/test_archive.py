@@ -152,19 +152,6 @@ async def test_what_others_have_put_beside_the_folders_is_left_out(archives: Arc
     assert await archives.one.folders("9") == [FOLDER]
 
 
-NAMES = ("a b", "..", ".", "a/../../b", "A", "ä你", "%2e", "con", "a:b#c?d", "\\x")
-
-
-async def test_no_name_leaves_its_folder(archive: Archive, subtests: pytest.Subtests) -> None:
-    for name in NAMES:
-        with subtests.test(str(name)):
-            folder = folder_of(name, DAY)
-            key = (await archive.put(folder, b"text")).key
-            assert await archive.get(key) == b"text"
-            assert await archive.folders("9") == [folder]
-            assert await archive.delete_folder(folder) == 1
-
-
 STRANGE_FOLDERS = (
     "",
     "2026-02-21",
@@ -173,7 +160,8 @@ STRANGE_FOLDERS = (
     "2026-02-21/..",
     "2026-02-21/a/b",
     "/2026-02-21/a",
-    "2026-02-21/" + "a" * 201,
+    "2026-02-21/" + "a" * 65,
+    "2026-02-21/Ab",
 )
 
 
@@ -203,23 +191,6 @@ async def test_an_archive_answers_before_anything_is_stored(archive: Archive) ->
     assert await archive.folders("9") == []
     with pytest.raises(NotFound):
         await archive.get(f"{FOLDER}/{hashlib.sha256(b'text').hexdigest()}")
-
-
-async def test_storing_while_the_folder_is_deleted_leaves_whole_objects_only(archives: Archives) -> None:
-    async def store() -> list[str]:
-        return [(await archives.one.put(FOLDER, f"{n % 5}".encode() * 1_000)).key for n in range(40)]
-
-    async def delete() -> None:
-        for _ in range(20):
-            await archives.another.delete_folder(FOLDER)
-            await asyncio.sleep(0)
-
-    keys, _ = await asyncio.gather(store(), delete())
-    for key in set(keys):
-        try:
-            await archives.one.get(key)
-        except NotFound:
-            continue
 
 
 @pytest.mark.parametrize("over", KINDS)

@@ -13,7 +13,7 @@ from models.errors import NotFound, Unavailable
 from services.archive.folder import FolderArchive
 from services.archive.keys import key_of
 
-FOLDER = "2026-02-21/dedup%3A01"
+FOLDER = "2026-02-21/01"
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
@@ -28,8 +28,8 @@ if when == "after the rename":
     os.replace = lambda *paths: (replace(*paths), os._exit(9))
 archive = folder.FolderArchive(Path(sys.argv[1]))
 if when == "before the bytes are synced":
-    Path(sys.argv[1], "2026-02-21/dedup%3A01").mkdir(parents=True)
-asyncio.run(archive.put("2026-02-21/dedup%3A01", b"text" * 1000))
+    Path(sys.argv[1], "2026-02-21/01").mkdir(parents=True)
+asyncio.run(archive.put("2026-02-21/01", b"text" * 1000))
 """
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -155,20 +155,14 @@ class Documents:
         """Has the document of a reviewed item follow its review, and announces it. A second call changes nothing: a
         person whose request failed decides the same again. Raises Unavailable while a try is under way."""
         article = await self.store.read(ARTICLES.name, item.subject, Article.ID)
-        expires = None if article is None else article.get("ttl_timestamp")
-        present, now = readable(article, Article.from_document), self.clock()
+        expires, now = None if article is None else article.get("ttl_timestamp"), self.clock()
 
         def followed(document: DocumentProduct) -> DocumentProduct:
             if document.open_attempt is not None:
                 raise Unavailable("document: a try is under way; decide the same again", retry_after=5.0)
             if document.quarantine_id != item.quarantine_id:
                 return document
-            after = life_cycle.reviewed(document, item.manual_review_status, expires, now) or document
-            # While it waited for the person, an edit could not make it due. Another feed, whose reading leads now, asks
-            # for itself.
-            if after.eligibility == "ACQUIRE" and present is not None and present.canonical.source == after.provider:
-                after = life_cycle.edited(after, asked_by(present), now)
-            return after
+            return life_cycle.reviewed(document, item.manual_review_status, expires, now) or document
 
         await self._changed(item.subject, followed)
 

@@ -74,6 +74,11 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _UNITS = frozenset({"%", "percent", "pct", "pc", "million", "billion", "trillion", "mln", "bln", "bn", "m", "b", "tn"})
 
 
+_LISTS = ("words", "marks", "headline_names", "topics", "keys")
+_PLAIN = ("is_cut", "publisher", "language", "minute")
+"""The fields of a stored signature: lists of words, and values."""
+
+
 class Subject:
     """What an article is about.
 
@@ -165,35 +170,17 @@ class Signature:
         return Subject(self.words, self.headline_names, self.topics)
 
     def document(self) -> dict[str, Any]:
-        """The signature as it is stored in a StoryMember."""
-        return {
-            "words": " ".join(self.words),
-            "marks": " ".join(self.marks),
-            "headline_names": " ".join(self.headline_names),
-            "is_cut": self.is_cut,
-            "topics": " ".join(self.topics),
-            "lead": base64.b64encode(_packed(self.lead)).decode(),
-            "publisher": self.publisher,
-            "language": self.language,
-            "minute": self.minute,
-            "keys": " ".join(self.keys),
-        }
+        """The signature as it is stored in a StoryMember: short, since there is one for each article."""
+        lists = {name: " ".join(getattr(self, name)) for name in _LISTS}
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        return {**lists, **plain, "lead": base64.b64encode(_packed(self.lead)).decode()}
 
     @classmethod
     def from_document(cls, stored: dict[str, Any]) -> Signature:
         packed = base64.b64decode(stored["lead"])
-        return cls(
-            words=tuple(stored["words"].split()),
-            marks=tuple(stored["marks"].split()),
-            headline_names=tuple(stored["headline_names"].split()),
-            is_cut=stored["is_cut"],
-            topics=tuple(stored["topics"].split()),
-            lead=struct.unpack(f"<{len(packed) // 2}H", packed),
-            publisher=stored["publisher"],
-            language=stored["language"],
-            minute=stored["minute"],
-            keys=tuple(stored["keys"].split()),
-        )
+        fields: dict[str, Any] = {name: tuple(stored[name].split()) for name in _LISTS}
+        fields |= {name: stored[name] for name in _PLAIN}
+        return cls(**fields, lead=struct.unpack(f"<{len(packed) // 2}H", packed))
 
 
 def signature_of(

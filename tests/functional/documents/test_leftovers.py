@@ -10,8 +10,7 @@ import pytest
 
 from models.errors import Unavailable
 from services.ports import Operation, Store
-from services.store.containers import ARTICLES, DOCUMENTS
-from tests.documents import reading
+from services.store.containers import DOCUMENTS
 from tests.functional.documents.world import World, html, page
 
 ODD = page(html(headline="Welcome to our site"))
@@ -67,34 +66,6 @@ async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None
     await world.deliver(world.new_worker(store))
     assert await world.find(other.source_id) is None
     assert await world.held() == []
-
-
-async def test_an_edit_while_the_document_waits_for_a_person_is_followed_when_it_is_released(world: World) -> None:
-    asked = await world.article()
-    world.server.answers["/story"] = ODD
-    await world.acquire(asked)
-    await world.mentions.edit(asked.source_id, "Ferry is back")
-    await world.mentions.delivered([asked.source_id])
-    edited = (await world.mentions.read(asked.source_id)).canonical
-    await world.discover(asked._replace(revision=edited.revision, url=edited.url))
-    await world.review("CLEARED_RETRY_APPROVED")
-    document = await world.document(asked.source_id)
-    assert (document.revision, document.locators[0].value) == (edited.revision, edited.url)
-    assert document.eligibility == "ACQUIRE"
-
-
-async def test_a_release_reads_no_page_of_another_feed_whose_reading_leads_meanwhile(world: World) -> None:
-    """That feed may not ask for full texts."""
-    asked = await world.article()
-    world.server.answers["/story"] = ODD
-    await world.acquire(asked)
-    before = await world.mentions.read(asked.source_id)
-    leading = reading(source="another", headline="Ferry is back", url="https://another.example/a", revision="r9")
-    after = before.changed(world.mentions.watch.now, canonical=leading, has_further_sources=True)
-    await world.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
-    await world.review("CLEARED_RETRY_APPROVED")
-    document = await world.document(asked.source_id)
-    assert (document.provider, document.locators[0].value) == (asked.feed_id, asked.url)
 
 
 async def test_a_review_right_before_the_end_of_the_try_is_to_be_repeated(world: World) -> None:

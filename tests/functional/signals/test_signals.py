@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 
 from models.request import SignedBody
 from models.signal import Side
@@ -23,19 +22,6 @@ async def outage(world: World, start: int = 90) -> list[str]:
         await world.told(start - 10, "beta", "bad"),
         await world.told(start - 20, "gamma", "bad"),
     ]
-
-
-async def test_a_story_of_several_outlets_is_new_for_its_tool(world: World) -> None:
-    tool = await world.tool("Hexwharf")
-    articles = await outage(world)
-    await world.grouped()
-    found = await world.signals(tool)
-    assert found.keys() == {"NEW"}
-    new = found["NEW"]
-    assert (new.event_id, new.timestamp) == (await world.event_of(articles[0]), NOW - timedelta(minutes=80))
-    assert new.after == Side(articles=3, publishers=3, average_sentiment=-SAID)
-    assert (new.publishers, set(new.articles)) == (("alpha.com", "beta.com", "gamma.com"), set(articles))
-    await world.all_is_decided()
 
 
 async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: World) -> None:
@@ -127,21 +113,6 @@ async def test_deleting_articles_withdraws_what_followed_from_them(world: World)
     assert await world.signals(tool) == {}
     (gone,) = await world.all_signals(tool)
     assert gone.withdrawn_at is not None
-    await world.all_is_decided()
-
-
-async def test_splitting_a_story_withdraws_its_signals_and_undoing_it_brings_them_back(world: World) -> None:
-    tool = await world.tool("Hexwharf")
-    articles = await outage(world)
-    await world.grouped()
-    event = await world.event_of(articles[0])
-    said = await world.worker.grouping.split_story(event, articles[1:], ADA)
-    await world.grouped()
-    held = {each.event_id for each in (await world.signals(tool)).values()}
-    assert held == {await world.event_of(articles[1])} != {event}
-    await world.worker.grouping.undo(said.correction_id, ADA)
-    await world.grouped()
-    assert {each.event_id for each in (await world.signals(tool)).values()} == {event}
     await world.all_is_decided()
 
 

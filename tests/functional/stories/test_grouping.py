@@ -9,8 +9,7 @@ import pytest
 from models.article import Article
 from models.request import SignedBody
 from services.mentions.due import dirty_hours_of
-from services.store.containers import ARTICLES, STORIES
-from services.stories.stage import GroupMessage
+from services.store.containers import ARTICLES
 from services.topology import REFRESH_TOOLS
 from tests.documents import NOW
 from tests.functional.stories.world import (
@@ -61,17 +60,6 @@ async def test_the_hours_of_mentions_that_get_a_story_are_dirty_and_their_tools_
     await world.group()
     assert len(await dirty_hours_of(world.store, tool.tool_id)) == 1
     assert len(world.queues.sent[REFRESH_TOOLS]) == 1
-
-
-async def test_a_message_that_is_delivered_twice_changes_nothing_more(world: World) -> None:
-    articles = await some(world)
-    message = GroupMessage(tuple(articles), "threshold_reached", 6)
-    await world.worker.grouper.handle(message)
-    before = [each.to_document() for each in await world.articles()]
-    world.sent()
-    assert (await world.worker.grouper.handle(message)).done == 0
-    assert world.sent() == ([], [])
-    assert [each.to_document() for each in await world.articles()] == before
 
 
 async def test_articles_that_arrive_one_by_one_and_the_latest_first_are_grouped_too(world: World) -> None:
@@ -164,17 +152,6 @@ async def test_a_deleted_article_is_in_no_story_after_the_grouping_that_is_asked
     left = await world.read(articles[which])
     assert (left.event_id, left.near_duplicate_of, left.grouping_due_since) == (None, None, None)
     await world.worker.delete(articles[which])
-
-
-async def test_a_member_that_is_written_while_its_article_is_deleted_goes_with_the_next_grouping(world: World) -> None:
-    articles = await some(world)
-    await world.group()
-    member = (await world.members())[articles[1]]
-    await world.worker.delete(articles[1])
-    await world.store.upsert(STORIES.name, member.to_document())
-    await world.group()
-    await world.is_right()
-    await world.has_no_words_of(OUTAGE_TOO)
 
 
 async def test_an_article_that_was_edited_meanwhile_stays_due(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import timedelta
 
 import pytest
@@ -214,16 +213,6 @@ def test_what_rules_found_stays_when_later_articles_come_but_for_the_evidence_of
     reports = [(float(n), f"p{n}", 0.5) for n in range(4)]
     before = found(told(*reports), "NEW")
     assert before == found(told(*reports, *((30.0 * H + n, f"q{n}", -0.1) for n in range(3))), "NEW")
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_order_in_which_articles_arrive_makes_no_difference(seed: int) -> None:
-    chance = random.Random(seed)
-    reports = [
-        (float(chance.randrange(40 * H)), f"p{chance.randrange(9)}", round(chance.uniform(-1, 1), 4)) for _ in range(40)
-    ]
-    shuffled = chance.sample(reports, len(reports))
-    assert findings(told(*reports)) == findings(told(*shuffled))
 
 
 def test_long_stories_name_twenty_articles_and_publishers() -> None:

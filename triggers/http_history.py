@@ -15,8 +15,8 @@ from models.values import format_time
 from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.history import ToolHistory
+from services.figures.points import MAX_DAYS, MAX_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
 from services.figures.reader import is_reanalysis_offered
-from services.figures.span import MAX_DAYS, MAX_TOOLS, STEPS, Span, Step, frozen_at, span_of, tool_texts
 from triggers.bindings import Routes
 from triggers.contract import ListOf
 from triggers.http_codec import json_response, left_out, list_response

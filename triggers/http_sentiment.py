@@ -13,7 +13,7 @@ from models.resources.movement import MentionByPassages, Movement, Trend
 from models.resources.runs import RunStarted
 from services.articles.listing import SAID
 from services.container import Container
-from services.figures.movement import Times
+from services.figures.evidence import Times
 from services.figures.reader import Aggregate, resource_of
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_between

@@ -25,9 +25,8 @@ from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
-from services.workflows.preview import ToolPreviews
+from services.workflows.previews import QuarantinePreviews, ToolPreviews
 from services.workflows.priorities import Priorities
-from services.workflows.quarantine_preview import QuarantinePreviews
 
 
 class WorkflowPart:

@@ -17,8 +17,8 @@ from models.values import format_time, is_ahead
 from services import deadline
 from services.figures.counting import Count
 from services.figures.coverage import Coverage
+from services.figures.points import LIVE_DAYS, STEPS, day_start, first_live_day
 from services.figures.recount import Recount
-from services.figures.span import LIVE_DAYS, STEPS, day_start, first_live_day
 from services.logs import log_event
 from services.mentions.references import keep_references
 from services.ports import Clock, Document, Query, Store, Where, query_all, readable

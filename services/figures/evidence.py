@@ -1,18 +1,279 @@
-"""The mentions that an aggregate counts, page by page."""
+"""What a tool's figures of some time are made of, page by page, and what moved them since the time before.
+
+The average of a time is compared with the average of another time of the same length. Each mention that is in one of
+the two only has entered or left. What these mentions did is added up by story and by publisher:
+
+    effect = (sum over entered of (polarity - previous average) - the same sum over left) / present mentions
+
+The effects of all mentions add up to the difference of the two averages, so a list by story or by publisher explains
+all of it. Mentions are passed in the order of their publication. `MovementReader` reads, all other functions are pure.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from models.article import Article
 from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
+from models.feed import Feed
 from models.mention import SentimentScore
+from models.story import day_of
+from models.tally import MILLIONTHS, Tally
 from models.values import format_time
+from services.figures.breadth import publisher_of, source_of
 from services.figures.completeness import changed_since
+from services.figures.points import MENTIONS_KEPT
 from services.mentions.listing import mentions_page
-from services.ports import Listed, Store, Where, listed
+from services.ports import Listed, Query, Store, Where, listed, pages
+from services.store.containers import ARTICLES, FEEDS, MENTIONS, STORIES
+
+MAX_LISTED = 50
+MAX_MENTIONS = 20_000
+MAX_ARTICLES = 200
+"""How many of the latest articles are looked at for their languages."""
+_PAGE = 1000
+Mention = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Two times that are compared. Both times as documents have them: from the first up to, but without, the second."""
+
+    present: tuple[str, str]
+    previous: tuple[str, str]
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime, shift_hours: int | None, now: datetime) -> Times:
+        """The previous time is so many hours earlier. Without `shift_hours`, it ends where the present one begins.
+        Raises InvalidInput."""
+        if start >= end:
+            raise InvalidInput("from", f"before `to`, which is {format_time(end)}")
+        shift = end - start if shift_hours is None else timedelta(hours=shift_hours)
+        oldest = now - MENTIONS_KEPT
+        if start < oldest:
+            raise InvalidInput("from", f"at least {format_time(oldest)}: mentions are kept no longer")
+        return cls((format_time(start), format_time(end)), (format_time(start - shift), format_time(end - shift)))
+
+    def is_present(self, mention: Mention) -> bool:
+        return self.present[0] <= str(mention["published_at"]) < self.present[1]
+
+    def is_previous(self, mention: Mention) -> bool:
+        return self.previous[0] <= str(mention["published_at"]) < self.previous[1]
+
+
+@dataclass(slots=True)
+class Part:
+    """The mentions of one story, publisher or source: the `tally` of the present ones, and what the others changed."""
+
+    key: str
+    entered: int = 0
+    left: int = 0
+    tally: Tally = field(default_factory=Tally)
+    moved: float = 0.0
+    latest: Mention = field(default_factory=dict)
+
+    @property
+    def event_id(self) -> str | None:
+        """None for a mention without a story."""
+        return self.key if self.latest.get("event_id") == self.key else None
+
+
+def tally_of(mentions: Iterable[Mention]) -> Tally:
+    total = Tally()
+    for each in mentions:
+        total = total.plus(Tally.of(each.get("sentiment"), each.get("polarity")))
+    return total
+
+
+def story_of(mention: Mention) -> str:
+    """A mention without a story is a story of its own."""
+    return str(mention.get("event_id") or mention["source_id"])
+
+
+def average_of(tally: Tally) -> float | None:
+    """Not rounded, so that effects add up to the difference."""
+    return tally.polarity_millionths / MILLIONTHS / tally.total if tally.total else None
+
+
+def parts_by(key: Callable[[Mention], str], mentions: Iterable[Mention], times: Times, previous: float) -> list[Part]:
+    """`previous` is the average of the previous time; 0 if that had no scored mention."""
+    parts: dict[str, Part] = {}
+    for mention in mentions:
+        part = parts.setdefault(key(mention), Part(key(mention)))
+        part.latest = mention
+        is_now, was_then, polarity = times.is_present(mention), times.is_previous(mention), mention.get("polarity")
+        if is_now:
+            part.tally = part.tally.plus(Tally.of(mention.get("sentiment"), polarity))
+        if polarity is not None and is_now != was_then:
+            part.entered += is_now
+            part.left += was_then
+            part.moved += (polarity - previous) if is_now else -(polarity - previous)
+    return list(parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """What moved a figure: by story those that moved it most, by publisher and source those with the most mentions, at
+    most MAX_LISTED of each. `difference` is None if one of the two times has no scored mention."""
+
+    present: Tally
+    previous: Tally
+    difference: float | None
+    entered: int
+    left: int
+    stories: list[Part]
+    publishers: list[Part]
+    sources: list[Part]
+
+    def shown(self, part: Part) -> dict[str, Any]:
+        figures, present = part.tally.figures(), self.present.total
+        return {
+            "mentions": figures.pop("total_mentions"),
+            **figures,
+            "share": round(part.tally.total / present, 4) if present else None,
+            "average_sentiment": part.tally.average_sentiment if part.tally.total else None,
+            "entered": part.entered,
+            "left": part.left,
+            "effect": None if self.difference is None else round(part.moved / present, 4),
+        }
+
+
+def movement_of(mentions: Sequence[Mention], times: Times) -> Movement:
+    present, previous = tally_of(filter(times.is_present, mentions)), tally_of(filter(times.is_previous, mentions))
+    now, then = average_of(present), average_of(previous)
+    stories, publishers, sources = (
+        parts_by(key, mentions, times, then or 0.0) for key in (story_of, publisher_of, source_of)
+    )
+    return Movement(
+        present=present,
+        previous=previous,
+        difference=None if now is None or then is None else round(now - then, 4),
+        entered=sum(part.entered for part in publishers),
+        left=sum(part.left for part in publishers),
+        stories=sorted(stories, key=lambda part: (-abs(part.moved), -part.tally.total, part.key))[:MAX_LISTED],
+        publishers=largest(publishers),
+        sources=largest(sources),
+    )
+
+
+def largest(parts: Sequence[Part]) -> list[Part]:
+    """Those with the most mentions now."""
+    there = [part for part in parts if any(part.tally)]
+    return sorted(there, key=lambda part: (-part.tally.total, -part.tally.unscored, part.key))[:MAX_LISTED]
+
+
+def names_in(mentions: Iterable[Mention]) -> list[dict[str, Any]]:
+    """The names that made the articles count: in how many mentions each was found, and where. Spellings that differ in
+    case only are one name."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for mention in mentions:
+        found = set()
+        for match in mention.get("matches") or ():
+            key = match["name"].casefold(), match["kind"]
+            new = {"name": match["name"], "kind": match["kind"], "mentions": 0}
+            row = rows.setdefault(key, {**new, "in_headline": 0, "in_text": 0, "in_tags": 0})
+            row[f"in_{match['where'].lower()}"] += 1
+            found.add(key)
+        for key in found:
+            rows[key]["mentions"] += 1
+    return sorted(rows.values(), key=lambda row: (-row["mentions"], row["name"], row["kind"]))[:MAX_LISTED]
+
+
+def rescored_in(mentions: Iterable[Mention], scored: int) -> list[dict[str, Any]]:
+    """The mentions to which a person gave another sentiment than the analyzer, and what each changed in the average of
+    `scored` mentions. Where the analyzer had given none, the effect is not known."""
+    found = []
+    for mention in mentions:
+        if not mention.get("corrected"):
+            continue
+        said = mention.get("analyzer_judgement") or {}
+        before, after = said.get("polarity"), mention.get("polarity")
+        effect = None if before is None or after is None or not scored else round((after - before) / scored, 4)
+        own = {name: mention.get(name) for name in ("source_id", "headline", "verdict")}
+        found.append({**own, "before": said.get("sentiment"), "after": mention.get("sentiment"), "effect": effect})
+    return found[:MAX_LISTED]
+
+
+@dataclass(frozen=True, slots=True)
+class MovementReader:
+    """Reads what moved a figure."""
+
+    store: Store
+
+    async def of(self, tool_id: str, times: Times) -> dict[str, Any]:
+        """Raises InvalidInput if the two times have too many mentions."""
+        mentions = await self._mentions(tool_id, times)
+        found, present = movement_of(mentions, times), list(filter(times.is_present, mentions))
+        headlines, names = await self._headlines(found.stories), await self._source_names(found.sources)
+        languages = await self._languages(present[-MAX_ARTICLES:])
+        return {
+            "from": times.present[0],
+            "to": times.present[1],
+            "previous_from": times.previous[0],
+            "previous_to": times.previous[1],
+            "present": found.present.figures(),
+            "previous": found.previous.figures(),
+            "difference": found.difference,
+            "entered": found.entered,
+            "left": found.left,
+            "stories": [
+                {"event_id": part.event_id, "headline": headlines.get(part.key) or part.latest.get("headline")}
+                | found.shown(part)
+                for part in found.stories
+            ],
+            "publishers": [{"publisher": part.key} | found.shown(part) for part in found.publishers],
+            "sources": [
+                {"source": part.key, "source_name": names.get(part.key)} | found.shown(part) for part in found.sources
+            ],
+            "names": names_in(present),
+            "rescored": rescored_in(present, found.present.total),
+            "languages": [
+                {"language": name, "articles": count}
+                for name, count in sorted(languages.items(), key=lambda each: (-each[1], each[0]))
+            ],
+            "languages_of": languages.total(),
+        }
+
+    async def _mentions(self, tool_id: str, times: Times) -> list[Mention]:
+        spans = sorted((times.previous, times.present))
+        if spans[0][1] >= spans[1][0]:  # they meet or overlap: one query, so that no mention is read twice
+            spans = [(spans[0][0], max(spans[0][1], spans[1][1]))]
+        found: list[Mention] = []
+        for start, end in spans:
+            where = (
+                Where("removed_at", "missing"),
+                Where("published_at", "ge", start),
+                Where("published_at", "lt", end),
+            )
+            query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
+            async for page in pages(self.store, MENTIONS.name, query):
+                found += page.items
+                if len(found) > MAX_MENTIONS:
+                    raise InvalidInput("from", f"a shorter time: this one has over {MAX_MENTIONS:,} mentions")
+        return found
+
+    async def _headlines(self, stories: Sequence[Part]) -> dict[str, str]:
+        """Of the stories of several articles that are there."""
+        keys = [(day_of(part.key), part.key) for part in stories if part.event_id is not None]
+        found = await self.store.read_many(STORIES.name, keys)
+        return {key: str(story.get("headline") or "") for (_, key), story in zip(keys, found, strict=True) if story}
+
+    async def _source_names(self, sources: Sequence[Part]) -> dict[str, str | None]:
+        """What people call the sources that are there."""
+        feeds = await self.store.read_many(FEEDS.name, [(part.key, Feed.ID) for part in sources])
+        return {feed["feed_id"]: feed.get("source_name") for feed in feeds if feed is not None}
+
+    async def _languages(self, mentions: Sequence[Mention]) -> Counter[str]:
+        """How many of their articles are in each language."""
+        articles = await self.store.read_many(ARTICLES.name, [(each["source_id"], Article.ID) for each in mentions])
+        return Counter(each.get("language") or "und" for each in articles if each is not None)
+
 
 # The cursor has the end of the first page's window: later pages have the same window even if the entry was refreshed.
 _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")

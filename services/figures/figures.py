@@ -9,10 +9,9 @@ from services.figures.completeness import CompletenessReader
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.entries import Entries, Generations
-from services.figures.evidence import Evidence
+from services.figures.evidence import Evidence, MovementReader
 from services.figures.history import History, RawHistory
 from services.figures.metadata import Counters
-from services.figures.movement import MovementReader
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh

@@ -28,9 +28,8 @@ from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
 from services.figures.coverage import Coverage, ToolCoverage
-from services.figures.points import MENTIONS_KEPT, Counted, Point, days_between
+from services.figures.points import MENTIONS_KEPT, STEPS, Counted, Point, Span, day_start, days_between, first_live_day
 from services.figures.recount import Recount
-from services.figures.span import STEPS, Span, day_start, first_live_day
 from services.figures.windows import analyzers_of
 from services.ports import Clock, Document, Query, Store, Where, listed, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS

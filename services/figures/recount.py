@@ -23,7 +23,7 @@ from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.counting import is_of_last_recount, reading
-from services.figures.span import day_start, first_live_day
+from services.figures.points import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Edges, Windows, edges_of
 from services.mentions.due import dirty_hours_of_tools

@@ -22,9 +22,8 @@ from models.timeline import EarlierHours, HistoryProgress, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.counting import hours_of, recounts_of
-from services.figures.points import compared
+from services.figures.points import LIVE_DAYS, compared, day_start, first_live_day
 from services.figures.reader import Aggregate, Reader
-from services.figures.span import LIVE_DAYS, day_start, first_live_day
 from services.ports import Document, Listed, Store, readable
 from services.store.containers import CATALOG
 

@@ -18,8 +18,8 @@ from services.figures.counting import Count
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.history import History
+from services.figures.points import Span, day_start
 from services.figures.recount import Recount
-from services.figures.span import Span, day_start
 from services.mentions.due import mark_dirty
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS

@@ -15,7 +15,7 @@ from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
 from services.tools.form import new_tool
 from services.work.announcing import Announcer
-from services.workflows.quarantine_preview import QuarantinePreviews
+from services.workflows.previews import QuarantinePreviews
 from tests.builders import MemoryQueues
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
 from tests.functional.articles.world import START, Item, World, item

@@ -8,8 +8,8 @@ from models.errors import InvalidInput
 from models.values import format_time
 from services.figures.coverage import Coverage
 from services.figures.history import History, RawHistory
+from services.figures.points import Span, span_of
 from services.figures.recount import Recount
-from services.figures.span import Span, span_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch

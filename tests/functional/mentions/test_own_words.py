@@ -12,8 +12,8 @@ from models.tool import Tool
 from services.articles.reading import Articles
 from services.figures.coverage import Coverage
 from services.figures.history import History, RawHistory
+from services.figures.points import span_of
 from services.figures.recount import Recount
-from services.figures.span import span_of
 from services.mentions.listing import mentions_of_article, observed
 from services.ports import Upsert
 from services.store.containers import ARTICLES

@@ -9,7 +9,7 @@ import pytest
 
 from models.resources.tools import ToolPreview
 from services.tools.form import tool_change
-from services.workflows.preview import ToolPreviews
+from services.workflows.previews import ToolPreviews
 from tests.functional.mentions.world import World
 
 

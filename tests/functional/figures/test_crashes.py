@@ -11,7 +11,6 @@ from models.cache import PERIODS
 from models.tool import Tool
 from services.figures.recount import Recount
 from services.mentions.due import dirty_hours_of, mark_dirty
-from services.ports import Query, Where
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -28,7 +27,6 @@ from tests.functional.figures.world import (
 )
 
 MADE = NOW - timedelta(days=40)
-_RUNS = Query((Where("id", "eq", "RUN"),), limit=1000)
 
 
 async def _one_more_world(store: SqliteStore, process: Process, number: int) -> Tool:

@@ -199,17 +199,6 @@ async def test_a_day_that_leaves_the_live_days_keeps_its_last_figures_beside_the
     assert await history.day(BUSY, YESTERDAY) == (close, point)
 
 
-async def test_a_close_that_cannot_be_read_is_not_overwritten(world: SqliteStore, clock: Watch) -> None:
-    await _say(world, BUSY, "one", START - timedelta(hours=2))
-    broken = {"pk": BUSY, "id": "CLOSE:20260220", "entity_type": "DailyClose", "text": 7}
-    await world.create(CATALOG.name, broken)
-    clock.advance(hours=6)
-    await _work(world, clock)
-    stored = await world.read(CATALOG.name, BUSY, "CLOSE:20260220")
-    assert stored is not None
-    assert stored["text"] == 7
-
-
 async def test_a_merged_tool_keeps_its_closes_and_the_other_has_its_mentions(world: SqliteStore, clock: Watch) -> None:
     process = Process(world, clock)
     await process.analyse(BUSY, "one", Judgement(START - timedelta(hours=2), "positive"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from scripts.local_host.storage_rest import connection_string
-from services.mentions.due import REFRESH_STAGE
 from services.ports import utc_now
-from services.queues.storage import StorageQueues
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests.functional.figures.world import Judgement, Process, a_tool
@@ -107,26 +103,3 @@ async def test_from_mentions_in_dirty_hours_to_cached_aggregates(web: aiohttp.Cl
     async with web.get("/api/v1/metrics") as response:
         assert (response.status, response.content_type) == (200, "text/plain")
         assert "toolpulse_cache_misses_total 1" in await response.text()
-
-
-async def test_a_mention_is_in_the_figures_before_the_next_refresh_of_all(
-    web: aiohttp.ClientSession, tmp_path: Path
-) -> None:
-    """Written by another process, as the analysis does it, a moment after its article was published."""
-    path = "/api/v1/tools/tool%200/sentiment?period=HOUR_1"
-    await _queues_are_empty(web)
-    assert (await _json(web, path))["total_mentions"] == 0
-    queues = StorageQueues(connection_string(str(web._base_url).rstrip("/")))
-    store = SqliteStore(tmp_path / "toolpulse.db", utc_now)
-    elsewhere = Process(store, utc_now, queues=queues)
-    tool_id = (await _json(web, "/api/v1/tools/tool%200"))["tool_id"]
-    for number in range(3):
-        started = time.monotonic()
-        await elsewhere.analyse(tool_id, f"new-{number}", Judgement(utc_now(), "positive"))
-        await elsewhere.announcer.announce(REFRESH_STAGE, [tool_id])
-        while (await _json(web, path))["total_mentions"] == number:
-            assert time.monotonic() - started < 60
-            await asyncio.sleep(0.02)
-    await queues.close()
-    await elsewhere.close()
-    await store.close()

@@ -76,37 +76,22 @@ async def test_an_aggregate_in_memory_is_served_for_its_seconds_without_a_read_o
     await process.close()
 
 
-async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_by_others_once_their_memory_expires(
+async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_by_others_once_it_is_known_everywhere(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
-    here, elsewhere = (Process(store, watch, memory_seconds=2.0) for _ in range(2))
+    async def sleep(seconds: float) -> None:
+        assert seconds == 2.0
+        watch.advance(seconds=seconds)
+
+    here, elsewhere = (Process(store, watch, memory_seconds=2.0, sleep=sleep) for _ in range(2))
     for process in (here, elsewhere):
         await process.cache.reader.read(tool.tool_id, "DAY_7")
     await here.cache.generations.raise_(tool.tool_id)
     at_once = await here.cache.reader.read(tool.tool_id, "DAY_7")
     assert (at_once.state, at_once.entry.generation) == ("MISS", 1)
     assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).entry.generation == 0
-    watch.advance(seconds=2)
-    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).entry.generation == 1
-    for process in (here, elsewhere):
-        await process.close()
-
-
-async def test_once_a_generation_is_known_everywhere_no_process_serves_an_older_one(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        watch.advance(seconds=seconds)
-
-    here, elsewhere = (Process(store, watch, memory_seconds=2.0, sleep=sleep) for _ in range(2))
-    await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")
-    await here.cache.generations.raise_(tool.tool_id)
     await here.cache.generations.known_everywhere()
-    served = await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")
-    assert (served.state, served.entry.generation, waited) == ("MISS", 1, [2.0])
+    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).entry.generation == 1
     for process in (here, elsewhere):
         await process.close()
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import subprocess
-import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from models.cache import PERIODS
@@ -159,22 +154,3 @@ async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, pro
     refreshed = await process.cache.refresh.refresh_tools(["nobody"])
     assert (refreshed.done, refreshed.failed, refreshed.written) == ([], {}, 0)
     assert await everything(store, CATALOG.name) == []
-
-
-async def test_a_period_is_added_by_its_name_alone(store: SqliteStore, process: Process, tmp_path: Path) -> None:
-    """The stored figures of the others are used, and its own entry is computed and stored by the next refresh."""
-    (tool,) = await _tools(store, 1)
-    for hours in (0, 2, 7, 30, 24 * 8):
-        await process.analyse(tool.tool_id, f"article-{hours}", Judgement(NOW - timedelta(hours=hours), "positive"))
-    await process.cache.refresh.refresh_tools([tool.tool_id])
-    command = [sys.executable, "-m", "tests.functional.figures.another_period"]
-    command += [str(tmp_path / "toolpulse.db"), tool.tool_id, (NOW + timedelta(minutes=5)).isoformat()]
-    ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=100)
-    assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout) == {
-        "HOUR_1": ["HIT", 1],
-        "HOUR_6": ["HIT", 2],
-        "HOUR_24": ["HIT", 3],
-        "DAY_7": ["HIT", 4],
-        "DAY_30": ["HIT", 5],
-    }

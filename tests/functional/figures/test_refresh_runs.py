@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from models.cache import PERIODS, CacheMetadata, LastRefresh
+from models.cache import CacheMetadata, LastRefresh
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
 from services import deadline
-from services.figures.entries import Generations
 from services.figures.refresh import LATE, Refresh
 from services.mentions.due import RefreshMessage
 from services.ports import Document, Query, Where
@@ -25,7 +24,7 @@ from services.topology import REFRESH_TOOLS
 from tests.builders import MemoryQueues, Watch
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
-from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.world import Judgement, Process, Said, a_tool, everything, stored_entry
 
@@ -74,11 +73,13 @@ async def _last(store: SqliteStore) -> LastRefresh:
 async def test_up_to_fifty_tools_are_refreshed_without_messages(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
+    await process.cache.refresh.tick()
+    assert (await _metadata(store)).total_entries == 0, "there are no tools"
     await _tools(store, 50)
     begun = await process.cache.refresh.tick()
     assert begun.messages == []
     assert len(await _entries(store)) == 200
-    (run,) = await _runs(store)
+    run = (await _runs(store))[-1]
     assert (run.run_id, run.status, run.progress) == (begun.run_id, "SUCCEEDED", 50)
     metadata = await _metadata(store)
     assert (metadata.total_entries, metadata.tools_refreshed_count) == (200, 50)
@@ -88,16 +89,11 @@ async def test_up_to_fifty_tools_are_refreshed_without_messages(
     assert (last.failed_tools, last.failed_tools_count, last.errors) == ({}, 0, ())
 
 
-async def test_a_refresh_without_tools_writes_metadata(store: SqliteStore, process: Process) -> None:
-    await process.cache.refresh.tick()
-    assert (await _metadata(store)).total_entries == 0
-
-
 async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_the_run_also_when_messages_arrive_twice(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    await _tools(store, 120)
-    begun = await process.cache.refresh.tick()
+    tools = await _tools(store, 120)
+    begun = await process.cache.refresh.tick("call")
     messages = [RefreshMessage.from_message(message) for message in begun.messages]
     assert [len(message.tool_ids) for message in messages] == [50, 50, 20]
     watch.advance(seconds=5)
@@ -107,6 +103,11 @@ async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_th
     await process.cache.refresh.work(messages[1])
     (run,) = await _runs(store)
     assert (run.status, run.progress, run.batches) == ("SUCCEEDED", 120, 3)
+    assert run.metrics == {"entries_written": 480, "tools_failed": 0}
+    assert (run.invocation_id, run.subject, run.parameters) == ("call", "sentiment_cache", {"tools": 120})
+    attempts = await _attempts(store, begun.run_id)
+    assert (attempts[0].task_name, attempts[0].subject, attempts[0].progress) == ("refresh_tools", "batch:0001", 50)
+    assert sorted(each for one in attempts for each in one.tool_ids) == sorted(tool.tool_id for tool in tools)
     metadata = await _metadata(store)
     assert (metadata.total_entries, metadata.tools_refreshed_count) == (480, 120)
     assert metadata.last_refresh_duration_ms == 5000
@@ -145,15 +146,6 @@ async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
     assert (last.run_id, last.status, last.ended_at) == (second.run_id, "FAILED", watch.now)
 
 
-async def test_a_stale_tools_message_refreshes_it_without_a_run(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    (tool,) = await _tools(store, 1)
-    await process.cache.refresh.work(RefreshMessage((tool.tool_id, "nobody")))
-    assert len(await _entries(store)) == len(PERIODS)
-    assert await _runs(store) == []
-
-
 async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, process: Process) -> None:
     (tool,) = await _tools(store, 1)
     assert isinstance(process.cache.refresh, Refresh)
@@ -162,7 +154,9 @@ async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, 
 
 
 async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, process: Process, watch: Watch) -> None:
-    tools = await _tools(store, 4)
+    """The last tool cannot be read at all, and is not among the active ones."""
+    tools = await _tools(store, 5)
+    await store.upsert(CATALOG.name, {**tools.pop().to_document(), "aliases": "none"})
     for tool in tools:
         await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
     spoilt = await store.read(MENTIONS.name, tools[1].tool_id, "article")
@@ -210,53 +204,14 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
     await process.close()
 
 
-async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteStore, process: Process) -> None:
-    tools = await _tools(store, 4)
-    key, unreadable = Generations.key(tools[0].tool_id), {"generation": "high"}
-    await store.upsert(SENTIMENT_CACHE.name, {"tool_id": key[0], "id": key[1], **unreadable})
-    await store.upsert(CATALOG.name, {**tools[1].to_document(), "aliases": "none"})
-    await process.cache.refresh.tick()
-    (run,) = await _runs(store)
-    assert (run.status, run.progress, len(run.errors)) == ("PARTIAL", 2, 1)
-    assert run.errors[0].startswith(f"{tools[0].tool_id}: UnreadableDocument: ")
-    assert len(await _entries(store)) == 8
-
-
-async def _break(store: SqliteStore, container: str, partition: str, name: str, **wrong: Any) -> None:
-    document = await store.read(container, partition, name)
-    assert document is not None
-    await store.upsert(container, {**document, **wrong})
-
-
-async def test_a_run_ends_with_the_attempts_of_its_batches(store: SqliteStore, process: Process, watch: Watch) -> None:
-    tools = await _tools(store, 51)
-    begun = await process.cache.refresh.tick("call")
-    for message in begun.messages:
-        await process.cache.refresh.work(RefreshMessage.from_message(message))
-    first, second = await _attempts(store, begun.run_id)
-    assert (first.task_name, first.subject, first.status, first.progress) == (
-        "refresh_tools",
-        "batch:0001",
-        "SUCCEEDED",
-        50,
-    )
-    no_mentions = dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)
-    assert first.counts == {"entries_written": 200, "tools_failed": 0, **no_mentions}
-    assert sorted((*first.tool_ids, *second.tool_ids)) == sorted(tool.tool_id for tool in tools)
-    (run,) = await _runs(store)
-    assert run.metrics == {"entries_written": 204, "tools_failed": 0}
-    assert (run.invocation_id, run.subject, run.parameters) == ("call", "sentiment_cache", {"tools": 51})
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_and_counted_once(
-    store: SqliteStore, watch: Watch, when: When, process: Process
+    store: SqliteStore, watch: Watch, process: Process
 ) -> None:
     await _tools(store, 60)
     for k in itertools.count(1):
         begun = await process.cache.refresh.tick()
         first, second = [RefreshMessage.from_message(message) for message in begun.messages]
-        dying = Process(DyingStore(store, k, when), watch)
+        dying = Process(DyingStore(store, k, "after"), watch)
         with contextlib.suppress(Died):
             await dying.cache.refresh.work(first)
         is_dead = dying.store.is_dead  # type: ignore[attr-defined]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,9 @@ from models.errors import Conflict, NotFound
 from services.store.sqlite import SqliteStore
 from services.work.driver import WORKFLOWS_STAGE
 from tests.builders import overdue_keys
-from tests.functional.articles.dying import Died, DyingStore, When
+from tests.failing_stores import Crash, mortal
 from tests.functional.articles.world import SettableClock
 from tests.functional.workflows.split_world import ADA, SplitWorld, entry
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db", SettableClock())
-    await store.ensure_containers()
-    yield store
-    await store.close()
 
 
 @pytest.fixture
@@ -199,56 +190,28 @@ async def test_sources_with_one_link_leave_and_return_together(world: SplitWorld
     await world.is_whole()
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("writes", [0, 1, 2, 4, 7, 11])
 @pytest.mark.parametrize("undoing", [False, True])
-async def test_a_worker_that_dies_anywhere_leaves_a_split_that_its_run_finishes(
-    tmp_path: Path, when: When, undoing: bool
+async def test_a_worker_that_dies_leaves_a_split_that_its_run_finishes(
+    world: SplitWorld, writes: int, undoing: bool
 ) -> None:
-    clock = SettableClock()
-    store = SqliteStore(tmp_path / "start" / "store.db", clock)
-    await store.ensure_containers()
-    world = await SplitWorld.of(store, clock)
     before = await world.brought("a", "b")
-    correction_id = ""
-    if undoing:
-        correction_id = (await split(world, before.source_id, "a")).correction_id
-    await store.close()
-    k = 0
-    while True:
-        k += 4
-        shutil.copytree(tmp_path / "start", tmp_path / f"{k}")
-        clock = SettableClock(world.clock.now)
-        store = SqliteStore(tmp_path / f"{k}" / "store.db", clock)
-        later = SplitWorld(
-            type(world.ingesting)(store, clock, first_id=20_000),
-            type(world.analysing)(store, clock),
-            clock,
-            world.quorvia,
-            world.pebblegrid,
-        )
-        later.analysing._ids = iter(range(50_000, 60_000))  # type: ignore[assignment]
-        dying = DyingStore(store, k, when)
-        splitting = later.analysing.new_worker(dying).grouping
-        with contextlib.suppress(Died):
-            if undoing:
-                await splitting.undo(correction_id, ADA)
-            else:
-                await splitting.split_article(before.source_id, "a", ADA)
-        clock.forward(minutes=20)
-        later.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
-        await later.ingesting.poll("a")
-        for run_id in await overdue_keys(store, WORKFLOWS_STAGE, clock):
-            await later.analysing.worker.workflows.advance(run_id, 2)
-        await later.analyse()
-        expected = [["a", "b"]] if undoing else [["a"], ["b"]]
-        begun = sorted(await later.sources()) == expected
-        if not begun:
-            assert k < 25, "it died before it had promised anything"
-        mentions = await later.analysing.mentions(world.quorvia)
-        if begun:
-            assert [each.sentiment for each in mentions.values()] == ["negative"], f"died {when} operation {k}"
-        await later.is_whole()
-        await store.close()
-        if not dying.is_dead:
-            assert k > 25
-            break
+    correction_id = (await split(world, before.source_id, "a")).correction_id if undoing else ""
+    dying = world.analysing.new_worker(mortal(world.analysing.store, writes)).grouping
+    with contextlib.suppress(Crash):
+        if undoing:
+            await dying.undo(correction_id, ADA)
+        else:
+            await dying.split_article(before.source_id, "a", ADA)
+    world.clock.forward(minutes=20)
+    world.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
+    await world.ingesting.poll("a")
+    for run_id in await overdue_keys(world.analysing.store, WORKFLOWS_STAGE, world.clock):
+        await world.analysing.worker.workflows.advance(run_id, 2)
+    await world.analyse()
+    is_done = sorted(await world.sources()) == ([["a", "b"]] if undoing else [["a"], ["b"]])
+    assert is_done == (writes > 0), "it died before it had promised anything"
+    if is_done:
+        mentions = await world.analysing.mentions(world.quorvia)
+        assert [each.sentiment for each in mentions.values()] == ["negative"]
+    await world.is_whole()

@@ -179,15 +179,11 @@ def shown(tally: Tally, breadth: Breadth | None) -> dict[str, Any]:
     return dict.fromkeys(FIELDS) if breadth is None else _shown(tally.total, tally.unscored, breadth).copy()
 
 
-def stored_fields(tally: Tally, breadth: Breadth | None) -> Mapping[str, Any]:
-    """The same as an entry stores them: without those that are null."""
-    return {} if breadth is None else _stored_fields(tally.total, tally.unscored, breadth)
-
-
-@lru_cache(maxsize=8192)
-def _stored_fields(scored: int, unscored: int, breadth: Breadth) -> Mapping[str, Any]:
-    fields = {name: value for name, value in _shown(scored, unscored, breadth).items() if value is not None}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+def stored_fields(tally: Tally, breadth: Breadth | None) -> dict[str, Any]:
+    """The same as documents store them: without those that are null."""
+    fields = {} if breadth is None else _shown(tally.total, tally.unscored, breadth)
+    stored = ((name, list(value) if isinstance(value, tuple) else value) for name, value in fields.items())
+    return {name: value for name, value in stored if value is not None}
 
 
 @lru_cache(maxsize=8192)

@@ -33,14 +33,15 @@ from models.timeline import (
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.breadth import (
+    FIELDS,
     Breadth,
     Sums,
     figures_of,
     of_ungrouped,
     polarity_of,
     publisher_of,
-    shown,
     source_of,
+    stored_fields,
     story_key,
     sums_of,
 )
@@ -246,10 +247,7 @@ class Count:
 
     def figures(self) -> dict[str, Any]:
         """The numbers as points and windows of a history show them; all null if they are not known."""
-        found: dict[str, Any] = self.tally.figures()
-        found |= shown(self.tally, self.breadth())
-        if found["confidence_interval"] is not None:
-            found["confidence_interval"] = list(found["confidence_interval"])
+        found = {**self.tally.figures(), **dict.fromkeys(FIELDS), **stored_fields(self.tally, self.breadth())}
         found["analyzers"] = sorted(self.analyzers)
         return found if self.is_known else dict.fromkeys(found)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,14 +18,14 @@ from itertools import groupby
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
-from models.timeline import DayCounts, DaySums, EarlierHours, Timeline, WindowTables
-from models.tool import Tool
+from models.timeline import EarlierHours
+from models.timeline import DayCounts, WindowTables
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.counting import is_of_last_recount, reading
 from services.figures.points import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
-from services.figures.windows import Edges, Windows, edges_of
+from services.figures.windows import Windows, edges_of
 from services.mentions.due import dirty_hours_of_tools
 from services.ports import Document, Query, Store, Where, pages, query_all
 from services.store.change import until_unchanged
@@ -132,45 +132,30 @@ class Recount:
                 recounted.windows[tool_id] = windows
         return outdated
 
-    async def _read_other_days(self, some: Sequence[ToolCounts], edges: Edges) -> None:
-        """The days that the windows begin and end in, and the sum of the others; these themselves if the sum is of
-        other windows. Of a tool that is counted anew, all days: another clock may have stored some that are to come."""
-        summed = [counts for counts in some if not counts.is_rebuild]
-        left = {each.tool_id: each.known_days - each.days.keys() for each in summed}
-        in_edges = {tool_id: days & set(edges.days) for tool_id, days in left.items()}
-        await self._read(summed, in_edges, (DaySums.ID,))
-        without = [counts for counts in summed if not counts.has_sums(edges)]
-        await self._read(without, {each.tool_id: left[each.tool_id] - in_edges[each.tool_id] for each in without})
-        for counts in some:
-            if counts.is_rebuild:
-                where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
-                query = Query(where, partition=counts.tool_id, limit=_PAGE)
-                stored = await query_all(self._store, CATALOG.name, query)
-                counts.known_days = frozenset(document["id"][-8:] for document in stored)
+    async def _read(self, wanted: Sequence[tuple[ToolCounts, str]]) -> None:
+        """Reads the documents with these ids."""
+        keys = [(counts.tool_id, name) for counts, name in wanted]
+        stored = await self._store.read_many(CATALOG.name, keys) if keys else []
+        for (counts, name), document in zip(wanted, stored, strict=True):
+            counts.put(name, document)
 
-    async def _read(
-        self, some: Sequence[ToolCounts], days: Mapping[str, Collection[str]], others: Sequence[str] = ()
-    ) -> None:
-        """Reads these days of each tool, and its other documents with these ids."""
-        wanted = [
-            (counts, name)
-            for counts in some
-            for name in (*others, *(DayCounts.id_of(day) for day in sorted(days[counts.tool_id])))
-        ]
-        if wanted:
-            keys = [(counts.tool_id, name) for counts, name in wanted]
-            for (counts, name), document in zip(wanted, await self._store.read_many(CATALOG.name, keys), strict=True):
-                counts.put(name, document)
+    async def _find_days(self, counts: ToolCounts) -> None:
+        """Of a tool that is counted anew, all days are written: another clock may have stored some that are to come."""
+        where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
+        stored = await query_all(self._store, CATALOG.name, Query(where, partition=counts.tool_id, limit=_PAGE))
+        counts.known_days = frozenset(document["id"][-8:] for document in stored)
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
         edges = edges_of(window_end(recounted.now))
-        dirty_days = {counts.tool_id: {hour[:8] for hour in counts.dirty} for counts in some}
-        await self._read([each for each in some if each.is_recount], dirty_days, (Timeline.ID, Tool.ID))
-        needing = [each for each in some if each.needs_earlier]
-        await self._read(needing, {each.tool_id: () for each in needing}, (EarlierHours.ID,))
+        await self._read([(each, name) for each in some for name in each.counted_from])
         await self._count(some, recounted)
-        await self._read_other_days([each for each in some if each.kept_windows(edges) is None], edges)
+        summed = [each for each in some if each.kept_windows(edges) is None]
+        needed = [(each, name) for each in summed for name in each.summed_from(edges)]
+        await self._read([*needed, *((each, EarlierHours.ID) for each in some if each.needs_earlier)])
+        await self._read([(each, name) for each in summed for name in each.summed_anew_from(edges)])
+        for each in (each for each in some if each.is_rebuild):
+            await self._find_days(each)
         writes: list[CountsWrite] = []
         for counts in (each for each in some if each.tool_id not in recounted.failed):
             with recounted.reading(counts.tool_id, counts.documents):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -116,6 +116,24 @@ class ToolCounts:
     def needs_earlier(self) -> bool:
         """Whether stored hours have become too old for the timeline, so that EarlierHours are needed."""
         return any(day < self.oldest[:8] for day in self._timeline_days())
+
+    @property
+    def counted_from(self) -> list[str]:
+        """The documents that must be read before the mentions are counted, by id."""
+        days = sorted({hour[:8] for hour in self.dirty})
+        return [Timeline.ID, Tool.ID, *map(DayCounts.id_of, days)] if self.is_recount else []
+
+    def summed_from(self, edges: Edges) -> list[str]:
+        """The documents that the windows are summed from: the days that they begin and end in, and the sum of the
+        others. Of a tool that is counted anew, none."""
+        return [] if self.is_rebuild else [DaySums.ID, *self._unread(set(edges.days))]
+
+    def summed_anew_from(self, edges: Edges) -> list[str]:
+        """The other days, if their stored sum is of other windows."""
+        return [] if self.is_rebuild or self.has_sums(edges) else self._unread(self.known_days)
+
+    def _unread(self, days: Collection[str]) -> list[str]:
+        return [DayCounts.id_of(day) for day in sorted(self.known_days.intersection(days) - self.days.keys())]
 
     def put(self, name: str, document: Document | None) -> None:
         """Notes what is stored under this id."""
@@ -268,10 +286,6 @@ class CountsWrite:
     windows: Document
     etag: str | None
     operations: list[Operation]
-    sizes: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sizes = [_size_of(each) for each in self.operations]
 
     def batch(self) -> tuple[str, list[Operation]]:
         windows, some = self.windows, self.operations[: self._next()]
@@ -283,8 +297,8 @@ class CountsWrite:
     def _next(self) -> int:
         """How many operations fit into a batch with the windows; at least one."""
         size, number = _size_of(Upsert(self.windows)), 0
-        for number, each in enumerate(self.sizes[: MAX_OPERATIONS - 1], 1):
-            size += each
+        for number, each in enumerate(self.operations[: MAX_OPERATIONS - 1], 1):
+            size += _size_of(each)
             if size > _BATCH_BYTES:
                 return max(1, number - 1)
         return number
@@ -293,10 +307,10 @@ class CountsWrite:
         """Applies the outcome of the last `batch`. Overtaken: another writer has stored counts of the tool."""
         if isinstance(outcome, list):
             self.etag = outcome[0]
-            del self.operations[: len(outcome) - 1], self.sizes[: len(outcome) - 1]
+            del self.operations[: len(outcome) - 1]
         elif outcome.operation:
             # Only the deletion of a dirty hour can fail: the hour was marked dirty again, and stays dirty.
-            del self.operations[outcome.operation - 1], self.sizes[outcome.operation - 1]
+            del self.operations[outcome.operation - 1]
         else:
             return "overtaken"
         return "unfinished" if self.operations else "written"

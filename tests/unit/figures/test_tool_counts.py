@@ -194,7 +194,7 @@ def test_more_operations_than_a_batch_has_are_written_by_further_batches_each_on
 def test_a_batch_has_as_many_documents_as_fit() -> None:
     write = _of(0)
     large = Upsert({"id": "COUNTS:20260221", "hours": "x" * 700_000})
-    write.operations, write.sizes = [large] * 3, [700_000] * 3
+    write.operations = [large] * 3
     assert len(write.batch()[1]) == 1 + 2
 
 

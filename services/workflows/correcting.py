@@ -7,7 +7,6 @@ excluded phrase changes what the tool is detected by, as a changed name does: a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -67,12 +66,11 @@ class Correcting:
 
     def _changed(self, run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
         now = self.clock()
-        undo = run.parameters.get("undo")
-        if isinstance(undo, Mapping):
+        undo: Any = run.parameters.get("undo")
+        if undo:
             if before is None:
                 raise NotFound("correction: is gone")
-            reason = _text(undo.get("reason"))
-            return tool, after_undoing(before, str(undo["run_id"]), str(undo["author"]), reason, now)
+            return tool, after_undoing(before, undo["run_id"], undo["author"], undo.get("reason"), now)
         given: Any = run.parameters.get("correction")
         new = Correction.from_document(given).changed(now, made_by_run=run.run_id, tool_id=tool.tool_id)
         after = after_verdict(before, new, now)
@@ -107,15 +105,7 @@ class CorrectionChanges:
         if wanted.subject == "SOURCE":
             await self.feeds.get(wanted.named)
         correction_id = (source_correction if wanted.subject == "SOURCE" else phrase_correction)(wanted.named)
-
-        def detected(run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
-            now = self.clock()
-            made_at, is_source = time_of_verdict(before, now), wanted.subject == "SOURCE"
-            subject = {"feed_id": wanted.named} if is_source else {"phrase": wanted.named}
-            new = _new(tool, wanted, now, made_at=made_at, made_by_run=run.run_id, **subject)
-            return with_detection(_require_active(tool), new, now), after_verdict(before, new, now)
-
-        return await self._change_detection(tool, correction_id, detected)
+        return await self._change_detection(tool, correction_id, wanted)
 
     async def undo(self, text: str, correction_id: str, signed: SignedBody) -> tuple[Tool, Correction, JobRun | None]:
         """As `make`. Undoing again changes nothing."""
@@ -125,15 +115,7 @@ class CorrectionChanges:
             return tool, correction, None
         _require_active(tool)
         if correction.subject != "MENTION":
-
-            def restored(run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
-                if before is None:
-                    raise NotFound("correction: is gone")
-                now = self.clock()
-                after = after_undoing(before, before.made_by_run, signed.author, signed.reason, now)
-                return without_detection(_require_active(tool), before, now), after
-
-            return await self._change_detection(tool, correction_id, restored)
+            return await self._change_detection(tool, correction_id, signed)
         source_id = correction.source_id or ""
         undo = {"run_id": correction.made_by_run, "author": signed.author, "reason": signed.reason}
         run = await self.workflows.accept(CORRECT, tool.tool_id, article=source_id, undo=undo)
@@ -194,14 +176,24 @@ class CorrectionChanges:
         )
 
     async def _change_detection(
-        self,
-        tool: Tool,
-        correction_id: str,
-        change: Callable[[JobRun, Tool, Correction | None], tuple[Tool, Correction]],
+        self, tool: Tool, correction_id: str, asked: SignedBody
     ) -> tuple[Tool, Correction, JobRun]:
-        """Changes what the tool is detected by. The run that is returned searches the last 30 days for it."""
+        """Changes what the tool is detected by: with a new correction, or back with the undoing of one. The run that is
+        returned searches the last 30 days for the tool."""
+
+        def change(tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+            now, tool = self.clock(), _require_active(tool)
+            if isinstance(asked, NewCorrectionBody):
+                made = {"made_at": time_of_verdict(before, now), "made_by_run": run.run_id}
+                new = _new(tool, asked, now, feed_id=asked.source, phrase=asked.phrase, **made)
+                return with_detection(tool, new, now), after_verdict(before, new, now)
+            if before is None:
+                raise NotFound("correction: is gone")
+            after = after_undoing(before, before.made_by_run, asked.author, asked.reason, now)
+            return without_detection(tool, before, now), after
+
         async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
-            changed, after = await self.corrections.change(tool.tool_id, correction_id, partial(change, run))
+            changed, after = await self.corrections.change(tool.tool_id, correction_id, change)
             await self.catalog.announce()
         return changed, after, run
 
@@ -219,10 +211,6 @@ def _new(tool: Tool, wanted: NewCorrectionBody, now: datetime, **fields: Any) ->
     )
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
 def _label(verdict: str, scored: SentimentScore | None) -> Any:
     """The sentiment that the verdict gives or confirms."""
     if verdict == "right":
@@ -238,9 +226,9 @@ def _require_active(tool: Tool) -> Tool:
 
 def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
     """The tool with the muted source or the excluded phrase. Raises InvalidInput if the tool has no room for it."""
-    field, value, same = _detection(correction)
+    field, value, others = _detection(tool, correction)
     listed: tuple[str, ...] = getattr(tool, field)
-    if any(same(each) for each in listed):
+    if others != listed:
         return tool
     if len(listed) >= MAX_NAMES:
         raise InvalidInput(field, f"a tool has at most {MAX_NAMES}")
@@ -248,13 +236,15 @@ def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
 
 
 def without_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
-    field, _, same = _detection(correction)
-    return tool.changed(now, **{field: tuple(each for each in getattr(tool, field) if not same(each))})
+    field, _, others = _detection(tool, correction)
+    return tool.changed(now, **{field: others})
 
 
-def _detection(correction: Correction) -> tuple[str, str, Callable[[str], bool]]:
-    """The field of the tool, its entry, and which entries mean the same: of phrases, those in any case and spacing."""
+def _detection(tool: Tool, correction: Correction) -> tuple[str, str, tuple[str, ...]]:
+    """The field of the tool, its entry, and the other entries. Phrases mean the same in any case and spacing."""
     if correction.feed_id is not None:
-        return "muted_sources", correction.feed_id, correction.feed_id.__eq__
+        others = tuple(each for each in tool.muted_sources if each != correction.feed_id)
+        return "muted_sources", correction.feed_id, others
     phrase = correction.phrase or ""
-    return "excluded", phrase, lambda each: normalize_name(each) == normalize_name(phrase)
+    same = normalize_name(phrase)
+    return "excluded", phrase, tuple(each for each in tool.excluded if normalize_name(each) != same)

@@ -7,7 +7,7 @@ figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,10 +55,8 @@ class CorrectingGrouping:
 
     async def _recorded(self, run: JobRun) -> GroupingCorrection:
         undo: Any = run.parameters.get("undo")
-        if isinstance(undo, Mapping):
-            reason = undo.get("reason")
-            text = None if reason is None else str(reason)
-            return await self.corrections.undo(str(undo["correction_id"]), str(undo["author"]), text)
+        if undo:
+            return await self.corrections.undo(undo["correction_id"], undo["author"], undo.get("reason"))
         given: Any = run.parameters.get("correction")
         made_at = run.started_at
         made = GroupingCorrection(

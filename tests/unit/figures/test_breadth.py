@@ -15,27 +15,16 @@ from services.figures.breadth import (
     shown,
     t_quantile,
 )
+from services.ports import Document
 from tests.functional.figures.world import count_of
-
-JUDGED = {"analyzer": "embedded", "analyzer_version": "1"}
-
-
-def mention(
-    story: str | None = None, publisher: str | None = None, polarity: float = 0.5, **more: Any
-) -> dict[str, Any]:
-    sentiment = "positive" if polarity > 0 else "negative" if polarity < 0 else "neutral"
-    fields = {
-        "published_at": "2026-02-21T20:17:00Z",
-        "source": "feed-a",
-        **JUDGED,
-        "sentiment": sentiment,
-        "polarity": polarity,
-    }
-    named = {"event_id": story, "publisher_id": publisher}
-    return fields | {name: value for name, value in named.items() if value is not None} | more
+from tests.unit.figures.mentions import a_mention
 
 
-def breadth_of(mentions: list[dict[str, Any]]) -> Breadth:
+def mention(story: str | None = None, publisher: str | None = None, polarity: float = 0.5, **more: Any) -> Document:
+    return a_mention(polarity=polarity, event_id=story, publisher_id=publisher, **more)
+
+
+def breadth_of(mentions: list[Document]) -> Breadth:
     found = count_of(mentions).breadth()
     assert found is not None
     return found

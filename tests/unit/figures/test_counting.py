@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -13,42 +12,30 @@ from models.tally import Tally
 from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts
 from services.figures.breadth import Breadth, story_key
 from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of, of_tool
+from services.ports import Document
 from tests import documents
 from tests.functional.figures.world import count_of
+from tests.unit.figures.mentions import a_mention
 
 NOW = datetime(2026, 3, 2, 20, 17, 31, tzinfo=UTC)
-POLARITY = {"positive": 0.5, "negative": -0.25, "neutral": 0.0}
 
 
-def _mention(number: int = 0, sentiment: str | None = "positive", **fields: Any) -> dict[str, Any]:
-    judged: dict[str, Any] = {"sentiment": sentiment, "polarity": POLARITY.get(sentiment or "")}
-    if sentiment is None:
-        judged = {"unscored_reason": "LANGUAGE"}
-    made = documents.mention(source_id=f"dedup:{number:032x}", source="feed-a").to_document()
-    own = {name: each for name, each in made.items() if name not in ("sentiment", "polarity", "score")}
-    return {**own, "score": 0.9, **judged, **fields}
-
-
-def _count(*mentions: dict[str, Any]) -> Count:
-    return count_of(mentions)
-
-
-def _some(number: int) -> list[dict[str, Any]]:
+def _some(number: int) -> list[Document]:
     chance = random.Random(7)
     return [
-        _mention(
-            each,
-            chance.choice(["positive", "negative", "neutral", None]),
+        a_mention(
+            NOW,
+            chance.choice([0.5, -0.25, 0.0, None]),
             event_id=chance.choice([None, "one", "two", "three"]),
             publisher_id=chance.choice([None, "a.example", "b.example"]),
             source=chance.choice(["a", "b"]),
             analyzer_version=chance.choice(["1", "2"]),
         )
-        for each in range(number)
+        for _ in range(number)
     ]
 
 
-def _in_minutes(mentions: list[dict[str, Any]]) -> HourCount:
+def _in_minutes(mentions: list[Document]) -> HourCount:
     hour = HourCount()
     for number, mention in enumerate(mentions):
         hour.add(CountedMention.of(mention), number % 60)
@@ -63,11 +50,13 @@ def test_without_mentions_all_is_zero() -> None:
 
 
 def test_the_figures_of_some_mentions() -> None:
-    count = _count(
-        _mention(1, event_id="one", publisher_id="a.example"),
-        _mention(2, "negative", event_id="one", publisher_id="b.example", analyzer_version="2"),
-        _mention(3, "neutral", publisher_id="a.example"),
-        _mention(4, None, event_id="two", publisher_id="c.example"),
+    count = count_of(
+        [
+            a_mention(event_id="one", publisher_id="a.example"),
+            a_mention(polarity=-0.25, event_id="one", publisher_id="b.example", analyzer_version="2"),
+            a_mention(polarity=0.0, publisher_id="a.example"),
+            a_mention(polarity=None, event_id="two", publisher_id="c.example"),
+        ]
     )
     figures = count.figures()
     assert count.tally == Tally(1, 1, 1, 250_000, 1)
@@ -79,13 +68,13 @@ def test_the_figures_of_some_mentions() -> None:
 
 
 def test_without_a_publisher_the_source_stands_for_it() -> None:
-    assert _count(_mention()).publishers == {"source:feed-a": 1}
-    assert _count(_mention(source=None)).publishers == {"source:unknown": 1}
+    assert count_of([a_mention()]).publishers == {"source:feed-a": 1}
+    assert count_of([a_mention(source=None)]).publishers == {"source:unknown": 1}
 
 
 def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
     mentions = _some(200)
-    rows, whole = _in_minutes(mentions).rows(), _count(*mentions)
+    rows, whole = _in_minutes(mentions).rows(), count_of(mentions)
     summed, some, rest = Count(), Count(), Count()
     summed.add_rows(rows)
     some.add_rows(rows, 0, 17)
@@ -94,7 +83,7 @@ def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
     assert summed == some == whole
     of_17 = Count()
     of_17.add_rows(rows, 17, 18)
-    assert of_17 == _count(*mentions[17::60])
+    assert of_17 == count_of(mentions[17::60])
 
 
 def test_a_day_is_stored_as_its_model_stores_it_and_read_as_it_was() -> None:
@@ -135,17 +124,17 @@ def test_the_largest_hour_of_a_day_with_too_many_rows_is_crowded() -> None:
 
 def test_days_add_up_to_what_their_mentions_give_and_can_be_taken_away_again() -> None:
     mentions, summed = _some(200), Count()
-    days = [_count(*mentions[first : first + 40]) for first in range(0, 200, 40)]
+    days = [count_of(mentions[first : first + 40]) for first in range(0, 200, 40)]
     for day in days:
         summed.merge(Count.stored(day.to_document()))
-    assert summed == _count(*mentions)
+    assert summed == count_of(mentions)
     for day in days[1:]:
         summed.merge(day, -1)
     assert summed == days[0]
 
 
 def test_nothing_is_known_of_a_time_with_an_unknown_part() -> None:
-    count = _count(_mention())
+    count = count_of([a_mention()])
     count.merge(Count(is_known=False))
     assert set(count.figures().values()) == {None}
     assert count.figures().keys() == Count().figures().keys()
@@ -153,7 +142,7 @@ def test_nothing_is_known_of_a_time_with_an_unknown_part() -> None:
 
 @pytest.mark.parametrize("gone", ["analyzer", "analyzer_version", "sentiment", "polarity"])
 def test_a_document_that_is_no_mention_is_named(gone: str) -> None:
-    mention = _mention()
+    mention = documents.mention().to_document()
     del mention[gone]
     with pytest.raises(UnreadableDocument, match=str(mention["id"])):
         CountedMention.of(mention)

@@ -11,11 +11,11 @@ import pytest
 from models.cache import PERIODS, SentimentCacheEntry
 from services.figures.coverage import Fetches, Shares
 from services.figures.entries import Generations, ToolEntries, entry_documents
-from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, edges_of
 from services.ports import Document
 from services.store.sqlite import SqliteStore
 from tests import documents
+from tests.unit.figures.mentions import a_mention, counted
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
@@ -27,19 +27,11 @@ def _entries(*given: Any) -> ToolEntries:
 
 
 def _mention(at: str, polarity: float | None, version: str = "1", **changes: Any) -> Document:
-    sentiment = "neutral" if not polarity else "positive" if polarity > 0 else "negative"
-    said: Document = {"sentiment": sentiment, "polarity": polarity}
-    if polarity is None:
-        said = {"unscored_reason": "LANGUAGE"}
-    own = {"id": "m", "published_at": f"{at}:00Z", "analyzer": "embedded", "analyzer_version": version}
-    return {**own, **said, **changes}
+    return a_mention(datetime.fromisoformat(f"{at}:00Z"), polarity, analyzer_version=version, **changes)
 
 
 def _windows(*mentions: Document) -> Windows:
-    count = MentionCount()
-    for mention in mentions:
-        count.add(mention)
-    return Windows.summed(edges_of(NOW), count.days(), MADE, 9)
+    return Windows.summed(edges_of(NOW), counted(*mentions).days(), MADE, 9)
 
 
 def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from models.errors import InvalidInput
-from models.values import format_time
 from services.figures.counting import DayCount
 from services.figures.points import (
     DEFAULT_DAYS,
@@ -28,7 +26,8 @@ from services.figures.points import (
     span_of,
     tool_texts,
 )
-from services.figures.tool_counts import MentionCount
+from services.ports import Document
+from tests.unit.figures.mentions import a_mention, counted
 
 NOW = datetime(2026, 3, 2, 20, 17, 31, tzinfo=UTC)
 TODAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -122,25 +121,17 @@ def test_several_tools_are_separated_by_commas() -> None:
             tool_texts(text)
 
 
-def _mention(at: datetime, sentiment: str = "neutral", **fields: Any) -> dict[str, Any]:
-    polarity = {"positive": 0.5, "negative": -0.5, "neutral": 0.0}[sentiment]
-    judged = {"sentiment": sentiment, "polarity": polarity, "analyzer": "embedded", "analyzer_version": "1"}
-    return {"id": "a", "source_id": "a", "published_at": format_time(at), **judged, **fields}
-
-
-def _counts(*mentions: dict[str, Any]) -> dict[str, DayCount]:
+def _counts(*mentions: Document) -> dict[str, DayCount]:
     """By day, as a history names it."""
-    count = MentionCount()
-    for mention in mentions:
-        count.add(mention)
-    return {f"{name[:4]}-{name[4:6]}-{name[6:]}": each for name, each in count.days().items()}
+    days = counted(*mentions).days()
+    return {f"{name[:4]}-{name[4:6]}-{name[6:]}": each for name, each in days.items()}
 
 
-def _counted(span: Span, *mentions: dict[str, Any]) -> Counted:
-    counted = Counted(span)
+def _counted(span: Span, *mentions: Document) -> Counted:
+    found = Counted(span)
     for day, counts in _counts(*mentions).items():
-        counted.add(day, counts)
-    return counted
+        found.add(day, counts)
+    return found
 
 
 def _days(number: int) -> Span:
@@ -148,18 +139,18 @@ def _days(number: int) -> Span:
 
 
 def test_a_point_has_the_mentions_of_its_step_and_is_zero_without_any() -> None:
-    times = ((TODAY, "negative"), (TODAY - DAY, "positive"), (TODAY - timedelta(seconds=1), "neutral"))
-    counted = _counted(_days(2), *(_mention(at, sentiment) for at, sentiment in times))
-    first, second = counted.points()
+    times = ((TODAY, -0.5), (TODAY - DAY, 0.5), (TODAY - timedelta(seconds=1), 0.0))
+    found = _counted(_days(2), *(a_mention(at, polarity) for at, polarity in times))
+    first, second = found.points()
     assert (first.name, first.figures["total_mentions"], first.figures["positive_count"]) == ("2026-03-01", 2, 1)
     assert (second.name, second.figures["negative_count"], second.state) == ("2026-03-02", 1, "live")
-    assert counted.total.count.mentions == 3
+    assert found.total.count.mentions == 3
     assert Counted(_days(1)).points()[0].figures["total_mentions"] == 0
 
 
 def test_an_hour_is_named_by_its_start() -> None:
-    counted = _counted(Span("hour", TODAY, TODAY + 2 * HOUR, NOW), _mention(TODAY + HOUR + timedelta(minutes=59)))
-    shown = [point.shown() for point in counted.points()]
+    found = _counted(Span("hour", TODAY, TODAY + 2 * HOUR, NOW), a_mention(TODAY + HOUR + timedelta(minutes=59)))
+    shown = [point.shown() for point in found.points()]
     assert [(each["hour"], each["total_mentions"]) for each in shown] == [
         ("2026-03-02T00:00:00Z", 0),
         ("2026-03-02T01:00:00Z", 1),
@@ -183,7 +174,7 @@ def test_the_days_of_a_time_are_listed_oldest_first() -> None:
 
 def test_a_window_counts_the_minutes_of_a_day_that_are_in_it() -> None:
     minutes = (0, 59, 60, 61, 24 * 60 - 1)
-    ((_, counts),) = _counts(*(_mention(TODAY + timedelta(minutes=each)) for each in minutes)).items()
+    ((_, counts),) = _counts(*(a_mention(TODAY + timedelta(minutes=each)) for each in minutes)).items()
     for since, until, mentions in ((0, 24 * 60, 5), (1, 61, 2), (60, 61, 1), (24 * 60, 25 * 60, 0), (-60, 1, 1)):
         window = SpanCount(TODAY + timedelta(minutes=since), TODAY + timedelta(minutes=until))
         window.add(TODAY, counts)
@@ -233,22 +224,22 @@ def test_a_change_is_absolute_and_relative(
 def test_days_that_are_not_live_are_frozen_and_add_up() -> None:
     span = Span("day", TODAY - 50 * DAY, TODAY - 39 * DAY, NOW)
     said = [(40, "a.example"), (41, "b.example")]
-    mentions = (_mention(TODAY - age * DAY, event_id="one", publisher_id=publisher) for age, publisher in said)
-    counted = _counted(span, *mentions)
-    assert [point.state for point in counted.points()[-2:]] == ["frozen", "frozen"]
-    figures = counted.total.count.figures()
+    mentions = (a_mention(TODAY - age * DAY, event_id="one", publisher_id=publisher) for age, publisher in said)
+    found = _counted(span, *mentions)
+    assert [point.state for point in found.points()[-2:]] == ["frozen", "frozen"]
+    figures = found.total.count.figures()
     assert (figures["total_mentions"], figures["stories"], figures["publishers"]) == (2, 1, 2)
     live = Counted(Span("day", TODAY - 31 * DAY, TODAY - 30 * DAY, NOW))
-    live.add("2026-01-30", next(iter(_counts(_mention(TODAY - 31 * DAY)).values())))
+    live.add("2026-01-30", next(iter(_counts(a_mention(TODAY - 31 * DAY)).values())))
     assert live.points()[0].state == "live"
 
 
 def test_of_a_day_without_counts_nothing_is_known_unless_the_app_has_run() -> None:
-    counted = Counted(Span("day", TODAY - 50 * DAY, TODAY - 48 * DAY, NOW))
-    counted.put("2026-01-11", "frozen")
-    assert counted.total.count.figures()["total_mentions"] == 0
-    counted.put("2026-01-12", "unknown")
-    first, second = counted.points()
+    found = Counted(Span("day", TODAY - 50 * DAY, TODAY - 48 * DAY, NOW))
+    found.put("2026-01-11", "frozen")
+    assert found.total.count.figures()["total_mentions"] == 0
+    found.put("2026-01-12", "unknown")
+    first, second = found.points()
     assert (first.state, first.figures["total_mentions"]) == ("frozen", 0)
     assert (second.state, set(second.figures.values())) == ("unknown", {None})
-    assert set(counted.total.count.figures().values()) == {None}
+    assert set(found.total.count.figures().values()) == {None}

@@ -12,10 +12,11 @@ from models.tally import TimelineHours, by_day, by_hour
 from models.timeline import DirtyHour, Timeline
 from models.values import format_time, hour_key
 from services.figures.counting import Count, hours_of, is_of_last_recount, recounts_of, timeline_document
-from services.figures.tool_counts import CountsWrite, MentionCount, ToolCounts, sums_of
+from services.figures.tool_counts import CountsWrite, ToolCounts, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from tests import documents
+from tests.unit.figures.mentions import a_mention, counted
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -23,19 +24,6 @@ EDGES = edges_of(NOW)
 OLDEST = "2026012100"
 TOOL: Document = {"status": "ACTIVE", "created_at": format_time(NOW - timedelta(days=40))}
 ONE = [1, 0, 0, 0]
-
-
-def a_mention(moment: datetime, **changes: Any) -> Document:
-    at = format_time(moment)
-    said = {"sentiment": "positive", "polarity": 0.5, "source": "reuters"}
-    return {"id": at, "published_at": at, **said, "analyzer": "embedded", "analyzer_version": "1"} | changes
-
-
-def counted(*mentions: Document) -> MentionCount:
-    count = MentionCount()
-    for mention in mentions:
-        count.add(mention)
-    return count
 
 
 def dirty(moment: datetime) -> Document:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,32 +12,20 @@ from models.cache import PERIODS
 from models.timeline import WindowTables
 from models.values import format_time, hour_key
 from services.figures.counting import Count, CountedMention
-from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, analyzers_of, edges_of, sources_of
 from services.ports import Document
 from tests.functional.figures.world import count_of
+from tests.unit.figures.mentions import a_mention, counted
 
 NOW = datetime(2026, 2, 21, 20, 17, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
 
 
-def a_mention(at: datetime, sentiment: str | None = "positive", **changes: Any) -> Document:
-    polarity = {"positive": 0.5, "negative": -0.25, "neutral": 0.0}.get(sentiment or "")
-    said = {"sentiment": sentiment, "polarity": polarity} if sentiment else {"unscored_reason": "LANGUAGE"}
-    return {
-        **{"id": "m", "published_at": format_time(at), "analyzer": "embedded", "analyzer_version": "1"},
-        **{"source": "feed-a", **said, **changes},
-    }
-
-
 def windows_of(mentions: list[Document]) -> Windows:
-    count = MentionCount()
-    for mention in mentions:
-        count.add(mention)
-    return Windows.summed(edges_of(NOW), count.days(), MADE, 3, MADE)
+    return Windows.summed(edges_of(NOW), counted(*mentions).days(), MADE, 3, MADE)
 
 
-def counted(mentions: list[Document], since: datetime, until: datetime) -> Count:
+def within(mentions: list[Document], since: datetime, until: datetime) -> Count:
     return count_of(each for each in mentions if format_time(since) <= each["published_at"] < format_time(until))
 
 
@@ -50,11 +37,11 @@ EDGE_AGES = st.builds(
 AGES = EDGE_AGES | st.builds(lambda minutes: timedelta(minutes=minutes), st.integers(-40, 32 * 24 * 60))
 MENTIONS = st.lists(
     st.builds(
-        lambda age, sentiment, event, publisher, source, version: a_mention(
-            NOW - age, sentiment, event_id=event, publisher_id=publisher, source=source, analyzer_version=version
+        lambda age, polarity, event, publisher, source, version: a_mention(
+            NOW - age, polarity, event_id=event, publisher_id=publisher, source=source, analyzer_version=version
         ),
         AGES,
-        st.sampled_from(["positive", "negative", "neutral", None]),
+        st.sampled_from([0.5, -0.25, 0.0, None]),
         st.sampled_from([None, "one", "two"]),
         st.sampled_from([None, "a.example", "b.example"]),
         st.sampled_from(["feed-a", "feed-b"]),
@@ -68,7 +55,7 @@ MENTIONS = st.lists(
 def test_every_window_counts_the_mentions_in_it(mentions: list[Document], minute: int) -> None:
     windows, end = windows_of(mentions), NOW.replace(minute=minute)
     for period, found in windows.at(end).items():
-        right = counted(mentions, end - PERIODS[period], end)
+        right = within(mentions, end - PERIODS[period], end)
         assert found.tally == right.tally
         assert found.analyzers == tuple(sorted(right.analyzers))
         assert found.breadth == right.breadth()

@@ -18,8 +18,7 @@ from itertools import groupby
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
-from models.timeline import EarlierHours
-from models.timeline import DayCounts, WindowTables
+from models.timeline import DayCounts, EarlierHours, WindowTables
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.counting import is_of_last_recount, reading

@@ -52,5 +52,5 @@ async def test_a_flush_of_nothing_needs_no_operation(store: SqliteStore, watch: 
     assert counting.operations == 0, "a worker that only ticks writes nothing"
     counters.read("HIT", 0.001)
     await counters.flush()
-    assert counting.operations == 2, "the counters of the hour, and the totals"
+    assert counting.writes == 2, "the counters of the hour, and the totals"
     await counters.close()

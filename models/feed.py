@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, NewType, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -127,6 +127,8 @@ FEED_KIND = "feed"
 MAX_WORDS = 50
 HOURS = 24
 HASH_LENGTH = 16
+ShortHash = NewType("ShortHash", str)
+"""HASH_LENGTH hexadecimal characters."""
 UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_hash": None}
 """Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
 _WORD = re.compile(r"[^\W_]+")

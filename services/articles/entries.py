@@ -16,19 +16,20 @@ from datetime import timedelta
 from typing import TypeVar
 
 from models.article import LISTED_SOURCES
-from models.feed import Feed, FeedSeen
+from models.feed import Feed, FeedSeen, ShortHash
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
 from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Entry, InLanguages, ShortHash, Source, entry_of, in_languages
+from services.articles.identity import Candidate, Entry, InLanguages, Source, entry_of, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.new_ids import NewIds
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
 from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, without_text
+from services.feeds.outcome import OVER_BUDGET, Ingested
 from services.feeds.saving import FeedTry
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
-from services.ports import Document, Store
+from services.ports import Store
 from services.store.containers import FEEDS
 
 log = logging.getLogger("toolpulse.ingest")
@@ -52,37 +53,11 @@ PORTION = 500
 """Entries that are matched and written at a time. The memory for matching and writing depends on this number, not on
 the size of the feed document."""
 
-OVER_BUDGET = "over_budget"
 AWAITS_REVIEW = "awaits_review"
-"""Reasons why entries are left for a later poll: the budget of this one is spent, or a batch of the feed is in
-quarantine already. Only one batch of a feed is there at a time, so that a feed cannot fill the quarantine."""
+"""The reason of entries that are left for a later poll, since a batch of the feed is in quarantine already. Only one
+batch of a feed is there at a time, so that a feed cannot fill the quarantine."""
 AMBIGUOUS = "ambiguous"
 """Entries of a flood that are left out for good: each may be several known articles."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """The outcome for one feed document, in numbers of entries: those that could be read, those that were `refused`,
-    quarantined (`held`), and left for a later poll (`skipped`, by reason). `seen` is the document to save with the
-    feed, `form_hashes` are the hashes to cache afterwards, `languages` counts the texts that are clearly in one."""
-
-    entries: int = 0
-    refused: int = 0
-    written: Written = field(default_factory=Written)
-    quarantine_id: str | None = None
-    seen: Document | None = None
-    form_hashes: tuple[ShortHash, ...] = ()
-    languages: Mapping[str, int] = field(default_factory=dict)
-    held: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the next poll is to go on with the same feed document."""
-        return OVER_BUDGET in self.skipped
-
-
-NOTHING = Ingested()
 
 
 @dataclass(slots=True)
@@ -119,6 +94,10 @@ class _Intake:
         self.room -= len(new) - len(excess)
         self.excess += map(without_text, excess)
         self.languages += languages
+
+    def ingested(self, refused: int) -> Ingested:
+        written = self.written
+        return Ingested(self.entries, refused, written.new, written.created, written.published, written.due)
 
 
 def portions(entries: Sequence[T], most: int = PORTION) -> Iterator[Sequence[T]]:
@@ -226,16 +205,14 @@ class EntryIngestion:
         for each in left:
             del fresh[each.entry.form_hash]
         groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
-        return Ingested(
-            intake.entries,
-            refused,
-            intake.written,
-            quarantine_id,
-            seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
-            tuple(groups),
-            intake.languages,
+        return replace(
+            intake.ingested(refused),
+            quarantine_id=quarantine_id,
             held=len(held),
             skipped=+Counter({OVER_BUDGET: len(unknown) - intake.entries, AWAITS_REVIEW: len(left)}),
+            languages=intake.languages,
+            seen=seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
+            form_hashes=tuple(groups),
         )
 
     async def ingest_released(self, one: FeedTry, items: Sequence[RawItem], *, have_new_ids: bool = False) -> Ingested:
@@ -254,8 +231,8 @@ class EntryIngestion:
         for portion in portions(items):
             await intake.store(_entries(attempt.source, portion))
         count = len(intake.groups)
-        refused += len(items) - count
-        return Ingested(valid + count, refused, intake.written, skipped=+Counter({AMBIGUOUS: left}))
+        ingested = intake.ingested(refused + len(items) - count)
+        return replace(ingested, entries=valid + count, skipped=+Counter({AMBIGUOUS: left}))
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
         """Caches the hashes of the feed document, once `feed` was saved."""

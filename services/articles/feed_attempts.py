@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -21,15 +21,17 @@ from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
 from models.values import format_time
 from services import telemetry
-from services.articles.entries import AMBIGUOUS, NOTHING, EntryIngestion, Ingested, NoTurn
+from services.articles.entries import AMBIGUOUS, EntryIngestion, NoTurn
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
 from services.feeds.claims import is_to_fetch
 from services.feeds.outages import Outages
 from services.feeds.outcome import (
+    NOTHING,
     WORKER_DIED,
     Failure,
+    Ingested,
     PollResult,
     after_failure,
     after_release,
@@ -53,7 +55,7 @@ SLOW_MS = 5_000
 def attempt_record(one: FeedTry, ingested: Ingested, end: FetchResult | Failure | None) -> Attempt:
     """`end` is how the fetch ended; a batch released from quarantine was not fetched."""
     outcome: dict[str, Any] = {"status": "SUCCEEDED", "duration_ms": 0}
-    new, created = ingested.written.new, ingested.written.created
+    new, created = ingested.new, ingested.created
     if end is not None:
         outcome |= {"duration_ms": end.duration_ms, "status_code": end.status_code}
     if isinstance(end, Failure):
@@ -218,7 +220,7 @@ class FeedAttempts:
         ingested = await self._entries.ingest_released(one, items, have_new_ids=have_new_ids)
 
         def counted(feed: Feed, now: datetime) -> Feed:
-            return after_release(feed, ingested.written.new, now, quarantine_id)
+            return after_release(feed, ingested.new, now, quarantine_id)
 
         after = counted(one.feed, one.started_at)
         if not await self._saves.save(one, after):
@@ -229,7 +231,7 @@ class FeedAttempts:
     async def _fetched(self, one: FeedTry, delivery: int) -> Done | None:
         try:
             async with self.poller.polled(one.feed, one.started_at) as whole:
-                ingested = await self._entries.ingest(one, whole.document) if whole.document else Ingested()
+                ingested = await self._entries.ingest(one, whole.document) if whole.document else NOTHING
                 polled = whole.without_items()
                 del whole  # what follows waits for the store, and counts in no budget of memory
             failure = failure_of(polled)
@@ -247,34 +249,14 @@ class FeedAttempts:
             return await self._failed(one, Failure("internal_error", name, name))
 
     async def _succeeded(self, one: FeedTry, polled: PollResult, ingested: Ingested) -> Done | None:
-        after = after_success(
-            one.feed,
-            _with_ingested(polled, ingested),
-            ingested.written.new,
-            ingested.written.published,
-            one.started_at,
-            await self._budget.policy(),
-            self._chance(),
-            quarantine_id=ingested.quarantine_id,
-            cut=ingested.is_cut,
-            languages=ingested.languages,
-            entries=ingested.entries if polled.document is not None else None,
-        )
+        policy = await self._budget.policy()
+        after = after_success(one.feed, polled, ingested, one.started_at, policy, self._chance())
         return await self._saved(one, after, ingested, polled.result)
 
     async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Done | None:
-        outage = await self._outages.noticed(one.feed, failure, self._clock())
-        after = after_failure(
-            one.feed,
-            failure,
-            ingested.written.new,
-            one.started_at,
-            await self._budget.policy(),
-            self._chance(),
-            in_part=ingested.entries > 0,
-            quarantine_id=ingested.quarantine_id,
-            outage_since=outage.since if outage is not None else None,
-        )
+        policy, outage = await self._budget.policy(), await self._outages.noticed(one.feed, failure, self._clock())
+        since = outage.since if outage is not None else None
+        after = after_failure(one.feed, failure, ingested, one.started_at, policy, self._chance(), since)
         return await self._saved(one, after, ingested, failure)
 
     async def _saved(self, one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure) -> Done | None:
@@ -288,15 +270,4 @@ class FeedAttempts:
 def _done(one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure | None) -> Done:
     record = attempt_record(one, ingested, end)
     log_outcome(one.feed, after, record, ingested, end.tries if isinstance(end, Failure) else 0)
-    return Done(record, ingested.written.due)
-
-
-def _with_ingested(polled: PollResult, ingested: Ingested) -> PollResult:
-    """The result with the entries that were refused after parsing. `lied` stays true only if the body had something
-    new."""
-    lied = polled.lied and bool(ingested.written.new or ingested.written.due)
-    document = polled.document
-    if document is not None:
-        refused = {"refused": ingested.refused} if ingested.refused else {}
-        document = replace(document, skipped={**document.skipped, **refused, **ingested.skipped})
-    return replace(polled, document=document, lied=lied)
+    return Done(record, ingested.due)

@@ -14,19 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
-from typing import NamedTuple, NewType
+from typing import NamedTuple
 
 from models.article import source_id
-from models.feed import FullTextChoice
+from models.feed import FullTextChoice, ShortHash
 from models.locator import locator_key
 from models.raw_item import PublishedFlag, RawItem
 from models.values import format_time
 from services.parse.language import choose, evidence_of, with_languages
 from services.parse.text import html_to_text, strip_publisher
 from services.parse.urls import normalize_url, without_session
-
-ShortHash = NewType("ShortHash", str)
-"""16 hexadecimal characters, as models/feed.py stores them."""
 
 HASH_BYTES = 8
 MAX_MARKUP = 16_384

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, ObservationDocument
-from models.feed import HASH_LENGTH, FeedSeen
+from models.feed import HASH_LENGTH, FeedSeen, ShortHash
 from models.values import parse_time
-from services.articles.identity import Candidate, Entry, ShortHash, Source, candidate_of, shared_url_hash
+from services.articles.identity import Candidate, Entry, Source, candidate_of, shared_url_hash
 from services.parse.urls import link_of
 from services.ports import Document
 

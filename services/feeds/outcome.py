@@ -10,12 +10,12 @@ probed without end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import MAX_ERRORS, PROBED_CAUSES, UNCONDITIONAL, DisabledCause, Feed
+from models.feed import MAX_ERRORS, PROBED_CAUSES, UNCONDITIONAL, DisabledCause, Feed, ShortHash
 from models.raw_item import ParsedDocument
 from models.values import format_time
 from services.feeds.fetch_hours import after_fetch
@@ -27,6 +27,7 @@ from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
 from services.parse.language import with_languages
+from services.ports import Document
 
 WAITS = tuple(timedelta(days=days) for days in (1, 2, 4, 8, 16, 30))
 """Before the first probe, the second, …; the last one is before all further probes."""
@@ -101,7 +102,6 @@ def is_probe(feed: Mapping[str, Any], now: datetime) -> bool:
 
 
 LONGEST_ERROR = 500
-_NO_LANGUAGES: Mapping[str, int] = {}
 
 WORKER_DIED = "worker_died"
 
@@ -136,6 +136,37 @@ class PollResult:
     def without_items(self) -> PollResult:
         """The result once its items are ingested, in much less memory."""
         return self if self.document is None else replace(self, document=replace(self.document, items=()))
+
+
+OVER_BUDGET = "over_budget"
+"""The reason of entries that are left for the next poll, since the budget of this one is spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What was done with the entries of one feed document. `entries` could be read and others were `refused`; some were
+    quarantined (`held`), or left for a later poll (`skipped`, by reason).
+
+    The feed is new to `new` articles, of which `created` did not exist before; `published` are the publication times of
+    their entries, as far as the feed gives them. `due` are the ids of articles whose analysis is due. `languages`
+    counts the texts that are clearly in one. `seen` is the document to save with the feed, `form_hashes` are the hashes
+    to cache afterwards."""
+
+    entries: int = 0
+    refused: int = 0
+    new: int = 0
+    created: int = 0
+    published: tuple[datetime, ...] = ()
+    due: frozenset[str] = frozenset()
+    quarantine_id: str | None = None
+    held: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    languages: Mapping[str, int] = field(default_factory=dict)
+    seen: Document | None = None
+    form_hashes: tuple[ShortHash, ...] = ()
+
+
+NOTHING = Ingested()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,24 +208,11 @@ def failure_of(polled: PollResult) -> Failure | None:
 
 
 def after_success(
-    feed: Feed,
-    polled: PollResult,
-    new_articles: int,
-    published: Sequence[datetime],
-    now: datetime,
-    policy: Policy,
-    jitter: float,
-    *,
-    quarantine_id: str | None = None,
-    cut: bool = False,
-    languages: Mapping[str, int] = _NO_LANGUAGES,
-    entries: int | None = None,
+    feed: Feed, polled: PollResult, ingested: Ingested, now: datetime, policy: Policy, jitter: float
 ) -> Feed:
-    """`published` are the publication times of the articles that are new to the feed and whose entries have a date.
-    `languages` counts the new texts that are clearly in a language.
-    `quarantine_id` names the part of this document that was quarantined. `cut`: a part of the document was left for the
-    next poll, which is soon. `entries` is the number of entries in the feed document, None if there was none to read. A
-    feed that the app disabled is enabled again."""
+    """The feed after a fetch. If a part of the document was left for the next poll, this is soon. A feed that the app
+    disabled is enabled again."""
+    new_articles, published = ingested.new, ingested.published
     result = polled.result
     changes: dict[str, Any] = {
         **_saved(feed, new_articles, now, fetches=feed.fetch_count + 1),
@@ -209,14 +227,15 @@ def after_success(
         "etag": result.etag,
         "last_modified": result.last_modified,
         "body_hash": result.body_hash,
-        "validators_trusted": feed.validators_trusted and not polled.lied,
-        "quarantine_id": quarantine_id or feed.quarantine_id,
-        **_document_changes(feed, polled, now),
+        # Only a body with something new shows that the server's validators are wrong.
+        "validators_trusted": feed.validators_trusted and not (polled.lied and (ingested.new or ingested.due)),
+        "quarantine_id": ingested.quarantine_id or feed.quarantine_id,
+        **_document_changes(feed, polled, ingested, now),
     }
     if feed.disabled_by == "app":
         changes |= ENABLED
-    if entries is not None:
-        changes["empty_since"] = None if entries else feed.empty_since or now
+    if polled.document is not None:
+        changes["empty_since"] = None if ingested.entries else feed.empty_since or now
     gaps, newest = gaps_after(
         feed.longest_gaps, feed.newest_article_at, new_articles, published, feed.last_successful_fetch, now
     )
@@ -225,8 +244,8 @@ def after_success(
         "first_fetched_at": feed.first_fetched_at or now,
         "articles_per_day": usual_after(feed, new_articles, now),
     }
-    if languages:
-        changes["languages"] = with_languages(feed.languages, languages)
+    if ingested.languages:
+        changes["languages"] = with_languages(feed.languages, ingested.languages)
     if polled.unconditional:
         changes["last_unconditional_fetch"] = now
     rhythm = observe(rhythm_of(feed), new_articles, published, now)
@@ -238,7 +257,7 @@ def after_success(
         jitter=jitter,
     )
     next_fetch_time = next_fetch(rhythm, now, policy, hints)
-    if cut:
+    if OVER_BUDGET in ingested.skipped:
         changes |= UNCONDITIONAL
         next_fetch_time = min(next_fetch_time, now + policy.min_interval)
     return judged(feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=next_fetch_time), feed)
@@ -256,7 +275,7 @@ def _redirected(result: FetchResult) -> str | None:
     return None if result.status is FetchStatus.NOT_MODIFIED else result.moved_to
 
 
-def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str, Any]:
+def _document_changes(feed: Feed, polled: PollResult, ingested: Ingested, now: datetime) -> dict[str, Any]:
     """The fields that follow from the response and the feed document."""
     result, document = polled.result, polled.document
     changes: dict[str, Any] = {}
@@ -275,6 +294,7 @@ def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str
         changes |= {"redirect_url": None, "moved_at": None}
     if document is not None:
         freshness = document.freshness
+        refused = {"refused": ingested.refused} if ingested.refused else {}
         changes |= {
             "title": document.title or feed.title,
             "site_url": document.site_url or feed.site_url,
@@ -282,7 +302,7 @@ def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str
             "skip_hours": tuple(sorted(freshness.skip_hours)),
             "skip_days": tuple(sorted(freshness.skip_days)),
             "parse_warnings": dict(document.warnings),
-            "entries_skipped": dict(document.skipped),
+            "entries_skipped": {**document.skipped, **refused, **ingested.skipped},
         }
     return changes
 
@@ -290,26 +310,23 @@ def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str
 def after_failure(
     feed: Feed,
     failure: Failure,
-    new_articles: int,
+    ingested: Ingested,
     now: datetime,
     policy: Policy,
     jitter: float,
-    *,
-    in_part: bool = False,
-    quarantine_id: str | None = None,
     outage_since: datetime | None = None,
 ) -> Feed:
-    """The feed after a failed fetch, with the next fetch and the number of errors. Validators and body hash stay as
-    they were. `outage_since`: this installation cannot reach the web since then, so the feed is not blamed.
+    """The feed after a failed fetch, with the next fetch and the number of errors. Validators stay as they were.
+    `outage_since`: this installation cannot reach the web since then, so the feed is not blamed.
 
-    `in_part`: only some of several requests failed, and the others brought entries. Then the body hash is cleared: the
-    next document may again be the one it was taken of. `quarantine_id` names the part of them that was quarantined.
+    If only some of several requests failed, and the others brought entries, the body hash is cleared: the next document
+    may again be the one it was taken of.
     """
     changes: dict[str, Any] = {
-        **_saved(feed, new_articles, now, fetches=feed.fetch_count),
+        **_saved(feed, ingested.new, now, fetches=feed.fetch_count),
         "fetch_hours": after_fetch(feed, now, succeeded=False),
-        "body_hash": None if in_part else feed.body_hash,
-        "quarantine_id": quarantine_id or feed.quarantine_id,
+        "body_hash": None if ingested.entries else feed.body_hash,
+        "quarantine_id": ingested.quarantine_id or feed.quarantine_id,
     }
     if outage_since is not None:
         changes |= _in_outage(feed, outage_since, now + RETRY * (1 + jitter))

@@ -10,10 +10,8 @@ import pytest
 
 from models.feed import Feed
 from models.run import Attempt
-from services.articles.entries import Ingested
 from services.articles.feed_attempts import attempt_record, log_outcome, totals_of
-from services.articles.writing import Written
-from services.feeds.outcome import Failure
+from services.feeds.outcome import Failure, Ingested
 from services.feeds.saving import FeedTry
 from services.fetch.outcome import FetchResult, FetchStatus
 from tests.documents import NOW, attempt, feed
@@ -25,7 +23,7 @@ ID = feed().feed_id
 def test_a_fetch_is_recorded_with_its_result() -> None:
     result = FetchResult(FetchStatus.FETCHED, "https://x.example", status_code=200, duration_ms=70)
     skipped = {"over_budget": 2, "awaits_review": 3}
-    ingested = Ingested(9, written=Written(new=3, created=2), held=4, skipped=skipped)
+    ingested = Ingested(9, new=3, created=2, held=4, skipped=skipped)
     record = attempt_record(TRY, ingested, result)
     assert (record.run_id, record.task_name, record.subject, record.attempt_no) == ("run1", "fetch", ID, 2)
     assert (record.started_at, record.status, record.status_code, record.duration_ms) == (NOW, "SUCCEEDED", 200, 70)
@@ -35,13 +33,13 @@ def test_a_fetch_is_recorded_with_its_result() -> None:
 
 def test_a_failure_is_recorded_with_its_reason() -> None:
     failure = Failure("timeout", "took too long", "fp", status_code=None, duration_ms=10_000, tries=3)
-    record = attempt_record(TRY, Ingested(written=Written(new=1)), failure)
+    record = attempt_record(TRY, Ingested(new=1), failure)
     assert (record.status, record.error_type, record.error_message) == ("FAILED", "timeout", "took too long")
     assert (record.error_fingerprint, record.duration_ms, record.articles_found) == ("fp", 10_000, 1)
 
 
 def test_a_released_batch_is_recorded_without_a_fetch() -> None:
-    record = attempt_record(TRY, Ingested(5, written=Written(new=5, created=5)), None)
+    record = attempt_record(TRY, Ingested(5, new=5, created=5), None)
     assert (record.status, record.duration_ms, record.status_code) == ("SUCCEEDED", 0, None)
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from models.article import ArticleDocument
+from models.feed import ShortHash
 from models.values import format_time
-from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of, shared_url_hash
+from services.articles.identity import Candidate, Entry, Source, entry_of, shared_url_hash
 from services.articles.matching import (
     FEWEST_KEPT,
     FLOOD_MINIMUM,

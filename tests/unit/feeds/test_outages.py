@@ -25,7 +25,7 @@ from services.feeds.outages import (
     is_news,
     may_begin,
 )
-from services.feeds.outcome import Failure, after_failure
+from services.feeds.outcome import NOTHING, Failure, after_failure
 from services.feeds.schedule import Policy
 from tests.documents import NOW, feed
 
@@ -148,7 +148,7 @@ def test_what_has_not_changed_is_stored_once_a_minute() -> None:
 
 def after(before: object, since: datetime | None = NOW - 30 * MINUTE, jitter: float = 0.0) -> object:
     failure = Failure("dns", "no such name", "dns:unknown_name")
-    return after_failure(before, failure, 0, NOW, Policy(), jitter, outage_since=since)  # type: ignore[arg-type]
+    return after_failure(before, failure, NOTHING, NOW, Policy(), jitter, since)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("minutes", "errors"), [(46, 3), (45, 0), (5, 0)])

@@ -11,7 +11,10 @@ from models.feed import MAX_ERRORS, Feed
 from models.raw_item import Freshness, ParsedDocument
 from services.feeds.outcome import (
     LONGEST_ERROR,
+    NOTHING,
+    OVER_BUDGET,
     Failure,
+    Ingested,
     PollResult,
     after_failure,
     after_release,
@@ -38,26 +41,16 @@ def document(**fields: Any) -> ParsedDocument:
     return ParsedDocument(**{"version": "rss20", "items": (), **fields})
 
 
-def succeeded(before: Feed | None = None, polled: PollResult | None = None, **counts: Any) -> Feed:
-    quarantine_id = counts.pop("quarantine_id", None)
-    jitter = counts.pop("jitter", 0.0)
-    cut, new = counts.pop("cut", False), counts.pop("new", 0)
-    return after_success(
-        before or feed(),
-        polled or PollResult(fetched(), document()),
-        new,
-        [],
-        LATER,
-        CALM,
-        jitter,
-        quarantine_id=quarantine_id,
-        cut=cut,
-    )
+def succeeded(
+    before: Feed | None = None, polled: PollResult | None = None, jitter: float = 0.0, **ingested: Any
+) -> Feed:
+    polled = polled or PollResult(fetched(), document())
+    return after_success(before or feed(), polled, Ingested(**ingested), LATER, CALM, jitter)
 
 
-def failed(before: Feed | None = None, *, jitter: float = 0.0, in_part: bool = False, **fields: Any) -> Feed:
+def failed(before: Feed | None = None, ingested: Ingested = NOTHING, *, jitter: float = 0.0, **fields: Any) -> Feed:
     failure = Failure(**{"kind": "timeout", "error": "no response", "fingerprint": "timeout", **fields})
-    return after_failure(before or feed(), failure, 0, LATER, CALM, jitter, in_part=in_part)
+    return after_failure(before or feed(), failure, ingested, LATER, CALM, jitter)
 
 
 def changed(before: Feed, after: Feed) -> set[str]:
@@ -146,7 +139,8 @@ def test_articles_are_added_to_the_total() -> None:
 )
 def test_a_server_that_lied_is_not_trusted_again(trusted: bool, lied: bool, expected: bool) -> None:
     polled = PollResult(fetched(), document(), lied=lied)
-    assert succeeded(feed(validators_trusted=trusted), polled).validators_trusted is expected
+    assert succeeded(feed(validators_trusted=trusted), polled, new=1).validators_trusted is expected
+    assert succeeded(feed(validators_trusted=trusted), polled).validators_trusted is trusted
 
 
 def test_the_document_describes_its_feed() -> None:
@@ -243,7 +237,7 @@ def test_jitter_shortens_the_interval() -> None:
 
 def test_the_rhythm_of_the_feed_is_updated() -> None:
     before = feed(last_successful_fetch=NOW)
-    after = after_success(before, PollResult(fetched()), 2, [LATER - MINUTE], LATER, CALM, 0.0)
+    after = succeeded(before, PollResult(fetched()), new=2, published=(LATER - MINUTE,))
     assert after.articles_per_hour > 0
     assert sum(after.hourly_distribution) == pytest.approx(2, rel=0.01)
     assert after.fetches_per_hour > 0
@@ -326,15 +320,13 @@ def test_a_feed_that_a_person_disabled_keeps_that_reason() -> None:
 
 
 def test_a_fetch_that_failed_in_part_forgets_the_hash_of_its_body() -> None:
-    assert failed(feed(body_hash="a" * 64), in_part=True).body_hash is None
+    assert failed(feed(body_hash="a" * 64), Ingested(entries=1)).body_hash is None
     assert failed(feed(body_hash="a" * 64)).body_hash == "a" * 64
 
 
 def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> None:
-    failure = Failure("timeout", "no response", "timeout")
     before = feed(quarantine_id="q1")
-    after = after_failure(before, failure, 0, LATER, CALM, 0.0, in_part=True, quarantine_id="q2")
-    assert after.quarantine_id == "q2"
+    assert failed(before, Ingested(entries=1, quarantine_id="q2")).quarantine_id == "q2"
     assert failed(before).quarantine_id == "q1"
 
 
@@ -351,7 +343,7 @@ def test_a_released_batch_counts_its_articles_and_keeps_the_schedule() -> None:
 
 def test_a_document_that_was_cut_is_fetched_again_soon_whether_it_has_changed_or_not() -> None:
     polled = PollResult(fetched(etag='"1"', last_modified="x", body_hash="a" * 64), document())
-    after = succeeded(polled=polled, cut=True)
+    after = succeeded(polled=polled, skipped={OVER_BUDGET: 1})
     assert (after.etag, after.last_modified, after.body_hash) == (None, None, None)
     assert after.next_fetch_time == LATER + CALM.min_interval
     whole = succeeded(polled=polled)

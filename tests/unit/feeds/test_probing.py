@@ -11,8 +11,10 @@ from services.feeds.form import changed_feed
 from services.feeds.outcome import (
     JITTER,
     MAX_NOT_FOUND,
+    NOTHING,
     WAITS,
     Failure,
+    Ingested,
     PollResult,
     after_failure,
     after_success,
@@ -35,7 +37,7 @@ def disabled(kind: str = "timeout", **changes: object) -> Feed:
 def failed(before: Feed, kind: str = "timeout", *, days: int = 1) -> Feed:
     permanent = kind in ("gone", "not_found")
     failure = Failure(kind, kind, kind, permanent=permanent)
-    return after_failure(before, failure, 0, NOW + days * DAY, POLICY, 0.0)
+    return after_failure(before, failure, NOTHING, NOW + days * DAY, POLICY, 0.0)
 
 
 def test_the_constants() -> None:
@@ -93,7 +95,7 @@ def test_a_feed_is_probed_from_its_time_on_and_never_what_a_person_disabled() ->
 
 def test_a_probe_that_succeeds_enables_the_feed() -> None:
     polled = PollResult(FetchResult(FetchStatus.FETCHED, "https://a.example/", status_code=200))
-    after = after_success(disabled(probes=4), polled, 0, [], NOW + DAY, POLICY, 0.0, entries=1)
+    after = after_success(disabled(probes=4), polled, Ingested(entries=1), NOW + DAY, POLICY, 0.0)
     assert (after.enabled, after.disabled_by, after.disabled_cause, after.probe_at, after.probes) == (
         True, None, None, None, 0,
     )  # fmt: skip
@@ -103,7 +105,7 @@ def test_a_probe_that_succeeds_enables_the_feed() -> None:
 def test_a_success_does_not_enable_what_a_person_disabled_meanwhile() -> None:
     off = feed(enabled=False, disabled_reason="by hand", disabled_by="person")
     polled = PollResult(FetchResult(FetchStatus.FETCHED, "https://a.example/", status_code=200))
-    assert not after_success(off, polled, 0, [], NOW + DAY, POLICY, 0.0).enabled
+    assert not after_success(off, polled, NOTHING, NOW + DAY, POLICY, 0.0).enabled
 
 
 def test_a_probe_that_fails_waits_twice_as_long_and_keeps_since_when_the_feed_is_disabled() -> None:

@@ -12,7 +12,7 @@ import pytest
 from models.feed import ADVICE, VERDICTS, Feed
 from models.resources.feeds import FeedResource
 from services.feeds.form import changed_feed, new_feed
-from services.feeds.outcome import Failure, after_failure
+from services.feeds.outcome import NOTHING, Failure, after_failure
 from services.feeds.schedule import Policy
 from services.feeds.verdicts import (
     EMPTY_AFTER,
@@ -187,6 +187,6 @@ def test_a_feed_is_blocked_since_the_first_refusal_whatever_other_errors_come_be
     forbidden = Failure("unauthorized", "403", "unauthorized:403", status_code=403)
     timeout, found = Failure("timeout", "t", "timeout"), well()
     for minutes, failure in enumerate((timeout, forbidden, timeout, forbidden)):
-        found = after_failure(found, failure, 0, NOW + timedelta(minutes=minutes), Policy(), 0.0)
+        found = after_failure(found, failure, NOTHING, NOW + timedelta(minutes=minutes), Policy(), 0.0)
     assert (found.verdict, found.verdict_since) == ("blocked", NOW + timedelta(minutes=1))
     assert found.failing_since == NOW

@@ -177,9 +177,9 @@ HourlyDistribution = Annotated[
 class Feed(StoredDocument):
     """Schedule, validators, statistics and health of one source. `next_fetch_time` is authoritative.
 
-    services/feeds decides: saving.py counts `worker_deaths`, volume.py has the volumes and gaps, verdicts.py the
+    feed_attempts.py counts `worker_deaths`. services/feeds decides: volume.py has the volumes and gaps, verdicts.py the
     verdict, which is written with every change. The secret that `credential` names is never stored.
-    `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/listing.py).
+    `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/registry.py).
     """
 
     CONTAINER: ClassVar[str] = "feeds"

@@ -7,9 +7,8 @@ import azure.functions as func
 from models.request import FEED_ID_FORM, Nothing
 from models.resources.articles import ArticleResource, DocumentResource, QuarantinePreview, QuarantineResource
 from models.states import ArticleStatus
-from services.articles.listing import LONGEST_SEARCH, SAID, article_filter
 from services.articles.quarantine import STATUSES, Review
-from services.articles.reading import LAYERS
+from services.articles.reading import LAYERS, LONGEST_SEARCH, SAID, article_filter
 from services.container import Container
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.listing import mentions_of_article, observed

@@ -16,8 +16,8 @@ from services.container import Container
 from services.feeds import lists as feed_lists
 from services.feeds.bulk import MAX_FEEDS, BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
-from services.feeds.listing import SORTS, Sorting, feed_filter
 from services.feeds.lists import import_opml, write_opml
+from services.feeds.registry import SORTS, Sorting, feed_filter
 from services.work.listing import attempt_filter
 from triggers.bindings import Routes
 from triggers.contract import Answer, File, Header, ListOf, accepted_as_run, created, ok

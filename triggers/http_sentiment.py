@@ -11,7 +11,7 @@ from models.resources.figures import AggregateResource, EvidenceFacts
 from models.resources.health import CacheHealth
 from models.resources.movement import MentionByPassages, Movement, Trend
 from models.resources.runs import RunStarted
-from services.articles.listing import SAID
+from services.articles.reading import SAID
 from services.container import Container
 from services.figures.evidence import Times
 from services.figures.reader import Aggregate, resource_of

@@ -4,7 +4,7 @@ import azure.functions as func
 
 from models.request import FEED_ID_FORM
 from models.resources.stories import SignalResource, StoryResource
-from services.articles.listing import LONGEST_SEARCH
+from services.articles.reading import LONGEST_SEARCH
 from services.container import Container
 from services.signals.reading import KINDS, signal_filter
 from services.signals.reading import STATES as SIGNAL_STATES

@@ -17,7 +17,7 @@ from models.resources.tools import (
     ToolsApplied,
 )
 from models.tool import ReferenceRole, Tool
-from services.articles.listing import SAID
+from services.articles.reading import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
 from services.mentions.analyzers.port import Reanalysis

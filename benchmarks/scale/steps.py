@@ -26,9 +26,8 @@ from models.tool import Tool
 from models.values import hour_key
 from services import logs
 from services.container import STAGES
-from services.feeds.budget import Budget
 from services.feeds.claims import MAX_FEEDS
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.figures.counting import Count, of_tool, timeline_document
 from services.figures.figures import Figures
 from services.figures.tool_counts import MentionCount, sums_of

@@ -22,11 +22,9 @@ from services import deadline
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Entry, InLanguages, Source, entry_of, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
-from services.articles.new_ids import NewIds
-from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
+from services.articles.quarantine import FLOOD, VOLUME, NewIds, QuarantinedBatches
 from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, without_text
 from services.feeds.outcome import OVER_BUDGET, Ingested
-from services.feeds.saving import FeedTry
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
 from services.ports import Store
@@ -141,11 +139,10 @@ class EntryIngestion:
         self._quarantined = QuarantinedBatches(store)
         self._new_ids = NewIds(store)
 
-    async def ingest(self, one: FeedTry, document: ParsedDocument) -> Ingested:
+    async def ingest(self, feed: Feed, attempt: SourceAttempt, document: ParsedDocument) -> Ingested:
         """Stores what is new or changed in the feed's document. Raises NoTurn if the deadline is near before the feed's
         turn."""
-        feed, items = one.feed, document.items
-        source = source_of(feed, document.title)
+        source, items = attempt.source, document.items
         entries = await _in_thread_if_many(items, lambda: _entries(source, items))
         forms = tuple(each.form_hash for each in entries)
         refused = len(items) - len(entries)
@@ -173,20 +170,19 @@ class EntryIngestion:
         async with deadline.turn(self._writing) as has_turn:
             if not has_turn:
                 raise NoTurn
-            ingested = await self._ingest(one, document, forms, known, unknown)
+            ingested = await self._ingest(feed, attempt, document, forms, known, unknown)
         return replace(ingested, entries=len(entries), refused=refused + ingested.refused)
 
     async def _ingest(
         self,
-        one: FeedTry,
+        feed: Feed,
+        attempt: SourceAttempt,
         document: ParsedDocument,
         forms: Sequence[ShortHash],
         known: KnownEntries,
         unknown: Sequence[Entry],
     ) -> Ingested:
         """Stores the unknown entries. The result counts only these."""
-        feed = one.feed
-        attempt = _attempt(one, source_of(feed, document.title))
         writer = self._writer(attempt, known, document.items, trust_hashes=feed.last_fetch_time is not None)
         unknown = list({each.form_hash: each for each in unknown}.values())
         room = 0 if is_implausible(feed, len(unknown), attempt.at) else room_for_new(feed, attempt.at)
@@ -215,11 +211,12 @@ class EntryIngestion:
             form_hashes=tuple(groups),
         )
 
-    async def ingest_released(self, one: FeedTry, items: Sequence[RawItem], *, have_new_ids: bool = False) -> Ingested:
+    async def ingest_released(
+        self, feed: Feed, attempt: SourceAttempt, items: Sequence[RawItem], *, have_new_ids: bool = False
+    ) -> Ingested:
         """Stores a batch that a person released from quarantine. Its entries are in the feed's `seen` document
         already. With `have_new_ids`, entries that are known articles under new ids change nothing but their locators,
         and ambiguous ones are left out."""
-        attempt = _attempt(one, source_of(one.feed))
         valid, refused, left = 0, 0, 0
         if have_new_ids:
             found = await self._new_ids.sorted_out(items, attempt)
@@ -227,7 +224,7 @@ class EntryIngestion:
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]
-        intake = _Intake(self._writer(attempt, KnownEntries(), items, trust_hashes=False), one.feed.languages)
+        intake = _Intake(self._writer(attempt, KnownEntries(), items, trust_hashes=False), feed.languages)
         for portion in portions(items):
             await intake.store(_entries(attempt.source, portion))
         count = len(intake.groups)
@@ -266,10 +263,6 @@ def _held_and_left(
 
 def source_of(feed: Feed, title: str | None = None) -> Source:
     return Source(feed.feed_id, feed.source_name, feed.source_priority, title or feed.title, feed.full_text)
-
-
-def _attempt(one: FeedTry, source: Source) -> SourceAttempt:
-    return SourceAttempt(source, one.run_id, one.attempt_no, one.started_at)
 
 
 async def _in_thread_if_many(items: Sequence[object], work: Callable[[], T], many: int = IN_THREAD_ENTRIES) -> T:

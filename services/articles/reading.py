@@ -1,41 +1,288 @@
-"""Reads stored articles and observations, and deletes articles.
+"""Reads and lists stored articles and observations, finds them by words and phrases, and deletes articles.
 
 An id is `dedup:{key}`, or the older `{source}:{article_id}`, which the locator aliases resolve.
+
+An article does not list all its sources itself. The articles of one source are those that list it, and those with an
+observation that names them as articles of a further source: two queries, whose results are merged.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 from urllib.parse import unquote
 
 from models.article import Article, Observation
-from models.errors import NotFound
+from models.errors import InvalidInput, NotFound
 from models.locator import LocatorAlias, locator_key
-from models.values import format_time
+from models.states import ArticleStatus
+from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time
 from services.articles.entry_documents import observation_tombstone, tombstone
 from services.articles.identity import locator_identities
-from services.articles.listing import ArticleFilter, articles_page
 from services.articles.sources import (
     MAX_SHOWN,
     first_observations,
     observations_of,
     sources_of,
+    with_source_counts,
 )
 from services.feeds.form import is_feed_id
+from services.parse.language import primary_subtag
+from services.parse.text import words_of
 from services.ports import (
     Clock,
     Document,
     Listed,
     Operation,
+    Operator,
+    Page,
+    Query,
     Replace,
     Store,
     Upsert,
+    Where,
+    listed,
     listed_documents,
 )
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, LOCATORS
+from services.store.plans import decode_cursor, encode_cursor, plan
+from services.work.listing import asked_time
+
+LONGEST_SEARCH = 200
+MAX_WORDS = 20
+"""Words of a search: each is a condition of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSearch:
+    """What a text asks for: all `words` occur, and each of `phrases` as it is written."""
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+
+    def accepts(self, *texts: str | None) -> bool:
+        """Whether each phrase is in one of the texts, which have all words."""
+        if not self.phrases:
+            return True
+        read = [words_of(text) for text in texts if text]
+        return all(any(_has(words, phrase) for words in read) for phrase in self.phrases)
+
+
+NO_SEARCH = TextSearch()
+
+
+def article_words(article: Article) -> tuple[str, ...]:
+    """The words of the article's headlines and of its canonical text, each once, sorted."""
+    texts = (article.headline, article.canonical.headline, article.text_for_analysis or "")
+    return all_words(texts)
+
+
+def all_words(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({word for text in texts for word in words_of(text)}))
+
+
+def accepts(search: TextSearch, document: Document) -> bool:
+    """Whether a stored article that has all words of the search has its phrases."""
+    if not search.phrases:
+        return True
+    canonical = document.get("canonical")
+    reading = canonical.get("headline") if isinstance(canonical, dict) else None
+    texts = (document.get("headline"), reading, document.get("text_for_analysis"))
+    return search.accepts(*(each for each in texts if isinstance(each, str)))
+
+
+def text_search(text: str) -> TextSearch:
+    """What is between quotation marks is a phrase. Raises InvalidInput for a text that has no word, or too many."""
+    if not 1 <= len(text) <= LONGEST_SEARCH:
+        raise InvalidInput("text", f"1 to {LONGEST_SEARCH} characters")
+    parts = text.replace("\u201c", '"').replace("\u201d", '"').split('"')
+    words = dict.fromkeys(word for part in parts for word in words_of(part))
+    if not 1 <= len(words) <= MAX_WORDS:
+        raise InvalidInput("text", f"1 to {MAX_WORDS} words")
+    # Before the first quotation mark and behind each second one are words; a last mark alone begins no phrase.
+    quoted = (tuple(words_of(part)) for part in parts[1 : len(parts) - 1 : 2])
+    return TextSearch(tuple(words), tuple(dict.fromkeys(phrase for phrase in quoted if len(phrase) > 1)))
+
+
+def _has(words: Sequence[str], phrase: tuple[str, ...]) -> bool:
+    """Whether the words of the phrase follow each other."""
+    size = len(phrase)
+    return any(tuple(words[start : start + size]) == phrase for start in range(len(words) - size + 1))
+
+
+MAX_PAGES = 20
+"""Pages that one list reads to find articles that meet the filters. It then ends early, with a cursor."""
+_LONGEST_FILTER = 200
+
+CONDITIONS: dict[str, tuple[str, Operator]] = {
+    "sentiment": ("sentiment", "eq"),
+    "status": ("status", "eq"),
+    "tag": ("tags", "contains"),
+    "tool": ("detected_tool_ids", "contains"),
+    "source": ("sources", "contains"),
+    "publisher": ("publisher_id", "eq"),
+    "language": ("language", "eq"),
+    "since": ("timestamp", "ge"),
+    "until": ("timestamp", "lt"),
+    "text": ("words", "contains"),
+}
+"""The filters of a list of articles, each with the field and the comparison; `text` with one for each word."""
+
+UNSCORED = "unscored"
+SAID = (*get_args(Sentiment), UNSCORED)
+"""What a list of articles or mentions can be filtered by."""
+
+NOT_DELETED = Where("deleted_at", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleFilter:
+    """The conditions of a query; and the search whose phrases are looked for in the articles that it finds."""
+
+    where: tuple[Where, ...] = ()
+    search: TextSearch = NO_SEARCH
+
+
+def article_filter(given: Mapping[str, str]) -> ArticleFilter:
+    """The given filters; a tool by its id. Raises InvalidInput with the field and the allowed values."""
+    for field, allowed in (("sentiment", SAID), ("status", get_args(ArticleStatus))):
+        if field in given and given[field] not in allowed:
+            raise InvalidInput(field, f"one of {', '.join(allowed)}")
+    if "source" in given and not is_feed_id(given["source"]):
+        raise InvalidInput("source", "a feed's id or the name of a news API")
+    language = given.get("language", UNKNOWN_LANGUAGE)
+    if language != UNKNOWN_LANGUAGE and (not language or primary_subtag(language) != language):
+        raise InvalidInput("language", "the primary subtag of a language, such as en, or und")
+    for field in ("tag", "publisher"):
+        if field in given and not 1 <= len(given[field]) <= _LONGEST_FILTER:
+            raise InvalidInput(field, f"1 to {_LONGEST_FILTER} characters")
+    times = {field: asked_time(field, given[field]) for field in ("since", "until") if field in given}
+    since, until = times.get("since"), times.get("until")
+    if since and until and until <= since:
+        raise InvalidInput("until", "a time after since")
+    search = text_search(given["text"]) if "text" in given else NO_SEARCH
+    values = {**given, **{field: format_time(time) for field, time in times.items()}}
+    values.pop("text", None)
+    unscored = values.get("sentiment") == UNSCORED
+    if unscored:
+        del values["sentiment"]
+    where = [Where(*CONDITIONS[name], value) for name, value in values.items()]
+    where += [Where(*CONDITIONS["text"], word) for word in search.words]
+    if unscored:  # an analysed article without a sentiment could not be scored
+        where[:0] = [Where("sentiment", "missing"), Where("status", "eq", "analyzed")]
+    return ArticleFilter(tuple(where), search)
+
+
+async def articles_page(store: Store, by: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
+    """The articles that meet all filters, newest first."""
+    source = next((str(each.value) for each in by.where if each.field == "sources"), None)
+    query = _query(by.where, limit)
+
+    def accepted(article: Document) -> bool:
+        return accepts(by.search, article)
+
+    if source is None:
+        page = await _page(store, replace(query, after=after), accepted)
+    else:
+        page = await _page_of_source(store, source, query, after, accepted)
+    return await with_source_counts(store, listed(page, Article.from_document, "source_id"))
+
+
+async def _page(store: Store, query: Query, accepted: Callable[[Document], bool]) -> Page:
+    """One page of the articles that the query finds and that are accepted."""
+    found: list[Document] = []
+    for _ in range(MAX_PAGES):
+        page = await store.query(ARTICLES.name, replace(query, limit=query.limit - len(found)))
+        found += [each for each in page.items if accepted(each)]
+        query = replace(query, after=page.next)
+        if page.next is None or len(found) == query.limit:
+            break
+    return Page(found, query.after)
+
+
+def _query(where: Sequence[Where], limit: int) -> Query:
+    """The order decides which index the store uses: one of its own for lists by sentiment or status, else the one of
+    all filters together."""
+    fields = {each.field for each in where if each.op != "missing"} - {"timestamp"}
+    order = {"sentiment": "by_sentiment", "status": "by_status"}.get(min(fields, default=""), "by_time")
+    if not fields <= {"sentiment", "status"}:
+        order = "by_time"
+    return Query((NOT_DELETED, *where), order=order, reverse=True, limit=limit, may_be_stale=True)
+
+
+Key = tuple[str, str]
+"""The time and the id of an article: its place in a list."""
+
+
+async def _page_of_source(
+    store: Store, source: str, query: Query, after: str | None, accepted: Callable[[Document], bool]
+) -> Page:
+    """One page of the articles of a source: those that list it, and those that an observation names. The cursor has the
+    place behind which both queries go on."""
+    fingerprint = hashlib.blake2b(repr(query.where).encode(), digest_size=8).hexdigest()
+    place = None if after is None else _key(decode_cursor(fingerprint, after, [False] * 2))
+    times = [replace(each, field="article_timestamp") for each in query.where if each.field == "timestamp"]
+    where = (NOT_DELETED, Where("source", "eq", source), *times)
+    of_further = Query(where, order="by_further_source", reverse=True, limit=query.limit, may_be_stale=True)
+    conditions = [each for each in query.where if each.field != "sources"]
+    items: list[Document] = []
+    for _ in range(MAX_PAGES):
+        listing = await store.query(ARTICLES.name, _behind(query, place and (*place, Article.ID)))
+        naming = await store.query(ARTICLES.name, _behind(of_further, place and (source, *place, "")))
+        listed_keys, named_keys = _keys(listing, "timestamp"), _keys(naming, "article_timestamp")
+        further = await store.read_many(ARTICLES.name, [(source_id, Article.ID) for _, source_id in named_keys])
+        wanted = [each if each and all(meets(each, one) for one in conditions) else None for each in further]
+        found = {**dict(zip(named_keys, wanted, strict=True)), **dict(zip(listed_keys, listing.items, strict=True))}
+        ends = [keys[-1] for keys, page in ((listed_keys, listing), (named_keys, naming)) if page.next is not None]
+        # What is older than the end of a page that goes on may not be all that there is.
+        known = sorted((key for key in found if not ends or key >= max(ends)), reverse=True)
+        for key in known:
+            place, article = key, found[key]
+            if article is not None and accepted(article):
+                items.append(article)
+            if len(items) == query.limit:
+                is_end = not ends and key == known[-1]
+                return Page(items, None if is_end else encode_cursor(fingerprint, place))
+        if not ends:
+            return Page(items)
+    return Page(items, encode_cursor(fingerprint, place or ("", "")))
+
+
+def _behind(query: Query, place: Sequence[str] | None) -> Query:
+    """The query from behind the document with these values of its order."""
+    return query if place is None else replace(query, after=encode_cursor(plan(ARTICLES, query).fingerprint, place))
+
+
+def _keys(page: Page, time_field: str) -> list[Key]:
+    return [_key((each[time_field], each["source_id"])) for each in page.items]
+
+
+def _key(values: Sequence[object]) -> Key:
+    time, source_id = map(str, values)
+    return time, source_id
+
+
+def meets(document: Document, where: Where) -> bool:
+    """Whether a document meets a condition of CONDITIONS, or is not deleted."""
+    value, wanted = document.get(where.field), where.value
+    match where.op:
+        case "missing":
+            return value is None
+        case "eq":
+            return bool(value == wanted)
+        case "contains":
+            return isinstance(value, list) and wanted in value
+        case "ge":
+            return isinstance(value, str) and isinstance(wanted, str) and value >= wanted
+        case "lt":
+            return isinstance(value, str) and isinstance(wanted, str) and value < wanted
+    raise ValueError(f"articles are not filtered by {where.op}")
+
 
 Layer = Literal["canonical", "raw"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)

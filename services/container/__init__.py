@@ -38,17 +38,15 @@ from services.container.adapters import (
     queues_of,
 )
 from services.documents.documents import DOCUMENTS_STAGE
-from services.feeds import presets
-from services.feeds.budget import Budget
 from services.feeds.bulk import BulkActions
 from services.feeds.claims import INGESTION_STAGE, Claims
 from services.feeds.fetch_hours import FetchDays
+from services.feeds.form import Presets, load_presets
 from services.feeds.hosts import HostListing, HostStates
 from services.feeds.news_apis import EnabledApi, enabled_apis
 from services.feeds.outages import Outages
-from services.feeds.presets import Presets
 from services.feeds.registry import FeedRegistry
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.fetch.limits import HostReport
 from services.fetch.outcome import Credential, credentials_in
 from services.figures.figures import Figures
@@ -237,7 +235,7 @@ class FeedPart:
 
     @cached_property
     def presets(self) -> Presets:
-        return presets.load()
+        return load_presets()
 
     @cached_property
     def bulk_actions(self) -> BulkActions:

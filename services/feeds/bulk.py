@@ -20,8 +20,7 @@ from models.request import Request
 from models.values import Flag
 from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
-from services.feeds.listing import MAX_IDS, FeedFilter, FeedQuery, feed_filter, feeds_of
-from services.feeds.registry import FeedRegistry
+from services.feeds.registry import MAX_IDS, FeedFilter, FeedQuery, FeedRegistry, feed_filter, feeds_of
 from services.ports import Clock, Store
 
 MAX_FEEDS = MAX_IDS

@@ -22,8 +22,7 @@ from xml.sax.saxutils import quoteattr
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.values import is_web_url
-from services.feeds.form import LONGEST_NAME, LONGEST_TAG, STORED_AS, new_feed
-from services.feeds.presets import Presets
+from services.feeds.form import LONGEST_NAME, LONGEST_TAG, STORED_AS, Presets, new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.parse.urls import normalize_url, without_feed_scheme
 from services.parse.yaml_lists import Entry, read_entries

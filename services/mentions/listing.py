@@ -18,7 +18,7 @@ from models.resources.articles import ArticleResource, MentionResource, Observat
 from models.resources.base import View
 from models.stored import ScoredDocument, WordsJudgement
 from models.values import format_time
-from services.articles.listing import UNSCORED
+from services.articles.reading import UNSCORED
 from services.articles.sources import with_source_counts
 from services.parse.publisher_id import shown_name
 from services.ports import Document, Listed, Page, Query, Store, Where, listed, listed_documents

@@ -18,7 +18,7 @@ from models.mention import SentimentScore
 from models.resources.tools import ReferenceResource
 from models.tool import Reference, ReferenceDay, ReferenceRole, Tool
 from models.values import format_time, parse_time
-from services.articles.listing import article_filter
+from services.articles.reading import article_filter
 from services.ports import Document, Query, Store, Where, listed_documents, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.plans import decode_cursor, encode_cursor, plan

@@ -20,7 +20,7 @@ from models.correction import Correction
 from models.mention import SentimentScore
 from models.stored import WordsJudgement
 from models.tool import ReferenceRole, Tool
-from services.articles.listing import article_words
+from services.articles.reading import article_words
 from services.articles.sources import observation_id
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.corrections import judged_passages, removes, with_verdict

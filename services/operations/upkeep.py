@@ -14,7 +14,7 @@ from datetime import datetime
 from models.values import unix_seconds
 from services import telemetry
 from services.articles.quarantine import QuarantinedBatches
-from services.feeds.budget import Budget
+from services.feeds.schedule import Budget
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.operations.archive_expiry import ArchiveExpiry

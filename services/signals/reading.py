@@ -10,7 +10,7 @@ from models.resources.base import View
 from models.resources.stories import SignalResource
 from models.signal import Signal, SignalKind
 from models.story import Story, day_of
-from services.articles.listing import article_filter
+from services.articles.reading import article_filter
 from services.ports import Listed, Query, Store, Where, listed, readable
 from services.store.containers import SIGNALS, STORIES
 from services.tools.catalog import Catalog

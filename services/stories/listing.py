@@ -10,7 +10,7 @@ from models.errors import InvalidInput
 from models.resources.stories import StoryState
 from models.story import SILENCE
 from models.values import format_time
-from services.articles.listing import article_filter
+from services.articles.reading import article_filter
 from services.ports import Where
 
 STATES: tuple[StoryState, ...] = get_args(StoryState)

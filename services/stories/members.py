@@ -16,7 +16,7 @@ from models.article import Article
 from models.errors import UnreadableDocument
 from models.story import Reason, Story, StoryMember, Topic, day_of, first_article, removed_story
 from models.values import parse_time
-from services.articles.listing import all_words
+from services.articles.reading import all_words
 from services.logs import log_unreadable
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import counted_publisher

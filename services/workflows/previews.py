@@ -26,8 +26,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, entry_of
 from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, pinned, separated
 from services.articles.merge import merge
-from services.articles.new_ids import Ambiguous, NewIds
-from services.articles.quarantine import Quarantine, QuarantinedBatches
+from services.articles.quarantine import Ambiguous, NewIds, Quarantine, QuarantinedBatches
 from services.articles.writing import known_articles
 from services.mentions.correction_documents import corrections_of_mentions
 from services.mentions.corrections import removes

@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.articles.listing import article_filter, article_words, articles_page
+from services.articles.reading import article_filter, article_words, articles_page
 from services.mentions.understanding import published_at, source_tickers
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import IN_USE_FOR

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from models.feed import FetchPrice
-from services.feeds.budget import Budget
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.store.containers import CATALOG
 from tests.functional.articles.test_overdue import upkeep_of
 from tests.functional.articles.world import World

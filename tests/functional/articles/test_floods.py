@@ -5,8 +5,8 @@ from datetime import timedelta
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.entries import PORTION
+from services.articles.feed_attempts import FeedSaves
 from services.articles.quarantine import Quarantine, QuarantinedBatches
-from services.feeds.saving import FeedSaves
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.world import START, Item, World, item
 

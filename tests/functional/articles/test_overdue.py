@@ -7,9 +7,8 @@ import pytest
 from models.errors import Unavailable
 from services.articles.quarantine import Quarantine
 from services.container import STAGES
-from services.feeds.budget import Budget
 from services.feeds.claims import INGESTION_STAGE
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.mentions.due import ANALYSIS_STAGE
 from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep

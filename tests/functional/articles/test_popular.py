@@ -9,8 +9,7 @@ import pytest
 
 from models.article import Article, Observation
 from services.articles import sources as sources_module
-from services.articles.listing import ArticleFilter, article_filter, article_words
-from services.articles.reading import Articles
+from services.articles.reading import ArticleFilter, Articles, article_filter, article_words
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter

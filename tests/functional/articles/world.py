@@ -26,13 +26,12 @@ from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, Fetches
 from services.articles.reading import Articles
 from services.documents.documents import Documents
-from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
 from services.feeds.outages import Outages
 from services.feeds.registry import FeedRegistry
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.fetch.limits import Breaker, HostLimits, HostReport
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where

@@ -10,9 +10,8 @@ import pytest
 
 from models.feed import Feed
 from models.run import Attempt
-from services.articles.feed_attempts import attempt_record, log_outcome, totals_of
+from services.articles.feed_attempts import FeedTry, attempt_record, log_outcome, totals_of
 from services.feeds.outcome import Failure, Ingested
-from services.feeds.saving import FeedTry
 from services.fetch.outcome import FetchResult, FetchStatus
 from tests.documents import NOW, attempt, feed
 

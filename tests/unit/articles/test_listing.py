@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from services.articles.listing import (
+from services.articles.reading import (
     CONDITIONS,
     MAX_PAGES,
     NOT_DELETED,

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from services.articles.identity import Candidate, Source, candidate_of, entry_of
-from services.articles.new_ids import SortedOut, StoredEntry, sorted_out, stored_entry
+from services.articles.quarantine import SortedOut, StoredEntry, sorted_out, stored_entry
 from tests import documents
 from tests.documents import NOW
 from tests.unit.articles.builders import raw

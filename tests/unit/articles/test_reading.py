@@ -9,8 +9,7 @@ from models.article import Article
 from models.errors import InvalidInput, NotFound
 from services.articles.entry_documents import REDACTED, tombstone
 from services.articles.identity import dedup_key, normalize_headline
-from services.articles.listing import article_filter
-from services.articles.reading import Articles
+from services.articles.reading import Articles, article_filter
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.articles.listing import TextSearch, article_filter, article_words, articles_page, text_search
+from services.articles.reading import TextSearch, article_filter, article_words, articles_page, text_search
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, article, reading
 from tests.unit.articles.test_reading import named

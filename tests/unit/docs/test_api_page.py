@@ -18,7 +18,7 @@ from models.resources.tools import Precision
 from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
 from services import container
-from services.articles.listing import MAX_WORDS
+from services.articles.reading import MAX_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.metadata import Counters
 from services.mentions.corrections import labelled

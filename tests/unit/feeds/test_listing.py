@@ -7,7 +7,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.feed import Feed, host_of_address, words_of_name
-from services.feeds.listing import (
+from services.feeds.registry import (
     MAX_IDS,
     SORTS,
     Sorting,

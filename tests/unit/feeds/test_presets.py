@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput, WrongSettings
-from services.feeds.form import new_feed
+from services.feeds.form import Presets, load_presets, new_feed, parse_presets
 from services.feeds.lists import apply_yaml
-from services.feeds.presets import Presets, load, parse
 from services.feeds.registry import FeedRegistry
 from services.parse import feed as feed_parser
 from tests.documents import NOW
 
 RECORDED = Path(__file__).resolve().parents[2] / "data" / "presets"
-PRESETS = load()
+PRESETS = load_presets()
 
 SEARCHED = "%22Visual%20Studio%20Code%22"
 CASES: dict[str, tuple[dict[str, str], str, str, str, str, datetime]] = {
@@ -183,17 +182,17 @@ def value_with(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_preset_in_the_file_is_named_with_its_line(change: dict[str, Any], said: str, tmp_path: Path) -> None:
-    assert [each.preset for each in parse(document_of(PRESET))] == ["a"]
+    assert [each.preset for each in parse_presets(document_of(PRESET))] == ["a"]
     file = tmp_path / "presets.yaml"
     file.write_bytes(document_of(PRESET | change))
     with pytest.raises(WrongSettings, match=rf": config/presets\.yaml: {said}: "):
-        load(file)
+        load_presets(file)
 
 
 def test_two_presets_of_one_name_are_refused_and_no_file_means_none(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="a is there already"):
-        parse(document_of(PRESET, PRESET))
-    assert load(tmp_path / "none.yaml").every == ()
+        parse_presets(document_of(PRESET, PRESET))
+    assert load_presets(tmp_path / "none.yaml").every == ()
     with pytest.raises(InvalidInput, match=r"^preset: must be one of "):
         Presets().resolved({"preset": "a"})
 

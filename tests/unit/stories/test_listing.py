@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.resources.stories import StoryResource, StoryState
-from services.articles.listing import meets
+from services.articles.reading import meets
 from services.ports import Where
 from services.stories.listing import (
     STATES,

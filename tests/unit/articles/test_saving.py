@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.feed import Feed
-from services.feeds.saving import MAX_DEATHS, FeedSaves, FeedTry
+from services.articles.feed_attempts import MAX_DEATHS, FeedSaves, FeedTry
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch

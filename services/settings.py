@@ -17,19 +17,22 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from models.errors import WrongSettings
-from services import configuration
-from services.configuration import Configuration
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.setting import (
     ADDRESSES,
     AGENTS,
     DATABASE,
+    DEFAULT_FILE,
     DSN,
+    FILE_SETTING,
     INSIGHTS,
+    NO_FILE,
     TICKERS,
     URL,
+    Configuration,
     Setting,
     default_text,
+    read_file,
     row_of,
     setting,
 )
@@ -60,7 +63,7 @@ class Settings:
 
     # Configuration
     configuration_file: str = setting(
-        configuration.DEFAULT_FILE, "The file with the settings of ingestion, from the app's folder", sample=None
+        DEFAULT_FILE, "The file with the settings of ingestion, from the app's folder", sample=None
     )
 
     # Storage
@@ -276,7 +279,7 @@ class Settings:
     @classmethod
     def load(cls, environment: Mapping[str, str], apis: Sequence[NewsApi] = NEWS_APIS) -> Self:
         """Reads the configuration file and the environment. Raises WrongSettings as `from_environment`."""
-        file = configuration.read(environment.get(configuration.FILE_SETTING, "").strip(), table(apis))
+        file = read_file(environment.get(FILE_SETTING, "").strip(), table(apis))
         return cls.from_environment(environment, apis, file)
 
     @classmethod
@@ -284,7 +287,7 @@ class Settings:
         cls,
         environment: Mapping[str, str],
         apis: Sequence[NewsApi] = NEWS_APIS,
-        file: Configuration = configuration.EMPTY,
+        file: Configuration = NO_FILE,
     ) -> Self:
         """The checked settings: the environment wins over `file`, and `file` over the defaults. Raises WrongSettings,
         which names every wrong setting of both and its rule.

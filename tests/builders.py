@@ -10,9 +10,8 @@ from functools import partial
 from models.errors import NotFound, Unavailable
 from services.archive.keys import key_of, sha256_of
 from services.ports import Archived, Clock, QueueDepth, Queues, Store
-from services.work.announcing import Announcer
+from services.work.announcing import Announcer, Sweeper
 from services.work.stage import Stage
-from services.work.sweeping import Sweeper
 
 NOON = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
 

@@ -47,9 +47,8 @@ from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_sta
 from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
-from services.work.announcing import Announcer
+from services.work.announcing import Announcer, Sweeper
 from services.work.backlog import BacklogReader
-from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World

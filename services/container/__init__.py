@@ -62,11 +62,10 @@ from services.ports import Archive, Clock, LastWrite, Queues, Store, utc_now
 from services.settings import Settings
 from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.tools.catalog import Catalog
-from services.work.announcing import Announcer
+from services.work.announcing import Announcer, Sweeper
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import RunEngine
 from services.work.stage import message_of, parts_of
-from services.work.sweeping import Sweeper
 
 if TYPE_CHECKING:
     from services.container.fetching import FetchingPart

@@ -21,9 +21,9 @@ from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.checks import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.topology import QUEUES
+from services.work.announcing import Sweeper
 from services.work.backlog import BacklogReader
 from services.work.stage import Stage
-from services.work.sweeping import Sweeper
 
 log = logging.getLogger("toolpulse.upkeep")
 

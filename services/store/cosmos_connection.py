@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,18 +26,21 @@ from models.errors import Unavailable
 from services import deadline
 from services.logs import log_event
 from services.store.containers import CONTAINERS
-from services.store.cosmos_errors import NOT_DONE, of_batch, passes, status_of, unavailable, wait_after
 from services.store.cosmos_items import Item, Sql
 from services.store.cosmos_pace import Pace
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
+    from azure.core.exceptions import AzureError
     from azure.cosmos.aio import ContainerProxy, CosmosClient, DatabaseProxy
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 EXPECTED = frozenset({404, 409, 412})
+RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
+NOT_DONE = frozenset({429, 449})  # of RETRIED: a request with this status had no effect
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
 
 MAX_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
@@ -367,3 +371,57 @@ def result_of(response: Response, container: str) -> Any:
     if response.status != 200:
         raise Unavailable(f"{container}: Cosmos DB returned {response.status}, which is not valid for this request")
     return response.result
+
+
+def of_batch(error: AzureError) -> bool:
+    """Whether an operation of a batch failed. The HTTP response is then a 200 or 207."""
+    return hasattr(error, "operation_responses")
+
+
+def status_of(error: AzureError) -> tuple[int, int]:
+    return int(getattr(error, "status_code", None) or 0), int(getattr(error, "sub_status", None) or 0)
+
+
+def passes(error: AzureError, status: int, substatus: int) -> bool:
+    """Whether another try may succeed: Cosmos is busy, or the connection broke. 404/1002 is a replica that lags
+    behind."""
+    from azure.core.exceptions import DecodeError, ServiceRequestError, ServiceResponseError
+
+    if isinstance(error, ServiceRequestError | ServiceResponseError | DecodeError):
+        return True
+    return status in RETRIED or (status, substatus) == (404, 1002)
+
+
+def wait_after(error: AzureError, attempt: int) -> float:
+    retry_after = _retry_after(error)
+    if retry_after is not None:
+        return retry_after * random.uniform(1.0, 1.25)  # noqa: S311 - jitter, not a secret
+    longest = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+
+
+def _retry_after(error: AzureError) -> float | None:
+    headers: Mapping[str, str] = getattr(getattr(error, "response", None) or error, "headers", None) or {}
+    of_operations = [
+        each.get("retryAfterMilliseconds", 0) for each in getattr(error, "operation_responses", None) or ()
+    ]
+    try:
+        return max(0.0, float(headers.get("x-ms-retry-after-ms") or max(of_operations, default=0) or "none")) / 1000
+    except ValueError:
+        return None
+
+
+def unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
+    from azure.core.exceptions import ClientAuthenticationError
+
+    if status in (401, 403) or isinstance(error, ClientAuthenticationError):
+        return Unavailable(
+            f"Cosmos DB refused the sign-in ({status or 'no token'}): give this identity the role Cosmos DB Built-in "
+            "Data Contributor and let its network in, or correct COSMOS_KEY"
+        )
+    if (status, substatus) == (404, 1003):
+        return Unavailable("Cosmos DB knows no such database or container: run scripts/create_cache_container.py")
+    if status:
+        code = f"{status}/{substatus}" if substatus else f"{status}"
+        return Unavailable(f"Cosmos DB returned {code}", retry_after=_retry_after(error))
+    return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__}): check COSMOS_ENDPOINT")

@@ -1,4 +1,4 @@
-"""The embedded store's file and the threads that work on it: opening, connections, locks, errors.
+"""The embedded store's file and the threads that work on it: opening, connections, locks, errors, housekeeping.
 
 A point read, and a single write when no other thread has the write lock, runs on the event loop: it takes 10 to 50
 microseconds and never an fsync, less than handing it to a thread would cost. Work that may wait or take longer (a busy
@@ -11,9 +11,9 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +21,6 @@ from typing import TypeVar
 from models.errors import Damaged, Unavailable, Unusable
 from services.ports import Clock
 from services.store import sqlite_search, sqlite_sql
-from services.store.sqlite_housekeeper import Housekeeper
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -36,7 +35,14 @@ CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
 """Enough for all pages of a batch. With a smaller cache, pages of indexes are written twice and read again."""
 
-WASTED_PAGES = 512  # 4 MB
+CHECKPOINT_SECONDS = 1.0
+LARGE_LOG_PAGES = 2048  # 16 MB
+PURGE_BATCH = 500
+
+LONGEST_STEP_SECONDS = 24 * 3600
+"""A clock that moves on by more between two purges was wrong before or is wrong now, or the program did not run."""
+PURGES_PAUSED_SECONDS = 24 * 3600
+"""The pause after such a step, for a wrong clock to be set right before everything has expired by it."""
 
 FAILED_WRITE_SHOWN_FOR = timedelta(seconds=60)
 """On a full disk some writes succeed: those for which the file has room."""
@@ -108,7 +114,6 @@ class Threads:
         """When the disk could not be written, the last time, and why."""
         self._inline: sqlite3.Connection | None = None
         self._write_lock = threading.Lock()
-        self._queued_writes = 0
         self._inline_writes = 0
         self._housekeeper: Housekeeper | None = None
         self._writer = ThreadPoolExecutor(1, "store-writer")
@@ -159,8 +164,7 @@ class Threads:
 
     async def write(self, work: Work[T], *, inline: bool) -> T:
         connection = self._inline or await self.opened()
-        # A queued write goes first: inline writes could overtake it for ever.
-        if inline and not self._queued_writes and self._write_lock.acquire(blocking=False):
+        if inline and self._write_lock.acquire(blocking=False):
             try:
                 return work(connection)
             except sqlite3.Error as error:
@@ -200,7 +204,7 @@ class Threads:
         self._inline = connection
 
     async def _in_writer(self, work: Work[T]) -> T:
-        """Writes that had to wait go one after the other, so that they wait for other processes only."""
+        """Waits for other processes and for the housekeeper: the store itself writes one transaction after another."""
         deadline = time.monotonic() + self._wait_seconds
 
         def locked(connection: sqlite3.Connection) -> T:
@@ -211,11 +215,9 @@ class Threads:
                 connection.execute(f"PRAGMA busy_timeout = {int(left * 1000) + 1}")
                 return work(connection)
 
-        self._queued_writes += 1
         try:
             return await self._in_thread(self._writer, locked)
         finally:
-            self._queued_writes -= 1
             self._note_write()
 
     def _note_write(self) -> None:
@@ -299,7 +301,6 @@ def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
             connection = connect(path, wait_seconds)
             with _closed_on_error(connection):
                 _bring_up_to_date(connection, path)
-                _shrink(connection)
             return connection
         except sqlite3.Error as error:
             # Unlike a statement, the switch to a write-ahead log does not wait for other processes.
@@ -331,7 +332,8 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
             for index in sqlite_search.INDEXES.values():
                 if index.table not in there:
-                    _execute_all(connection, index.fill)
+                    for statement in index.fill:
+                        connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
 
 
@@ -340,18 +342,89 @@ def _objects(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, type FROM sqlite_master"))
 
 
-def _execute_all(connection: sqlite3.Connection, statements: Iterable[str]) -> None:
-    for statement in statements:
-        connection.execute(statement)
+def purging_after(seen: int, purged_from: int, now: int) -> int:
+    """The time from which expired documents are deleted. `seen` is the time of the last purge, or of its last attempt;
+    `purged_from` the result of then."""
+    return now + PURGES_PAUSED_SECONDS if abs(now - seen) > LONGEST_STEP_SECONDS else purged_from
 
 
-def _shrink(connection: sqlite3.Connection) -> None:
-    """Rewrites a file that is mostly empty: SQLite reuses the pages of deleted rows, but does not return them."""
-    (pages,), (free,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count"))
-    if free > max(WASTED_PAGES, pages // 2):
-        with suppress(sqlite3.OperationalError):  # another process uses the file, or the disk is too full for a copy
-            connection.execute("VACUUM")
-            # It may number the rows anew, by which the indexes of searches name them.
-            with transaction(connection):
-                for index in sqlite_search.INDEXES.values():
-                    _execute_all(connection, index.fill)
+class Housekeeper(threading.Thread):
+    """Copies the log into the file, and deletes what has expired, a little while after writes; sleeps otherwise.
+
+    Closes `connection` when it stops. `damage` is why the file cannot be trusted, once that is known.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, clock: Clock, write_lock: threading.Lock, purge_seconds: float
+    ) -> None:
+        super().__init__(name="store-housekeeper", daemon=True)
+        self.damage: str | None = None
+        self._connection = connection
+        self._clock = clock
+        self._write_lock = write_lock
+        self._purge_seconds = purge_seconds
+        self._written = threading.Event()
+        self._stopping = threading.Event()
+
+    def note_write(self) -> None:
+        if not self._written.is_set():
+            self._written.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._written.set()
+        self.join()
+
+    def run(self) -> None:
+        purge_at = 0.0
+        with closing(self._connection) as connection:
+            self._check(connection)
+            while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
+                self._written.clear()
+                if self._stopping.is_set():
+                    return  # `stop` was called before `clear`: nothing would wake this thread again
+                try:
+                    if time.monotonic() >= purge_at:
+                        self._purge(connection)
+                        purge_at = time.monotonic() + self._purge_seconds
+                    self._checkpoint(connection)
+                except sqlite3.Error:
+                    # Another process has the lock, or the disk is full, which writers notice. The next round tries
+                    # again.
+                    self._written.set()
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Searches the pages of the file for damage: SQLite notices damage only where it reads."""
+        try:
+            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            self.damage = None if result == "ok" else str(result).splitlines()[-1]
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                self.damage = str(error)
+
+    def _purge(self, connection: sqlite3.Connection) -> None:
+        now = int(self._clock().timestamp())
+        if not self._may_purge(connection, now):
+            return
+        for statements in sqlite_sql.STATEMENTS.values():
+            while not self._stopping.is_set():
+                with self._write_lock:
+                    deleted = connection.execute(statements.purge, (now, PURGE_BATCH)).rowcount
+                if deleted < PURGE_BATCH:
+                    break
+                time.sleep(0.01)  # lets waiting writers in between batches
+
+    def _may_purge(self, connection: sqlite3.Connection, now: int) -> bool:
+        found = connection.execute("SELECT seen, purged_from FROM clock").fetchone()
+        seen, purged_from = found or (now, now)
+        after = purging_after(seen, purged_from, now)
+        with self._write_lock:
+            connection.execute("INSERT OR REPLACE INTO clock (id, seen, purged_from) VALUES (1, ?, ?)", (now, after))
+        return now >= after
+
+    def _checkpoint(self, connection: sqlite3.Connection) -> None:
+        _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if pages > LARGE_LOG_PAGES:
+            # While writes never pause, the log is never empty and grows: stop them until the rest is copied.
+            with self._write_lock:
+                connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()

@@ -1,19 +1,35 @@
-"""Sends the messages of stages. They only wake workers up: losing one costs at most a minute."""
+"""Sends the messages of stages, and sends them again for due items whose messages were lost or whose workers died.
+
+Messages only wake workers up: losing one costs at most a minute.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 
-from models.errors import Unavailable
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.operations import AnnouncedWork
+from models.values import CLOCKS_DIFFER, format_time, is_ahead
+from services import deadline
 from services.logs import log_event
-from services.ports import Document, Queues
+from services.ports import Clock, Document, Query, Queues, Store, Where, pages, readable
+from services.store.containers import CATALOG
+from services.work.backlog import first_due
 from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.work")
 
 MAX_REMEMBERED = 20_000
+SENT_WITHIN = timedelta(seconds=30)
+"""A message is sent within this time after its item became due."""
+STARTS_TOGETHER = timedelta(seconds=10)
+"""Of workers that start within this time, one announces what is due."""
+_PAGE = 500
+_MAX_PAGES = 100
 
 
 class Announcer:
@@ -72,3 +88,113 @@ class Announcer:
         """Sends these messages, whatever waits."""
         if messages:
             await self._queues.send(stage.queue, messages, delay_seconds=delay_seconds)
+
+
+def overdue_range(
+    until: datetime, now: datetime, oldest_waiting: datetime | None, last: AnnouncedWork | None
+) -> tuple[datetime | None, datetime] | None:
+    """The items to announce again, of those due up to `until`: due after the first time (None: any) up to the second;
+    None for no item.
+
+    `oldest_waiting` is when the oldest message that waits in the queue was sent: the messages of items that have been
+    due for longer have left the queue. Items that were announced again are left alone until the messages of `last` have
+    left the queue. A `last` of a clock that was ahead does not count.
+    """
+    if oldest_waiting is not None:
+        until = min(until, oldest_waiting - SENT_WITHIN)
+    if last is None or is_ahead(last.announced_at, now):
+        return None, until
+    if last.announced_at <= min(until, now - STARTS_TOGETHER):
+        return None, until
+    return (last.due_until, until) if last.due_until < until else None
+
+
+class Sweeper:
+    """Announces what is overdue, at every tick and when a worker starts. Several workers may do so at once: a document
+    of each stage decides which of them announces."""
+
+    def __init__(self, store: Store, queues: Queues, announcer: Announcer, clock: Clock) -> None:
+        self._store = store
+        self._queues = queues
+        self._announcer = announcer
+        self._clock = clock
+
+    async def sweep_all(self, stages: Sequence[Stage], *, at_start: bool = False, ahead: bool = False) -> int:
+        """Announces what is overdue of each stage, and returns how many items."""
+        return sum(
+            await asyncio.gather(*(self.sweep(each, at_start=at_start, ahead=ahead or at_start) for each in stages))
+        )
+
+    async def sweep(self, stage: Stage, *, at_start: bool = False, ahead: bool = False) -> int:
+        """`at_start`: all that is due is overdue, since the worker before this one may have died with its messages.
+        `ahead`: so is what a clock that was ahead has made due."""
+        now = self._clock()
+        announced = await self._announce_ahead(stage, now) if ahead else 0
+        first = await first_due(self._store, stage)
+        until = now if at_start else now - stage.overdue_after
+        since = None if first is None else stage.due_at(first)
+        if since is None or since > until:
+            return announced
+        return announced + await self._announce_until(stage, until, now)
+
+    async def _announce_until(self, stage: Stage, until: datetime, now: datetime) -> int:
+        document = await self._store.read(CATALOG.name, AnnouncedWork.PARTITION, stage.name)
+        last = readable(document, AnnouncedWork.from_document)
+        overdue = overdue_range(until, now, await self._queues.oldest(stage.queue), last)
+        if overdue is None:
+            return 0
+        after, until = overdue
+        span = [Where(stage.due, "le", format_time(until))]
+        span += [] if after is None else [Where(stage.due, "gt", format_time(after))]
+        announced = 0
+        async for items in self._items(stage, span):
+            if not announced and not await self._is_first(stage, document, last, overdue, now):
+                return 0
+            announced += len(await self._announcer.announce_documents(stage, items))
+            if deadline.is_near():
+                break  # the rest is announced once these messages have left the queue
+        if announced:
+            log_event(log, logging.INFO, "overdue_work_announced", stage=stage.name, items=announced)
+        return announced
+
+    async def _announce_ahead(self, stage: Stage, now: datetime) -> int:
+        span = [Where(stage.due, "gt", format_time(now + stage.furthest + CLOCKS_DIFFER))]
+        announced = 0
+        async for items in self._items(stage, span):
+            announced += len(await self._announcer.announce_documents(stage, items))
+        return announced
+
+    async def _items(self, stage: Stage, span: Sequence[Where]) -> AsyncIterator[list[Document]]:
+        query = Query((*stage.where, *span), order=stage.order, limit=_PAGE)
+        number = 0
+        async for page in pages(self._store, stage.container, query):
+            if page.items:
+                yield page.items
+            number += 1
+            if number == _MAX_PAGES:
+                return
+
+    async def _is_first(
+        self,
+        stage: Stage,
+        document: Document | None,
+        last: AnnouncedWork | None,
+        overdue: tuple[datetime | None, datetime],
+        now: datetime,
+    ) -> bool:
+        """Records the announcement; False if another worker recorded one meanwhile."""
+        after, until = overdue
+        # Items that `last` covers are not announced again this time, and must not wait for longer.
+        at = last.announced_at if last is not None and after is not None else now
+        first = last or AnnouncedWork(
+            created_at=now, updated_at=now, stage=stage.name, due_until=until, announced_at=at
+        )
+        record = first.changed(now, due_until=until, announced_at=at).to_document()
+        try:
+            if document is None:
+                await self._store.create(CATALOG.name, record)
+            else:
+                await self._store.replace(CATALOG.name, record, document["_etag"])
+        except (Conflict, ChangedMeanwhile):
+            return False
+        return True

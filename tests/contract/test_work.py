@@ -17,11 +17,10 @@ from models.values import format_time
 from services import deadline
 from services.ports import Document, Query, Store
 from services.store.containers import STORIES
-from services.work.announcing import Announcer
+from services.work.announcing import Announcer, Sweeper
 from services.work.backlog import backlog_of
 from services.work.handling import Handled, Handler, Worked
 from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MAX_TRIES, Stage, Tries
-from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues
 from tests.contract.conftest import SettableClock
 from tests.failing_stores import Crash, mortal

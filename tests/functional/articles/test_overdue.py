@@ -14,8 +14,8 @@ from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
 from services.topology import ANALYZE_ARTICLES
+from services.work.announcing import Sweeper
 from services.work.backlog import BacklogReader
-from services.work.sweeping import Sweeper
 from tests.builders import MemoryArchive, forgetful, overdue_keys
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.counting import CountingStore

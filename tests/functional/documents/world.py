@@ -22,9 +22,9 @@ from services.ports import Archive, Query, Store, Where
 from services.settings import Settings
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
 from services.topology import ACQUIRE_DOCUMENTS
+from services.work.announcing import Sweeper
 from services.work.handling import Handler
 from services.work.runs import RunEngine
-from services.work.sweeping import Sweeper
 from tests.builders import MemoryQueues, Watch, forgetful
 from tests.documents import reading
 from tests.functional.fetch.conftest import Server, response

@@ -19,10 +19,7 @@ FEED = b"<rss version='2.0'>" + b"<item>news</item>" * 200 + b"</rss>"
     ("encoding", "body"),
     [
         ("gzip", gzip.compress(FEED, mtime=0)),
-        ("x-gzip", gzip.compress(FEED[:50], mtime=0) + gzip.compress(FEED[50:], mtime=0) + b"\0" * 512),
         ("deflate", zlib.compress(FEED)),
-        ("deflate", zlib.compress(FEED)[2:-4]),
-        ("identity", FEED),
         ("gzip", FEED),
         ("identity", gzip.compress(FEED, mtime=0)),
     ],
@@ -36,13 +33,7 @@ async def test_compressed_bodies_are_read_also_if_the_header_lies(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "body"),
-    [
-        ("br", b"\x0b\x02"),
-        ("gzip", gzip.compress(FEED, mtime=0)[:-9]),
-        ("gzip", b"\x1f\x8b" + b"x" * 99),
-        ("gzip, gzip", FEED),
-    ],
+    ("encoding", "body"), [("br", b"\x0b\x02"), ("gzip", gzip.compress(FEED, mtime=0)[:-9]), ("gzip, gzip", FEED)]
 )
 async def test_a_body_that_cannot_be_decoded_says_so(server: Server, make: Make, encoding: str, body: bytes) -> None:
     server.answers["/feed"] = response(body=body, Content_Encoding=encoding)
@@ -107,39 +98,6 @@ async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: 
 
 def names_of_this_machine() -> dict[str, object]:
     return {"resolver": Names(one_test=["127.0.0.1"], other_test=["127.0.0.1"])}
-
-
-@pytest.mark.parametrize(
-    ("host", "limit"),
-    [
-        ("one.test", {}),
-        ("one.test", {"max_concurrent_requests_per_host": 2}),
-        ("127.0.0.1", {"max_concurrent_requests_per_host": 2}),
-    ],
-)
-async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(
-    server: Server, make: Make, host: str, limit: dict[str, int]
-) -> None:
-    busy, most = 0, 0
-
-    async def slowly(_request: Request, writer: asyncio.StreamWriter) -> None:
-        nonlocal busy, most
-        busy += 1
-        most = max(most, busy)
-        await asyncio.sleep(0.05)
-        busy -= 1
-        writer.write(response())
-
-    server.answers |= {"/feed": slowly, "/other": response()}
-    fetcher = make(max_concurrent_requests=3, **limit, tools=names_of_this_machine())
-    request = FetchRequest(server.url(host=host))
-    backlog = [asyncio.create_task(fetcher.fetch(request)) for _ in range(8)]
-    await asyncio.sleep(0.02)
-    other = await fetcher.fetch(FetchRequest(server.url("/other", host="other.test")))
-    assert other.ok
-    assert not any(task.done() for task in backlog[2:])
-    assert all(result.ok for result in await asyncio.gather(*backlog))
-    assert most == 2
 
 
 async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make) -> None:

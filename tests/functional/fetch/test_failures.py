@@ -205,32 +205,6 @@ async def test_a_host_that_keeps_failing_is_left_alone_until_a_probe_succeeds(se
     assert (await fetcher.fetch(FetchRequest(server.url()))).ok
 
 
-async def test_a_url_that_never_answers_closes_no_host_that_answers_others(server: Server, make: Make) -> None:
-    async def hang_up(_request: Request, writer: asyncio.StreamWriter) -> None:
-        pass
-
-    server.answers |= {"/well": response(), "/gone": hang_up}
-    clock = Time()
-    fetcher = make(tools={"monotonic": clock}, retry_attempts=1)
-    assert (await fetcher.fetch(FetchRequest(server.url("/well")))).ok
-    for _ in range(6):
-        assert (await fetcher.fetch(FetchRequest(server.url("/gone")))).status is FetchStatus.CONNECTION
-    assert (await fetcher.fetch(FetchRequest(server.url("/well")))).ok
-    clock.now = 301
-    for _ in range(5):
-        await fetcher.fetch(FetchRequest(server.url("/gone")))
-    assert (await fetcher.fetch(FetchRequest(server.url("/well")))).status is FetchStatus.BREAKER_OPEN
-
-
-async def test_repeated_429s_close_the_host_for_as_long_as_it_asked(server: Server, make: Make) -> None:
-    server.answers["/feed"] = response(429, Retry_After="300")
-    fetcher = make(tools={"monotonic": Time()})
-    for _ in range(5):
-        await fetcher.fetch(FetchRequest(server.url()))
-    result = await fetcher.fetch(FetchRequest(server.url("/another")))
-    assert (result.status, result.retry_after) == (FetchStatus.BREAKER_OPEN, 300)
-
-
 async def test_requests_report_what_they_showed_of_their_hosts(server: Server, make: Make) -> None:
     async def hang_up(_request: Request, writer: asyncio.StreamWriter) -> None:
         pass

@@ -5,35 +5,8 @@ import pytest
 from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Server, response
 
-HOSTS = [
-    "127.0.0.1",
-    "127.0.0.1.",
-    "localhost",
-    "localhost.",
-    "LOCALHOST",
-    "127.1",
-    "0x7f.1",
-    "0x7f000001",
-    "2130706433",
-    "0177.0.0.1",
-    "0",
-    "0.0.0.0",
-    "[::1]",
-    "[::]",
-    "[::ffff:127.0.0.1]",
-    "[::ffff:7f00:1]",
-    "[::127.0.0.1]",
-    "[64:ff9b::7f00:1]",
-    "[2002:7f00:1::]",
-    "[fe80::1]",
-    "169.254.169.254",
-    "168.63.129.16",
-    "10.0.0.1",
-    "100.64.0.1",
-    "evil.test",
-    "inside.test",
-    "mapped.test",
-]
+HOSTS = ["127.0.0.1.", "localhost", "0x7f.1", "[::ffff:7f00:1]", "10.0.0.1", "evil.test", "inside.test", "mapped.test"]
+"""Some of each kind: tests/unit/fetch/test_addresses.py has all."""
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -74,26 +47,7 @@ async def test_a_redirect_inside_is_refused(server: Server, make: Make) -> None:
     assert (result.status, len(server.requests)) == (FetchStatus.REFUSED_ADDRESS, 1)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "example.com/feed",
-        "ftp://example.com/",
-        "file:///etc/passwd",
-        "gopher://127.0.0.1:25/",
-        "http://",
-        "http:///feed",
-        "http://user@example.com/",
-        "http://user:s3cret@example.com/",
-        "http://example.com:0/",
-        "http://example.com:65536/",
-        "http://exa mple.com/",
-        "http://example.com/\r\nHost: evil",
-        "http://[::1",
-        "https://" + "a" * 5000 + ".com",
-    ],
-)
+@pytest.mark.parametrize("url", ["", "file:///etc/passwd", "http://user:s3cret@example.com/", "http://exa mple.com/"])
 async def test_what_is_no_web_address_is_refused_without_asking_anybody(make: Make, url: str) -> None:
     result = await make().fetch(FetchRequest(url))
     assert (result.status, result.attempts) == (FetchStatus.INVALID_URL, 1)

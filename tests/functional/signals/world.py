@@ -14,8 +14,8 @@ from services.ports import Query, Store, Where, query_all
 from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, SIGNALS, STORIES
 from services.topology import GENERATE_IDEAS
+from services.work.announcing import Sweeper
 from services.work.handling import Handler
-from services.work.sweeping import Sweeper
 from tests.builders import forgetful
 from tests.documents import article, reading
 from tests.functional.stories.world import World as StoriesWorld

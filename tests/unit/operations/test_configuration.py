@@ -7,7 +7,7 @@ import pytest
 
 from models.errors import WrongSettings
 from scripts.package import app_files
-from services.configuration import DEFAULT_FILE, Configuration, parse, read
+from services.setting import DEFAULT_FILE, Configuration, parse_file, read_file
 from services.settings import Settings, table
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -65,7 +65,7 @@ DIFFERENT = {"max_concurrent_requests": 10, "fetch_user_agent": ("NewsAggregator
 
 
 def parsed(text: str) -> Configuration:
-    return parse(text.encode(), table())
+    return parse_file(text.encode(), table())
 
 
 def problem(text: str) -> str:
@@ -175,7 +175,7 @@ def test_a_value_that_is_refused_does_not_count() -> None:
 
 
 def test_the_name_of_a_file_is_relative_to_the_folder_of_the_app() -> None:
-    assert read("config/feeds.yaml", table()) == Configuration()
+    assert read_file("config/feeds.yaml", table()) == Configuration()
 
 
 @pytest.mark.parametrize("text", ["", "ingestion:\n", "ingestion:\n  fetcher:\n", "feeds:\n", "feeds: []\n"])
@@ -199,9 +199,9 @@ def test_another_file_can_be_named_and_must_exist(tmp_path: Path) -> None:
 
 
 def test_without_any_file_the_defaults_count_and_a_folder_is_no_file(tmp_path: Path) -> None:
-    assert read("", table(), tmp_path) == Configuration()
+    assert read_file("", table(), tmp_path) == Configuration()
     (tmp_path / "config" / "ingestion.yaml").mkdir(parents=True)
-    assert read("", table(), tmp_path).problems == ("config/ingestion.yaml cannot be read: Is a directory",)
+    assert read_file("", table(), tmp_path).problems == ("config/ingestion.yaml cannot be read: Is a directory",)
 
 
 def test_the_sample_leaves_out_what_the_file_can_set() -> None:

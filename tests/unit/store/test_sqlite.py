@@ -17,12 +17,11 @@ from typing import Any
 import pytest
 
 from models.errors import Damaged, Unavailable, Unusable
-from services.ports import Delete, Document, Operator, Query, Replace, Where
+from services.ports import Document, Operator, Query, Replace, Where
 from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_connection import connect, open_file, translated
-from services.store.sqlite_housekeeper import Housekeeper, purging_after
+from services.store.sqlite_connection import Housekeeper, connect, open_file, purging_after, translated
 from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
 from tests.builders import Watch
 
@@ -293,22 +292,6 @@ async def test_the_log_starts_afresh_under_writes_without_pause(
             batch += 1
             documents = [{"id": "a", "locator": f"{batch}-{n}", "text": "x" * 4000} for n in range(500)]
             await store.write_many("locators", documents)
-
-
-async def test_a_file_that_is_mostly_empty_is_smaller_once_it_is_opened_again(
-    open_store: Callable[..., SqliteStore], path: Path
-) -> None:
-    store = open_store()
-    await store.write_many("mentions", [item(f"{n}", text="x" * 4_000) for n in range(2_000)])
-    stored = await store.read_many("mentions", [("t", f"{n}") for n in range(10, 2_000)])
-    await store.batch_many("mentions", [("t", [Delete(each["id"], each["_etag"])]) for each in stored if each])
-    await store.close()
-    before = await asyncio.to_thread(path.stat)
-    store = open_store()
-    assert await store.count("mentions") == 10
-    await store.close()
-    after = await asyncio.to_thread(path.stat)
-    assert after.st_size < before.st_size / 10
 
 
 async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., SqliteStore], path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.ports import Query, Where
-from services.store import sqlite_search, sqlite_sql
+from services.store import sqlite_sql
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_search import INDEXES, LONGEST_TERM, numbers, outdated
 from tests.builders import Watch
@@ -118,21 +118,3 @@ def test_only_indexes_of_another_definition_are_outdated() -> None:
         "DROP TRIGGER articles_search_01234567_insert",
         "DROP TABLE articles_search_01234567",
     ]
-
-
-async def test_a_file_that_is_rewritten_keeps_its_index(path: Path, open_store: Callable[[], SqliteStore]) -> None:
-    await names(open_store())
-    with closing(sqlite3.connect(path)) as raw, raw:
-        for number in range(3000):
-            raw.execute(
-                "INSERT INTO mentions (pk, id, body, etag, ts) VALUES ('t', ?, ?, 'e', 1)",
-                (f"{number}", json.dumps({"id": f"{number}", "tool_id": "t", "v": "x" * 4000})),
-            )
-        for name in ("a", "b", "c"):
-            put(raw, name)
-        raw.execute("DELETE FROM articles WHERE pk = 'a'")
-        raw.execute("DELETE FROM mentions")
-    assert await names(open_store()) == ["b", "c"]
-    with closing(sqlite3.connect(path)) as raw, raw:
-        assert raw.execute("PRAGMA freelist_count").fetchone() == (0,)
-    assert sqlite_search.row_of("7") == "(7 & 536870911)"

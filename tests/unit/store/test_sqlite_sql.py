@@ -34,12 +34,6 @@ def rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     return connection.execute("SELECT id, etag, expires FROM mentions ORDER BY id").fetchall()
 
 
-def found(connection: sqlite3.Connection, query: Query, container: Container = MENTIONS) -> str:
-    """The ids of the documents that the query lists, which are single letters."""
-    statement, values = sqlite_sql.select(plans.plan(container, query), NOW)
-    return "".join(json.loads(body)["id"] for body, _, _ in connection.execute(statement, values))
-
-
 # Statements of one row
 
 
@@ -97,64 +91,6 @@ def test_a_need_is_met_by_the_version_that_is_stored(
 
 
 # Queries
-
-VALUES = {"a": 1, "b": True, "c": "1", "d": [1], "e": None, "f": 1.5, "g": "Ä one", "h": False, "i": ["1", True]}
-
-
-@pytest.fixture
-def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
-    for name, value in VALUES.items():
-        connection.execute(STATEMENTS.upserts[1], row(name, n=value, ts=NOW - 1))
-    connection.execute(STATEMENTS.upserts[1], row("j", published_at="2026"))
-    connection.execute(STATEMENTS.upserts[1], row("x", n=1, expires=NOW))
-    return connection
-
-
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
-        (Where("n", "eq", 1), "a"),
-        (Where("n", "eq", True), "b"),
-        (Where("n", "eq", False), "h"),
-        (Where("n", "eq", "1"), "c"),
-        (Where("n", "ge", 1), "af"),
-        (Where("n", "gt", 1), "f"),
-        (Where("n", "le", 1.5), "af"),
-        (Where("n", "lt", 1.5), "a"),
-        (Where("n", "ge", ""), "cg"),
-        (Where("n", "in", [1, "1", True]), "abc"),
-        (Where("n", "contains", 1), "d"),
-        (Where("n", "contains", "1"), "i"),
-        (Where("n", "contains", True), "i"),
-        (Where("n", "missing"), "ej"),
-        (Where("id", "eq", "a"), "a"),
-        (Where("id", "eq", 1), ""),
-        (Where("tool_id", "eq", "t"), "abcdefghij"),
-        (Where("tool_id", "ge", 0), ""),
-        (Where("_ts", "ge", NOW), "j"),
-        (Where("_ts", "lt", ""), ""),
-    ],
-    ids=str,
-)
-def test_a_condition_compares_values_of_one_type(filled: sqlite3.Connection, where: Where, expected: str) -> None:
-    assert found(filled, Query((where,), partition="t")) == expected
-    statement, values = sqlite_sql.count(plans.plan(MENTIONS, Query((where,))), NOW)
-    assert filled.execute(statement, values).fetchone() == (len(expected),)
-
-
-def test_a_query_lists_one_document_more_than_its_limit(filled: sqlite3.Connection) -> None:
-    assert found(filled, Query(limit=2)) == "abc"
-    assert found(filled, Query(limit=2, reverse=True)) == "jih"
-    assert found(filled, Query(order="by_published")) == "j"
-    assert found(filled, Query(partition="u")) == ""
-
-
-@pytest.mark.parametrize("partition", [None, "t"])
-def test_a_page_begins_behind_the_cursor(filled: sqlite3.Connection, partition: str | None) -> None:
-    query = Query(partition=partition, limit=3)
-    plan = plans.plan(MENTIONS, query)
-    cursor = plans.encode_cursor(plan.fingerprint, ["t", "h"] if partition is None else ["h"])
-    assert found(filled, Query(partition=partition, after=cursor)) == "ij"
 
 
 def test_keys_that_are_columns_are_compared_with_the_cursor_as_row_values() -> None:

@@ -14,8 +14,7 @@ from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer, GroupMessage, grouping_stage
 from services.topology import GROUP_HEADLINES
-from services.work.announcing import Announcer
-from services.work.sweeping import Sweeper
+from services.work.announcing import Announcer, Sweeper
 from tests.builders import MemoryQueues, Watch
 from tests.documents import NOW, article
 

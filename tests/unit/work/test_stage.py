@@ -10,8 +10,8 @@ from models.operations import AnnouncedWork
 from models.run import WORKER_DIED
 from models.values import format_time
 from services.ports import Document
+from services.work.announcing import overdue_range
 from services.work.stage import LONGEST_WAIT, Stage, Tries, backoff
-from services.work.sweeping import overdue_range
 from tests.documents import NOW, announced_work
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

@@ -111,13 +111,6 @@ def test_whatever_feeds_publish_all_stored_documents_agree(
 @pytest.mark.slow
 @SLOW
 @given(POLLS)
-def test_what_an_article_lists_itself_does_not_matter(polls: list[tuple[str, list[Item]]]) -> None:
-    assert asyncio.run(_after(polls, most_listed=1)) == asyncio.run(_after(polls))
-
-
-@pytest.mark.slow
-@SLOW
-@given(POLLS)
 def test_ingesting_twice_is_ingesting_once(polls: list[tuple[str, list[Item]]]) -> None:
     once, twice = asyncio.run(_after(polls)), asyncio.run(_after(polls, twice=True))
     assert once["articles"].keys() == twice["articles"].keys()

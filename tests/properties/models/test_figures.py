@@ -1,4 +1,4 @@
-"""Percentages, tallies, headlines and names hold their promises for every input."""
+"""Percentages, tallies and headlines hold their promises for every input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from models.cache import percentages
 from models.tally import MILLIONTHS, Tally
-from models.tool import normalize_name
 from services.articles.identity import normalize_headline
 
 COUNT = st.integers(0, 10**9)
@@ -54,23 +53,6 @@ def test_a_tally_does_not_depend_on_the_order_of_arrivals(
     assert abs(tally.polarity_millionths) <= tally.total * MILLIONTHS
 
 
-@given(st.lists(MENTION, max_size=30))
-def test_the_average_never_contradicts_the_counts(mentions: list[tuple[Any, Any]]) -> None:
-    tally = tallied(mentions)
-    assert tally.average_sentiment >= 0 or tally.negative
-    assert tally.average_sentiment <= 0 or tally.positive
-    scored = [each for each in mentions if each[0] is not None]
-    assert tally.average_sentiment == tallied(scored).average_sentiment
-
-
-@given(st.lists(POSITIVE, min_size=1, max_size=30), st.lists(UNSCORED, max_size=3))
-def test_the_average_of_positive_mentions_is_above_0_and_of_negative_ones_below(
-    positive: list[tuple[Any, Any]], unscored: list[tuple[Any, Any]]
-) -> None:
-    assert 0 < tallied(positive + unscored).average_sentiment <= 1
-    assert -1 <= tallied([("negative", -size) for _, size in positive] + unscored).average_sentiment < 0
-
-
 @given(st.lists(NEUTRAL | UNSCORED, max_size=30))
 def test_the_average_of_neutral_and_unscored_mentions_is_exactly_0(mentions: list[tuple[Any, Any]]) -> None:
     assert tallied(mentions).average_sentiment == 0
@@ -89,10 +71,3 @@ def test_normalizing_a_headline_twice_is_normalizing_it_once(headline: str) -> N
 @given(st.text(string.printable), st.sampled_from("“”—…€❤"))
 def test_ascii_takes_a_short_way_to_the_same_headline(headline: str, dropped: str) -> None:
     assert normalize_headline(headline + dropped) == normalize_headline(headline)
-
-
-@given(st.text(), st.text(" \t\n", min_size=1))
-def test_names_differ_neither_by_case_nor_by_space(name: str, space: str) -> None:
-    once = normalize_name(name)
-    assert normalize_name(once) == once
-    assert normalize_name(space + name.replace(" ", space + " ") + space) == once

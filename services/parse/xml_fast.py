@@ -26,76 +26,52 @@ _TYPES = {"text": False, "plain": False, "text/plain": False, "html": True, "tex
 _BASES = frozenset({"base", _XML + "base", "href", "lastmod"})
 _ROOT = re.compile(rb"<[A-Za-z]")
 
-# Kinds of elements. Integers, since looking up a member of an enum takes longer than all other work on an element.
-IGNORE = 0
-TITLE = 1
-LINK = 2
-ID = 3
-PUBLISHED = 4
-UPDATED = 5
-CREATED = 6
-CATEGORY = 7
-KEYWORDS = 8
-SUMMARY = 9
-CONTENT = 10
-SOURCE = 11
-LANGUAGE = 12
-MEDIA_TITLE = 13
-MEDIA_SUMMARY = 14
-ODD = 15
 
-_BASE = {
-    "title": TITLE,
-    "link": LINK,
-    "guid": ID,
-    "id": ID,
-    "published": PUBLISHED,
-    "pubdate": PUBLISHED,
-    "issued": PUBLISHED,
-    "updated": UPDATED,
-    "modified": UPDATED,
-    "lastbuilddate": UPDATED,
-    "created": CREATED,
-    "category": CATEGORY,
-    "description": SUMMARY,
-    "summary": SUMMARY,
-    "content": CONTENT,
-    "source": SOURCE,
-    "language": LANGUAGE,
-    **dict.fromkeys(("date", "tags", "links", "item", "entry", "license", "guidislink"), ODD),
-}
-_DUBLIN_CORE = {
-    "title": TITLE,
-    "date": UPDATED,
-    "subject": CATEGORY,
-    "description": SUMMARY,
-    "language": LANGUAGE,
-    "issued": PUBLISHED,
-    "modified": UPDATED,
-    "created": CREATED,
-}
-_MEDIA = {
-    "title": MEDIA_TITLE,
-    "description": MEDIA_SUMMARY,
-    "category": CATEGORY,
-    "keywords": KEYWORDS,
-}
-_ITUNES = {"summary": SUMMARY, "keywords": KEYWORDS, "category": ODD, "link": ODD}
+def _elements(**names: str) -> dict[str, str]:
+    """The kind of each element, by its name in lower case; given are the names of each kind."""
+    return {name: kind for kind, listed in names.items() for name in listed.split()}
+
+
+_BASE = _elements(
+    title="title",
+    link="link",
+    id="guid id",
+    published="published pubdate issued",
+    updated="updated modified lastbuilddate",
+    created="created",
+    category="category",
+    summary="description summary",
+    content="content",
+    source="source",
+    language="language",
+    odd="date tags links item entry license guidislink",
+)
+_DUBLIN_CORE = _elements(
+    title="title",
+    published="issued",
+    updated="date modified",
+    created="created",
+    category="subject",
+    summary="description",
+    language="language",
+)
+_MEDIA = _elements(media_title="title", media_summary="description", category="category", keywords="keywords")
+_ITUNES = _elements(summary="summary", keywords="keywords", odd="category link")
 _KINDS_BY_NAMESPACE = {
     "": _BASE,
     ATOM[1:-1].lower(): _BASE,
     RSS1[1:-1]: _BASE,
     "http://purl.org/dc/elements/1.1/": _DUBLIN_CORE,
     "http://purl.org/dc/terms/": _DUBLIN_CORE,
-    "http://purl.org/rss/1.0/modules/content/": {"encoded": CONTENT},
+    "http://purl.org/rss/1.0/modules/content/": _elements(content="encoded"),
     "http://search.yahoo.com/mrss/": _MEDIA,
     "http://search.yahoo.com/mrss": _MEDIA,
     "http://www.itunes.com/dtds/podcast-1.0.dtd": _ITUNES,
     "http://itunes.apple.com/dtds/podcast-1.0.dtd": _ITUNES,
 }
-"""What an element means, by its namespace and name in lower case. Other elements are ignored."""
+"""The kinds of elements, by their namespace and name in lower case. Other elements are ignored."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
-_OF_GROUPS = frozenset({MEDIA_TITLE, MEDIA_SUMMARY, CATEGORY, KEYWORDS})
+_OF_GROUPS = frozenset({"media_title", "media_summary", "category", "keywords"})
 """What counts within an element that is ignored itself, such as media:group."""
 _HTML_NAMES = ("description", "encoded")
 """The elements whose text is HTML unless they name another type."""
@@ -161,16 +137,16 @@ def _has_doctype(data: bytes) -> bool:
     return hidden and b"<!DOCTYPE" in data
 
 
-class _Kinds(dict[str, int]):
-    """The kinds of the tags in one document, each worked out when it first occurs."""
+class _Kinds(dict[str, str]):
+    """The kinds of the tags in one document, each worked out when it first occurs. Empty for what is ignored."""
 
-    def __missing__(self, tag: str) -> int:
+    def __missing__(self, tag: str) -> str:
         namespace, _, local = tag.rpartition("}")
         known = _KINDS_BY_NAMESPACE.get(namespace[1:].lower())
         if known is None:
-            kind = ODD if tag.startswith(_XHTML) or local.lower() in _BASE else IGNORE
+            kind = "odd" if tag.startswith(_XHTML) or local.lower() in _BASE else ""
         else:
-            kind = known.get(local.lower(), IGNORE)
+            kind = known.get(local.lower(), "")
         self[tag] = kind
         return kind
 
@@ -220,13 +196,13 @@ class _Reader:
             if tag.rpartition("}")[2].lower() in ("item", "entry"):
                 raise Unsupported
             kind = self.kinds[tag]
-            if kind == TITLE:
+            if kind == "title":
                 title = title or self._text(child)
-            elif kind == LINK:
+            elif kind == "link":
                 link = self._link(child, link)
-            elif kind == ID and link is None:
+            elif kind == "id" and link is None:
                 link = self._id(child, self._text(child))[1]
-            elif kind == LANGUAGE:
+            elif kind == "language":
                 language = self._text(child)
         self.collected.language = language
         for entry in entries:
@@ -254,51 +230,51 @@ class _Reader:
         kinds = self.kinds
         for child in elements:
             kind = kinds[child.tag]
-            if kind == IGNORE:
+            if not kind:
                 continue
-            if kind == LINK:
+            if kind == "link":
                 link = self._link(child, link)
                 continue
             text = child.text or ""
             text = text.strip() if text.isascii() else repaired(text)
-            if kind == TITLE:
+            if kind == "title":
                 if title is not None:
                     raise Unsupported
                 title, title_is_html = text, _is_html(child)
                 if child.keys() and (declared := _declared_language(child)) is not None:
                     scope = declared
-            elif kind == CATEGORY:
+            elif kind == "category":
                 if child.keys():
                     tags += [value for name, value in child.items() if name.lower() == "term"]
                 if text:
                     tags.append(text)
-            elif kind == PUBLISHED:
+            elif kind == "published":
                 published = text
-            elif kind == UPDATED:
+            elif kind == "updated":
                 updated = text
-            elif kind == ID:
+            elif kind == "id":
                 article_id, permalink = self._id(child, text)
                 link = permalink if link is None else link
-            elif kind in (SUMMARY, MEDIA_SUMMARY, CONTENT):
+            elif kind in ("summary", "media_summary", "content"):
                 text = as_html(text, is_html=_is_html(child))
-                if kind != CONTENT and summary is None:
+                if kind != "content" and summary is None:
                     summary = text
                 elif has_content:
                     raise Unsupported  # a third text
                 else:
                     has_content, content = True, text  # a second summary is a content
-            elif kind == CREATED:
+            elif kind == "created":
                 created = text
-            elif kind == MEDIA_TITLE:
+            elif kind == "media_title":
                 if not title:
                     if title is not None:
                         raise Unsupported
                     title, title_is_html = text, _is_html(child)
-            elif kind == LANGUAGE:
+            elif kind == "language":
                 language = text
-            elif kind == KEYWORDS and not child.keys():
+            elif kind == "keywords" and not child.keys():
                 tags += [word.strip() for word in text.split(",")]
-            elif kind == SOURCE:
+            elif kind == "source":
                 publisher, publisher_url = text, child.get("url", "")
             else:
                 raise Unsupported
@@ -323,7 +299,7 @@ class _Reader:
         for child in entry:
             if not len(child):
                 found.append(child)
-            elif self.kinds[child.tag] != IGNORE:
+            elif self.kinds[child.tag]:
                 raise Unsupported  # markup within a text: feedparser returns it as text
             else:
                 found += self._of_group(child)
@@ -331,7 +307,7 @@ class _Reader:
 
     def _of_group(self, element: Element) -> list[Element]:
         """What counts within an element that is ignored itself."""
-        found = [each for each in element.iter() if self.kinds[each.tag] != IGNORE]
+        found = [each for each in element.iter() if self.kinds[each.tag]]
         if any(len(each) or self.kinds[each.tag] not in _OF_GROUPS for each in found):
             raise Unsupported
         return found

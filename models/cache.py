@@ -14,7 +14,6 @@ from typing import ClassVar, Final, Literal, Self, cast
 from pydantic import Field, model_validator
 
 from models.errors import InvalidInput
-from models.states import CacheState
 from models.stored import StoredDocument
 from models.values import (
     Amount,
@@ -300,11 +299,6 @@ class SentimentCacheEntry(_Cached):
             raise ValueError("period_start_ts must be less than period_end_ts")
         return self
 
-    def require_not_after(self, now: datetime) -> None:
-        """Raises InvalidInput if `last_updated_ts` is later than `now`."""
-        if self.last_updated_ts > unix_seconds(now):
-            raise InvalidInput("last_updated_ts", "must be less than or equal to the current time")
-
     @property
     def window(self) -> Window:
         return Window.ending(self.period, datetime.fromtimestamp(self.period_end_ts, UTC))
@@ -322,12 +316,6 @@ class SentimentCacheEntry(_Cached):
     def counts_too_many(self, now: datetime) -> bool:
         """Whether a mention of this HOUR_1 is over an hour old by now."""
         return self.oldest_mention_ts is not None and self.oldest_mention_ts < Window.at(self.period, now).seconds[0]
-
-    def state(self, now: datetime, generation: int) -> CacheState:
-        """The entry's state, given the tool's present generation."""
-        if self.generation != generation:
-            return "INVALIDATED"
-        return "STALE" if self.is_stale(now) else "FRESH"
 
 
 class CacheGeneration(_Cached):

@@ -99,19 +99,6 @@ def step_validation(current: ValidationStatus, wanted: ValidationStatus, review:
         raise InvalidTransition(VALIDATION.name, current, f"{wanted}: its review dropped it")
 
 
-CacheState = Literal["CREATED", "FRESH", "STALE", "INVALIDATED"]
-CACHE_ENTRY = Machine(
-    "cache entry",
-    {
-        None: ("CREATED",),
-        "CREATED": ("FRESH", "INVALIDATED"),
-        "FRESH": ("STALE", "INVALIDATED"),
-        "STALE": ("FRESH", "INVALIDATED"),
-        "INVALIDATED": ("CREATED",),
-    },
-)
-"""Computed by SentimentCacheEntry.state, never stored."""
-
 ToolStatus = Literal["ACTIVE", "MERGED", "DEPRECATED"]
 TOOL = Machine(
     "tool status",

@@ -98,11 +98,11 @@ class StoryMember(_OfStories):
 
     entity_type: Literal["StoryMember"] = "StoryMember"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
-    source_id: IdPart
-    published_at: Time
+    source_id: IdPart = Field(description="The article.")
+    published_at: Time = Field(description="When it was published, as it was grouped.")
     revision: Text
-    language: Language | None = None
-    publisher_id: Text | None = None
+    language: Language | None = optional("Its language, as it was grouped.")
+    publisher_id: Text | None = optional("Its publisher, as it was grouped.")
     signature: dict[str, Any]
     detected_tool_ids: tuple[IdPart, ...] = ()
     article_sources: tuple[SourceKey, ...] = ()
@@ -111,8 +111,10 @@ class StoryMember(_OfStories):
     event_id: IdPart | None = None
     opening: IdPart | None = None
     story_reason: Reason | None = None
-    near_duplicate_of: IdPart | None = None
-    near_duplicate_reason: Reason | None = None
+    near_duplicate_of: IdPart | None = optional(
+        "The article that it repeats in almost the same words; null if it repeats none."
+    )
+    near_duplicate_reason: Reason | None = optional("Why these are near-duplicates; null if it repeats none.")
 
     @property
     def id(self) -> str:

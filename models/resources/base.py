@@ -136,10 +136,6 @@ class Resource(Shape):
         return _names(cls, view)
 
     @classmethod
-    def internal_names(cls) -> tuple[str, ...]:
-        return tuple(name for name, field in cls.model_fields.items() if field.json_schema_extra == INTERNAL)
-
-    @classmethod
     def made(cls, document: BaseModel, view: View, /, **computed: Any) -> Self:
         """The resource with the fields of this view: those in `computed`, and the others from the document."""
         values = document.__dict__

@@ -42,12 +42,10 @@ class StoryTool(Counts[Count]):
 class StoryMemberResource(Resource):
     """The article of a member, and why it is in the story."""
 
-    source_id: str = Field(description="The article.")
+    DOCUMENTS = (StoryMember,)
+
     headline: str = Field(description="The headline of its canonical reading.")
     url: str = Field(description="The link of its canonical reading.")
-    published_at: Time = Field(description="When it was published, as it was grouped.")
-    language: str | None = Field(description="Its language, as it was grouped.")
-    publisher_id: str | None = Field(description="Its publisher, as it was grouped.")
     publisher_name: str | None = Field(description="The name of its publisher.")
     sources: tuple[str, ...] = Field(description="The sources of the article.")
     tool_ids: tuple[str, ...] = Field(description="The tools that it mentions.")
@@ -55,10 +53,6 @@ class StoryMemberResource(Resource):
     reason: Reason | None = Field(
         description="Why it is in the story, as in the merge ledger; null for the article that begins the story."
     )
-    near_duplicate_of: str | None = Field(
-        description="The article that it repeats in almost the same words; null if it repeats none."
-    )
-    near_duplicate_reason: Reason | None = Field(description="Why these are near-duplicates; null if it repeats none.")
     links: dict[str, str] = Field(description="Paths: the article.")
 
     @classmethod
@@ -149,16 +143,10 @@ class SourceInArticle(Shape):
     run_id: str | None = Field(description="The run that added it; null: not known.")
 
 
-class ReasonOfStory(Shape):
+class ReasonOfStory(Resource):
     """Why two articles were put together."""
 
-    rule: str = Field(description="The rule that put them together; `person`: a person did.")
-    score: float | None = Field(
-        description="How alike they are by this rule, 0 to 1; null if the rule has no such figure."
-    )
-    fields: dict[str, str | float | None] = Field(description="What was compared, by name.")
-    with_article: str | None = Field(description="The article that it was compared with.")
-    correction_id: str | None = Field(description="The correction, if a person said so.")
+    DOCUMENTS = (Reason,)
 
 
 class NearDuplicate(ReasonOfStory):

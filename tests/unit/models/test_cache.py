@@ -17,7 +17,6 @@ from models.cache import (
     CacheMetadata,
     LastRefresh,
     Period,
-    SentimentCacheEntry,
     Window,
     percentages,
     period_named,
@@ -120,17 +119,6 @@ def test_an_entry_is_stale_when_it_is_older_than_half_an_hour() -> None:
         assert (entry.age_seconds(later), entry.is_stale(later)) == (age, stale)
 
 
-def test_the_state_of_an_entry_follows_from_its_generation_then_its_age() -> None:
-    entry = cache_entry(last_updated_ts=int(NOW.timestamp()), generation=2)
-    later = NOW + timedelta(seconds=1801)
-    assert [entry.state(at, generation) for at in (NOW, later) for generation in (2, 3)] == [
-        "FRESH",
-        "INVALIDATED",
-        "STALE",
-        "INVALIDATED",
-    ]
-
-
 def test_the_hit_rate_is_a_share_of_all_reads_with_three_decimals() -> None:
     def rate(hits: int, misses: int) -> float:
         metadata: CacheMetadata = documents.cache_metadata(cache_hits_24h=hits, cache_misses_24h=misses)
@@ -145,13 +133,6 @@ def test_an_entry_counts_too_many_once_the_minute_of_its_oldest_mention_has_left
     assert not entry.counts_too_many(oldest + timedelta(minutes=59, seconds=59))
     assert entry.counts_too_many(oldest + timedelta(minutes=60))
     assert not cache_entry(period="HOUR_1").counts_too_many(NOW + timedelta(days=1))
-
-
-def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
-    entry = SentimentCacheEntry.from_document(cache_entry(last_updated_ts=int(NOW.timestamp())).to_document())
-    entry.require_not_after(NOW)
-    with pytest.raises(InvalidInput, match="last_updated_ts"):
-        entry.require_not_after(NOW - timedelta(seconds=1))
 
 
 @pytest.mark.parametrize("neutral", [19.9, 20.1])

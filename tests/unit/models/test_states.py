@@ -15,7 +15,6 @@ from models.states import (
     ACQUISITION,
     ARTICLE,
     ATTEMPT,
-    CACHE_ENTRY,
     REVIEW,
     RUN,
     TOOL,
@@ -52,12 +51,6 @@ ALLOWED: dict[str, tuple[Machine, Any, str]] = {
         REVIEW,
         states.ReviewStatus,
         "None>PENDING PENDING>CLEARED_RETRY_APPROVED PENDING>CLEARED_TERMINAL CLEARED_RETRY_APPROVED>PENDING",
-    ),
-    "cache entry": (
-        CACHE_ENTRY,
-        states.CacheState,
-        "None>CREATED CREATED>FRESH CREATED>INVALIDATED FRESH>STALE FRESH>INVALIDATED STALE>FRESH STALE>INVALIDATED "
-        "INVALIDATED>CREATED",
     ),
     "tool": (
         TOOL,

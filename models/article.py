@@ -240,10 +240,6 @@ class Article(ScoredDocument):
         return source_id(self.dedup_key)
 
     @property
-    def partition(self) -> str:
-        return self.source_id
-
-    @property
     def text_to_score(self) -> FullText | None:
         """The full text, if it is that of the canonical reading; None if the feed's text is to be scored."""
         text = self.full_text
@@ -344,10 +340,6 @@ class Observation(StoredDocument):
     )
     article_timestamp: Time | None = None
     deleted_at: Time | None = None
-
-    @property
-    def partition(self) -> str:
-        return self.source_id
 
     @property
     def id(self) -> str:

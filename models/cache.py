@@ -279,10 +279,6 @@ class SentimentCacheEntry(_Cached):
     )
 
     @property
-    def partition(self) -> str:
-        return self.tool_id
-
-    @property
     def id(self) -> str:
         return entry_id(self.tool_id, self.period)
 
@@ -324,10 +320,6 @@ class CacheGeneration(_Cached):
     entity_type: Literal["CacheGeneration"] = "CacheGeneration"
     tool_id: IdPart
     generation: Count = 0
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
 
     @property
     def id(self) -> str:
@@ -403,6 +395,8 @@ class CacheCounters(_Cached):
     """The reads of the cache in one clock hour, raised by increments. `errors` are failed reads and failed attempts to
     refresh a tool."""
 
+    PARTITION: ClassVar[str] = METADATA_PARTITION
+
     entity_type: Literal["CacheCounters"] = "CacheCounters"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)
     hour: Hour
@@ -414,10 +408,6 @@ class CacheCounters(_Cached):
     def at(cls, now: datetime) -> Self:
         """The counters of the hour of `now`, without any count: the seed of an increment."""
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
-
-    @property
-    def partition(self) -> str:
-        return METADATA_PARTITION
 
     @property
     def id(self) -> str:

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from models.article import ARTICLE_KEPT
 from models.stored import StoredDocument, WordsJudgement
-from models.tool import ToolId, normalize_name
+from models.tool import OfTool, ToolId, normalize_name
 from models.values import (
     Count,
     Day,
@@ -97,15 +97,13 @@ class PastVerdict(Value):
     undone_reason: Text | None = optional("Why it was undone.")
 
 
-class Correction(StoredDocument):
+class Correction(OfTool):
     """The verdict of a person on one subject: the mention of the tool by the article `source_id`, the source `feed_id`,
     or the `phrase`. Never expires.
 
     `passages_hash` is a hash of all that the article says about the tool, as `passages` may be cut. A correction with
     `undone_at` is not applied.
     """
-
-    CONTAINER: ClassVar[str] = "catalog"
 
     entity_type: Literal["Correction"] = "Correction"
     tool_id: ToolId = Field(description="The tool.")
@@ -140,10 +138,6 @@ class Correction(StoredDocument):
         description="The earlier verdicts on the same subject, oldest first, at most 50. Each has those fields that "
         "say who judged what, when and why. `tool_id` is set if the verdict was on a tool that was merged since.",
     )
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
 
     @property
     def id(self) -> str:
@@ -202,6 +196,7 @@ class GroupingCorrection(StoredDocument):
 
     CONTAINER: ClassVar[str] = "stories"
     PARTITION_FIELD: ClassVar[str] = "day"
+    ID_OF: ClassVar[str] = "correction_id"
 
     entity_type: Literal["GroupingCorrection"] = "GroupingCorrection"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
@@ -232,14 +227,6 @@ class GroupingCorrection(StoredDocument):
     undone_at: Time | None = optional("When it was undone; null while it applies.")
     undone_by: Text | None = optional("Who undid it; null while it applies.")
     undone_reason: Text | None = optional("Why it was undone; null while it applies.")
-
-    @property
-    def partition(self) -> str:
-        return self.day
-
-    @property
-    def id(self) -> str:
-        return self.correction_id
 
     @property
     def is_active(self) -> bool:

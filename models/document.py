@@ -97,10 +97,6 @@ class _OfArticle(StoredDocument):
     product_type: ProductType = Field(default="DOCUMENT", description="`DOCUMENT`.")
 
     @property
-    def partition(self) -> str:
-        return self.source_id
-
-    @property
     def data_product_id(self) -> str:
         return document_product_id(self.source_id)
 

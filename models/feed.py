@@ -64,15 +64,12 @@ class FetchDay(StoredDocument):
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "FETCHES"
+    ID_OF: ClassVar[str] = "day"
 
     entity_type: Literal["FetchDay"] = "FetchDay"
     ttl_timestamp: UnixSeconds | None = lives(days=34)
     day: Annotated[str, Field(pattern=r"^\d{8}$")]
     feeds: dict[SourceKey, FetchesOfDay] = Field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        return self.day
 
 
 class FetchDaysProgress(StoredDocument):
@@ -356,10 +353,6 @@ class Feed(StoredDocument):
         "The feed's last batch in quarantine; null once that batch was reviewed and ingested or dropped."
     )
 
-    @property
-    def partition(self) -> str:
-        return self.feed_id
-
     def to_document(self) -> dict[str, Any]:
         """Without fields that most feeds have alike: a feed is written at each poll, and its size is paid for."""
         document = super().to_document()
@@ -433,10 +426,6 @@ class FeedSeen(StoredDocument):
     entity_type: Literal["FeedSeen"] = "FeedSeen"
     feed_id: SourceKey
     hashes: str = Field(default="", pattern=rf"^([0-9a-f]{{{HASH_LENGTH}}})*$")
-
-    @property
-    def partition(self) -> str:
-        return self.feed_id
 
 
 def address_key(url: str) -> str:

@@ -56,6 +56,7 @@ class SentimentScore(ScoredDocument):
 
     CONTAINER: ClassVar[str] = "mentions"
     PARTITION_FIELD: ClassVar[str] = "tool_id"
+    ID_OF: ClassVar[str] = "source_id"
 
     entity_type: Literal["SentimentScore"] = "SentimentScore"
     ttl_timestamp: UnixSeconds | None = lives(days=45)
@@ -96,14 +97,6 @@ class SentimentScore(ScoredDocument):
         "otherwise null."
     )
     removed_at: Time | None = internal("Null; a removed mention is never served.")
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
-
-    @property
-    def id(self) -> str:
-        return self.source_id
 
     @property
     def scored_by(self) -> str:

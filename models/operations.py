@@ -116,6 +116,7 @@ class Heartbeat(StoredDocument):
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HEARTBEAT"
+    ID_OF: ClassVar[str] = "timer"
 
     entity_type: Literal["Heartbeat"] = "Heartbeat"
     timer: IdPart
@@ -146,10 +147,6 @@ class Heartbeat(StoredDocument):
         if self.gap_from is None or self.gap_until is None or abs(now - self.gap_until) > self.GAP_KEPT:
             return False
         return abs(self.gap_until - self.gap_from) > abs(now - self.last_beat_at)
-
-    @property
-    def id(self) -> str:
-        return self.timer
 
     @property
     def is_failing(self) -> bool:
@@ -187,16 +184,13 @@ class _OfHour(StoredDocument):
     """A document for each clock hour."""
 
     CONTAINER: ClassVar[str] = "catalog"
+    ID_OF: ClassVar[str] = "hour"
 
     hour: Hour
 
     @classmethod
     def at(cls, now: datetime) -> Self:
         return cls.model_validate({"created_at": now, "updated_at": now, "hour": hour_key(now)})
-
-    @property
-    def id(self) -> str:
-        return self.hour
 
 
 class StoreLoad(_OfHour):
@@ -215,15 +209,12 @@ class AnnouncedWork(StoredDocument):
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "WORK"
+    ID_OF: ClassVar[str] = "stage"
 
     entity_type: Literal["AnnouncedWork"] = "AnnouncedWork"
     stage: IdPart
     due_until: Time
     announced_at: Time
-
-    @property
-    def id(self) -> str:
-        return self.stage
 
 
 class AuditRound(Value):

@@ -39,7 +39,19 @@ def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
     return f"{kind}:{subject}:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
-class QuarantineItem(StoredDocument):
+class _InQuarantine(StoredDocument):
+    """A document of the container `quarantine`, in the partition of its item."""
+
+    CONTAINER: ClassVar[str] = "quarantine"
+
+    quarantine_id: IdPart = Field(description="The id.")
+
+    @property
+    def partition(self) -> str:
+        return self.quarantine_id
+
+
+class QuarantineItem(_InQuarantine):
     """One quarantined batch or full text.
 
     A review has a `decision`, by which CLEARED_RETRY_APPROVED releases the item and CLEARED_TERMINAL drops it. Until
@@ -48,11 +60,10 @@ class QuarantineItem(StoredDocument):
     articles.
     """
 
-    CONTAINER: ClassVar[str] = "quarantine"
     STATES: ClassVar[Mapping[str, Machine]] = {"manual_review_status": REVIEW}
+    ID_OF: ClassVar[str] = "quarantine_id"
 
     entity_type: Literal["QuarantineItem"] = "QuarantineItem"
-    quarantine_id: IdPart = Field(description="The id.")
     kind: QuarantineKind = Field(description="`BATCH`: entries of a feed; `DOCUMENT`: a full text.")
     subject: IdPart = Field(description="The feed, or the article.")
     reason_code: QuarantineReason | BatchReason = Field(
@@ -74,14 +85,6 @@ class QuarantineItem(StoredDocument):
     reviewed_by: Text | None = optional("Who decided; null before the review.")
     reviewed_at: Time | None = optional("When it was decided; null before the review.")
     review_note: Text | None = optional("Why it was decided so; null before the review.")
-
-    @property
-    def partition(self) -> str:
-        return self.quarantine_id
-
-    @property
-    def id(self) -> str:
-        return self.quarantine_id
 
     @property
     def waits_for_ingestion(self) -> bool:
@@ -117,20 +120,13 @@ class QuarantineItem(StoredDocument):
         return self
 
 
-class QuarantinePart(StoredDocument):
+class QuarantinePart(_InQuarantine):
     """Some entries of a quarantined batch, in the partition of its item; deleted once the batch is ingested or
     dropped."""
 
-    CONTAINER: ClassVar[str] = "quarantine"
-
     entity_type: Literal["QuarantinePart"] = "QuarantinePart"
-    quarantine_id: IdPart
     number: Count
     items: tuple[dict[str, JsonValue], ...]
-
-    @property
-    def partition(self) -> str:
-        return self.quarantine_id
 
     @property
     def id(self) -> str:

@@ -97,10 +97,6 @@ class _InRun(StoredDocument):
     ttl_timestamp: UnixSeconds | None = lives(days=14)
     run_id: IdPart = Field(description="The id of the run.")
 
-    @property
-    def partition(self) -> str:
-        return self.run_id
-
 
 class JobRun(_InRun):
     """One execution of a workflow: QUEUED when it is accepted, RUNNING when a worker begins it, then finished.

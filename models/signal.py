@@ -69,10 +69,6 @@ class Signal(StoredDocument):
     withdrawn_at: Time | None = optional("Since when it does not hold any more; null while it holds.")
 
     @property
-    def partition(self) -> str:
-        return self.tool_id
-
-    @property
     def id(self) -> str:
         return signal_id(self.kind, self.topic, self.event_id)
 
@@ -100,10 +96,6 @@ class SignalsDue(StoredDocument):
     signals_due_at: Time | None = None
     tries: Count = 0
     error: Text | None = None
-
-    @property
-    def partition(self) -> str:
-        return self.day
 
     @property
     def id(self) -> str:

@@ -23,15 +23,17 @@ READABLE_VERSIONS = ("1", "2")
 class StoredDocument(Value):
     """One kind of document.
 
-    A subclass defines `CONTAINER`, the container's `PARTITION_FIELD`, and its partition and id: as the constants
-    `PARTITION` and `ID`, or as properties if they follow from fields. `COMPUTED` lists the properties that are stored
+    A subclass defines `CONTAINER` and the container's `PARTITION_FIELD`. Its partition is the constant `PARTITION`, or
+    the field `PARTITION_FIELD`; its id is the constant `ID`, or the field `ID_OF`. Either may be another property if it
+    follows from several fields. `COMPUTED` lists the properties that are stored
     as fields too. `STATES` maps a field to the state machine that its changes must obey.
     """
 
     CONTAINER: ClassVar[str]
     PARTITION_FIELD: ClassVar[str] = "pk"
-    PARTITION: ClassVar[str]
+    PARTITION: ClassVar[str] = ""
     ID: ClassVar[str]
+    ID_OF: ClassVar[str] = ""
     COMPUTED: ClassVar[tuple[str, ...]] = ()
     STATES: ClassVar[Mapping[str, Machine]] = {}
 
@@ -46,11 +48,13 @@ class StoredDocument(Value):
     @property
     def partition(self) -> str:
         """The value of the partition key."""
-        return self.PARTITION
+        value: str = self.PARTITION or getattr(self, self.PARTITION_FIELD)
+        return value
 
     @property
     def id(self) -> str:
-        return self.ID
+        value: str = getattr(self, self.ID_OF) if self.ID_OF else self.ID
+        return value
 
     @property
     def stored_etag(self) -> str | None:

@@ -80,10 +80,6 @@ class _OfStories(StoredDocument):
 
     day: Day
 
-    @property
-    def partition(self) -> str:
-        return self.day
-
 
 class StoryMember(_OfStories):
     """What the grouping knows of one article, in the partition of the day on which it was published.
@@ -95,6 +91,8 @@ class StoryMember(_OfStories):
       that stands for the story when further articles are compared with it.
     * `near_duplicate_of`, `near_duplicate_reason`: the first of the articles that it repeats, and why.
     """
+
+    ID_OF: ClassVar[str] = "source_id"
 
     entity_type: Literal["StoryMember"] = "StoryMember"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
@@ -116,10 +114,6 @@ class StoryMember(_OfStories):
     )
     near_duplicate_reason: Reason | None = optional("Why these are near-duplicates; null if it repeats none.")
 
-    @property
-    def id(self) -> str:
-        return self.source_id
-
 
 class Story(_OfStories):
     """A story of two articles or more, counted from its members: in the partition of the day of the article that began
@@ -129,6 +123,8 @@ class Story(_OfStories):
     no document: its article's StoryMember says all. The document expires with the first of its articles to expire, so
     that it never counts an article that is gone.
     """
+
+    ID_OF: ClassVar[str] = "event_id"
 
     entity_type: Literal["Story"] = "Story"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
@@ -157,10 +153,6 @@ class Story(_OfStories):
         description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`.",
     )
     words: tuple[Text, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return self.event_id
 
     def shown(self) -> dict[str, Any]:
         fields = super().shown()

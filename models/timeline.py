@@ -17,12 +17,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from models.cache import Period
 from models.stored import StoredDocument
 from models.tally import CheckedTally, Tally, by_day, by_hour
+from models.tool import OfTool
 from models.values import (
     Count,
     Day,
     Flag,
     Hour,
-    IdPart,
     Sha256,
     Text,
     Time,
@@ -54,18 +54,6 @@ _Row = tuple[Minute, str, Count, Count, Count, Count, int, Count]
 _Rows = dict[Text, dict[str, dict[str, tuple[_Row, ...]]]]
 
 
-class _OfTool(StoredDocument):
-    """A document of a tool's counts in the container `catalog`."""
-
-    CONTAINER: ClassVar[str] = "catalog"
-
-    tool_id: IdPart
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
-
-
 def _unpacked(hours: Any) -> Any:
     is_stored = isinstance(hours, dict) and all(isinstance(each, str) for each in hours.values())
     return by_hour(hours) if is_stored else hours
@@ -80,7 +68,7 @@ def _with_mentions(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
     return {hour: tally for hour, tally in hours.items() if any(tally)}
 
 
-class Timeline(_OfTool):
+class Timeline(OfTool):
     """A tool's mentions by hour: one document, updated in place. The specification's PHOTOMETRY_TABLE.
 
     `hours` has the hours with mentions only. `ingestion_count` is how often the tool was recounted.
@@ -124,7 +112,7 @@ class StoredCount(Value):
     sources: dict[str, Count]
 
 
-class DayCounts(_OfTool):
+class DayCounts(OfTool):
     """A tool's mentions of one UTC day, as all other counts are summed from them. Kept for good, for the history: once
     the day is not live any more, the document does not change.
 
@@ -172,7 +160,7 @@ class WholeHours(Value):
     sources: dict[str, Count]
 
 
-class WindowTables(_OfTool):
+class WindowTables(OfTool):
     """The parts of a tool's counts from which its windows are summed, while these windows end within `hour`.
 
     `whole` has for each period the counts of the whole hours in its window; `edges` has the rows of the hours that a
@@ -200,7 +188,7 @@ class WindowTables(_OfTool):
     unfinished: Flag = False
 
 
-class DaySums(_OfTool):
+class DaySums(OfTool):
     """The days of a tool's windows in which no window begins or ends, added up, so that the windows of a new hour need
     few days. `edges` are the other days, in which windows begin or end, and `between` has by each of these the sum of
     the days up to the next one. Without edges, the sums are too large for a document.
@@ -214,7 +202,7 @@ class DaySums(_OfTool):
     between: dict[_DayName, StoredCount] = Field(default_factory=dict)
 
 
-class DirtyHour(_OfTool):
+class DirtyHour(OfTool):
     """An hour of a tool whose mentions have changed since they were counted.
 
     Marking the hour dirty again changes the ETag, so that a recount deletes only the version that it read.
@@ -246,17 +234,14 @@ def close_id(tool_id: str, day: Day) -> str:
     return f"close:{tool_id}:{day}"
 
 
-class DailyClose(StoredDocument):
+class DailyClose(OfTool):
     """The figures of one UTC day of one tool as they were at `closed_at`. Never changes.
 
     `text` is JSON with the keys sorted and without spaces: the id of the close, the tool, the day, `closed_at`, and the
     figures. It is stored as text so that `sha256` is the hash of what is served, whatever a store does to numbers.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
-
     entity_type: Literal["DailyClose"] = "DailyClose"
-    tool_id: IdPart
     day: Day
     closed_at: Time
     text: Text
@@ -280,10 +265,6 @@ class DailyClose(StoredDocument):
         return f"CLOSE:{day.replace('-', '')}"
 
     @property
-    def partition(self) -> str:
-        return self.tool_id
-
-    @property
     def id(self) -> str:
         return self.id_of(self.day)
 
@@ -296,21 +277,15 @@ class DailyClose(StoredDocument):
         return {**json.loads(self.text), "sha256": self.sha256}
 
 
-class EarlierHours(StoredDocument):
+class EarlierHours(OfTool):
     """A tool's mentions by hour in the month before its timeline, as a timeline has them: a text for each day
     (`yyyymmdd`). A recount moves the days here that become too old for the timeline. With the timeline, two months in
     one document each, for a month that is compared with the month before."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     ID: ClassVar[str] = "EARLIER"
 
     entity_type: Literal["EarlierHours"] = "EarlierHours"
-    tool_id: IdPart
     days: dict[str, Text] = Field(default_factory=dict)
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
 
 
 class HistoryProgress(StoredDocument):

@@ -46,6 +46,18 @@ def is_tool_id(text: str) -> bool:
         return False
 
 
+class OfTool(StoredDocument):
+    """A document of a tool in the container `catalog`."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+
+    tool_id: IdPart
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+
 class NameRule(Value):
     """When a name counts."""
 
@@ -83,7 +95,7 @@ class Reviews(Value):
         }
 
 
-class Tool(StoredDocument):
+class Tool(OfTool):
     """A product, library or ticker. The record of a merge (`ToolMerge`) is in the partition of the tool that replaces
     the other one.
 
@@ -92,7 +104,6 @@ class Tool(StoredDocument):
     analyzer and version. Both are written in one batch with the correction.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
     STATES: ClassVar[Mapping[str, Machine]] = {"status": TOOL}
     COMPUTED: ClassVar[tuple[str, ...]] = ("primary_name_normalized",)
     ID: ClassVar[str] = "TOOL"
@@ -132,10 +143,6 @@ class Tool(StoredDocument):
     )
     corrections: Count = 0
     reviews: dict[Text, Reviews] = Field(default_factory=dict)
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
 
     @property
     def primary_name_normalized(self) -> str:
@@ -207,12 +214,10 @@ AFTER_PREFIX = "MERGE;"
 """";" is the character after ":"."""
 
 
-class ToolMerge(StoredDocument):
+class ToolMerge(OfTool):
     """A merge, in the partition of its target, with the names that the target got. Written in one batch with the
     target; never expires.
     """
-
-    CONTAINER: ClassVar[str] = "catalog"
 
     entity_type: Literal["ToolMerge"] = "ToolMerge"
     tool_id: ToolId = Field(description="The tool that got the names and mentions.")
@@ -227,10 +232,6 @@ class ToolMerge(StoredDocument):
     reason: Text | None = optional("Why they were merged; null if nobody said.")
     made_at: Time = Field(description="When they were merged.")
     made_by_run: IdPart = Field(description="The run of the merge.")
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
 
     @property
     def id(self) -> str:
@@ -276,16 +277,13 @@ def reference_id(tool_id: str, source_id: str) -> str:
     return str(uuid5(UUID(tool_id), source_id))
 
 
-class ReferenceDay(StoredDocument):
+class ReferenceDay(OfTool):
     """The references of one tool of one UTC day, latest first. Does not expire.
 
     `not_kept` is how many references did not fit into the document, at most.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
-
     entity_type: Literal["ReferenceDay"] = "ReferenceDay"
-    tool_id: IdPart
     day: Day
     references: tuple[Reference, ...] = ()
     not_kept: Count = 0
@@ -293,10 +291,6 @@ class ReferenceDay(StoredDocument):
     @staticmethod
     def id_of(day: Day) -> str:
         return f"REFS:{day.replace('-', '')}"
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
 
     @property
     def id(self) -> str:

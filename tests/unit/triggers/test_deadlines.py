@@ -3,19 +3,13 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
-import azure.functions as func
 import pytest
 
-from services import container, deadline
-from services.container import Container
-from services.topology import CLEAN_UP, FUNCTION_TIMEOUT, HTTP_TIMEOUT, REFRESH_TOOLS
+from services import deadline
+from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT
 from tests.hosting import ROOT
-from triggers.bindings import Routes, consumer, timer
-from triggers.contract import ok
 
 
 def test_the_function_timeout_is_that_of_the_host() -> None:
@@ -82,43 +76,3 @@ async def test_a_turn_that_does_not_come_in_time_is_none() -> None:
         async with deadline.turn(gate) as late:
             assert not late
     assert not gate.locked()
-
-
-@pytest.fixture
-async def of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[None]:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("AzureWebJobsStorage", "UseDevelopmentStorage=true")
-    yield
-    await container.close()
-
-
-@pytest.mark.usefixtures("of_its_own")
-async def test_functions_run_under_the_deadline_of_their_trigger() -> None:
-    seen: list[tuple[bool, float]] = []
-    blueprint = Routes()
-
-    def see() -> None:
-        seen.append((deadline.in_background(), deadline.remaining()))
-
-    @timer(blueprint, CLEAN_UP)
-    async def tick(services: Container, timer_request: func.TimerRequest) -> None:
-        see()
-
-    @consumer(blueprint, REFRESH_TOOLS)
-    async def work(services: Container, message: func.QueueMessage) -> None:
-        see()
-
-    @blueprint.get("things", returns=ok(None))
-    async def things(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-        see()
-        return func.HttpResponse()
-
-    app = func.FunctionApp()
-    app.register_functions(blueprint)
-    given = {"tick": None, "work": None, "things": func.HttpRequest("GET", "http://localhost/api/v1/things", body=b"")}
-    for function in app.get_functions():
-        await function.get_user_function()(given[str(function.get_function_name())])
-    background, http = FUNCTION_TIMEOUT.total_seconds(), HTTP_TIMEOUT.total_seconds()
-    assert [each[0] for each in seen] == [True, True, False]
-    assert [left for _, left in seen] == pytest.approx([background, background, http], abs=5)
-    assert deadline.remaining() == math.inf

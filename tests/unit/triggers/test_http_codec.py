@@ -1,5 +1,6 @@
 """Requests in, answers out, and one shape for every error."""
 
+import gzip
 import json
 import logging
 from collections.abc import Sequence
@@ -19,15 +20,22 @@ from models.errors import (
     Unavailable,
     WrongSettings,
 )
-from models.request import MAX_REDRIVEN
+from models.request import MAX_REDRIVEN, Request
+from services.feeds.form import FeedChange
+from services.tools.form import ToolChange
+from tests import resources
 from triggers.http_codec import (
     JSON,
     MAX_BODY_BYTES,
     MAX_URL_CHARACTERS,
     OPML,
+    WORTH_BYTES,
+    SentChange,
     accepted,
+    compressed,
     json_object,
     json_response,
+    sent_change,
     uploaded,
     with_problem_responses,
     wrong_media_type,
@@ -220,3 +228,75 @@ def test_a_form_of_a_page_of_another_site_is_refused(origin: str) -> None:
     with pytest.raises(InvalidInput, match=r"^Origin: "):
         uploaded(form(("file", b"x"), Origin=origin, Host="app.example"))
     assert uploaded(form(("file", b"x"), Origin="https://App.example", Host="app.example")) == b"x"
+
+
+LONG = b"a" * WORTH_BYTES
+
+
+async def answered(body: bytes, accepted: str | None, **headers: str) -> func.HttpResponse:
+    @compressed
+    async def handler(req: func.HttpRequest) -> func.HttpResponse:
+        return func.HttpResponse(body, status_code=207, headers=headers, mimetype="application/json", charset="utf-8")
+
+    asked = {} if accepted is None else {"Accept-Encoding": accepted}
+    return await handler(func.HttpRequest("GET", "http://localhost/api/v1/tools", headers=asked, body=b""))
+
+
+async def test_a_long_body_is_sent_in_gzip() -> None:
+    response = await answered(LONG, "br, gzip", Location="/there")
+    assert gzip.decompress(response.get_body()) == LONG
+    assert (response.headers["Content-Encoding"], response.headers["Vary"]) == ("gzip", "Accept-Encoding")
+    assert (response.status_code, response.mimetype, response.charset) == (207, "application/json", "utf-8")
+    assert response.headers["Location"] == "/there"
+
+
+@pytest.mark.parametrize("accepted", [None, "br", "gzip;q=0"])
+async def test_a_client_that_accepts_no_gzip_gets_none(accepted: str | None) -> None:
+    response = await answered(LONG, accepted)
+    assert response.get_body() == LONG
+    assert "Content-Encoding" not in response.headers
+    assert response.headers["Vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"), [(LONG[1:], {}), (LONG, {"ETag": '"1"'}), (LONG, {"Content-Encoding": "br"})]
+)
+async def test_what_is_short_tagged_or_encoded_stays_as_it_is(body: bytes, headers: dict[str, str]) -> None:
+    response = await answered(body, "gzip", **headers)
+    assert response.get_body() == body
+    assert response.headers.get("Content-Encoding") == headers.get("Content-Encoding")
+
+
+CHANGES = [pytest.param(FeedChange, "Feed", id="feed"), pytest.param(ToolChange, "Tool", id="tool")]
+
+
+def sent(body: dict[str, Any], declared: type[Request]) -> SentChange:
+    content = {"Content-Type": "application/json"}
+    return sent_change(func.HttpRequest("PATCH", "/", headers=content, body=json.dumps(body).encode()), declared)
+
+
+@pytest.mark.parametrize(("declared", "kind"), CHANGES)
+def test_an_empty_body_changes_nothing_and_is_not_refused(declared: type[Request], kind: str) -> None:
+    assert sent({}, declared).fields == {}
+
+
+@pytest.mark.parametrize(("declared", "kind"), CHANGES)
+def test_a_resource_that_was_read_can_be_sent_back(declared: type[Request], kind: str) -> None:
+    shown = resources.EACH[kind][1]("full").shown()
+    assert set(sent(shown, declared).fields) == declared.model_fields.keys() & set(shown)
+
+
+@pytest.mark.parametrize(("declared", "kind"), CHANGES)
+def test_a_body_with_nothing_that_can_be_changed_is_refused_with_what_can_be(
+    declared: type[Request], kind: str
+) -> None:
+    with pytest.raises(InvalidInput, match="cannot be changed; what can be changed: ") as refused:
+        sent({"created_at": "2026-02-21T20:00:00Z", "links": {}}, declared)
+    assert refused.value.field == "created_at, links"
+
+
+@pytest.mark.parametrize(("declared", "kind"), CHANGES)
+def test_a_field_that_the_resource_does_not_have_is_refused_by_its_name(declared: type[Request], kind: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        sent({"nmae": "x"}, declared)
+    assert refused.value.field == "nmae"

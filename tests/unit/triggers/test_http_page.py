@@ -4,8 +4,8 @@ import gzip
 import json
 import posixpath
 import re
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import azure.functions as func
@@ -179,6 +179,22 @@ def test_every_library_has_its_licence() -> None:
     assert json.loads(vendor.MANIFEST.read_text())["libraries"] == {e.package: e.version for e in vendor.LIBRARIES}
 
 
-def test_the_check_of_the_libraries_is_a_command() -> None:
-    command = [sys.executable, str(ROOT / "scripts" / "dev.py"), "vendor", "--check"]
-    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+TESTS = ROOT / "tests" / "page"
+I18N = ROOT / "triggers" / "page" / "dashboard"
+
+
+def test_the_modules_pass_their_tests() -> None:
+    node = shutil.which("node")
+    assert node is not None, "Node.js is needed, as for the Cosmos-compatible server"
+    files = sorted(str(path) for path in TESTS.glob("*.test.mjs"))
+    done = subprocess.run([node, "--test", *files], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_text_that_a_view_names_is_in_english() -> None:
+    english = (I18N / "i18n" / "en.js").read_text("utf-8")
+    known = set(re.findall(r'^  "([\w.]+)":', english, re.MULTILINE))
+    used = set()
+    for path in I18N.rglob("*.js"):
+        used |= set(re.findall(r'\bt\("([\w.]+)"', path.read_text("utf-8")))
+    assert used - known == set()

@@ -73,16 +73,10 @@ async def test_a_change_of_nothing_that_can_be_changed_is_400_and_says_what_can_
 
 async def test_internals_of_a_feed_are_shown_with_view_full_only(app: Container) -> None:
     await add()
-    for name in ("get_feed", "list_feeds"):
-        shown = []
-        for view in ("default", "full"):
-            body = (await call(name, f"view={view}", feed_id="example")).json
-            shown.append(body["items"][0] if name == "list_feeds" else body)
-        default, full = shown
-        assert not {"worker_deaths", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} & default.keys()
-        assert {"worker_deaths", "etag", "fetch_hours", "entity_type", "ttl_timestamp"} <= full.keys()
-        assert default == {name: full[name] for name in default}
-        assert default["links"]["history"] == "/api/v1/feeds/example/history"
+    for query, has_internals in (("", False), ("view=default", False), ("view=full", True)):
+        alone = (await call("get_feed", query, feed_id="example")).json
+        assert (await call("list_feeds", query)).json["items"] == [alone]
+        assert ("worker_deaths" in alone) is has_internals
     assert (await call("get_feed", "view=all", feed_id="example")).json["field"] == "view"
 
 
@@ -136,9 +130,8 @@ async def test_lists_have_limits_and_cursors_and_take_nothing_else(app: Containe
     assert [each["feed_id"] for each in first.json["items"] + rest.json["items"]] == ["feed-0", "feed-1", "feed-2"]
     assert rest.json["next"] is None
     assert (await call("list_feeds", "code=a-function-key&clientId=default")).status == 200
-    for query, field in (("limit=0", "limit"), ("limit=501", "limit"), ("cursor=x", "cursor"), ("offset=1", "offset")):
-        answer = await call("list_feeds", query)
-        assert (answer.status, answer.json["field"]) == (400, field)
+    answer = await call("list_feeds", "offset=1")
+    assert (answer.status, answer.json["field"]) == (400, "offset")
 
 
 async def test_opml_goes_in_with_a_report_and_comes_out_again(app: Container) -> None:
@@ -168,9 +161,6 @@ async def test_feeds_have_a_verdict_with_advice_and_are_filtered_by_it(app: Cont
     off = await call("list_feeds", "verdict=disabled")
     assert [(each["feed_id"], each["disabled_by"]) for each in off.json["items"]] == [("off", "person")]
     assert (await call("list_feeds", "verdict=silent")).json["items"] == []
-    wrong = await call("list_feeds", "verdict=ill")
-    assert (wrong.status, wrong.json["field"]) == (400, "verdict")
-    assert "silent" in wrong.json["allowed"]
 
 
 async def test_a_credential_that_is_no_setting_of_the_app_is_refused_by_its_name_when_the_feed_is_added(
@@ -201,9 +191,6 @@ async def test_feeds_are_filtered_and_sorted(app: Container) -> None:
     assert [each["feed_id"] for each in (*first["items"], *rest["items"])] == ["a", "b", "c"]
     assert rest["next"] is None
     assert first["items"][0]["host"] == "two.example"
-    for query, field in (("sort=age", "sort"), ("enabled=1", "enabled"), ("host=a/b", "host"), ("text=", "text")):
-        answer = await call("list_feeds", query)
-        assert (answer.status, answer.json["field"]) == (400, field)
     wrong = await call("list_feeds", f"sort=name&cursor={first['next']}")
     assert (wrong.status, wrong.json["field"]) == (400, "cursor")
 
@@ -218,12 +205,7 @@ async def test_a_preset_with_its_values_stands_for_a_url(app: Container) -> None
     assert (added.status, added.json["source_name"], added.json["tags"]) == (201, "httpx on PyPI", ["releases"])
     assert added.json["url"] == "https://pypi.org/rss/project/httpx/releases.xml"
     assert (await call("add_feed", body=body)).status == 200
-    for wrong, field in (
-        (body | {"url": "https://a.example/"}, "url"),
-        (body | {"preset": "x"}, "preset"),
-        (body | {"values": {}}, "values.package"),
-    ):
-        answer = await call("add_feed", body=wrong)
-        assert (answer.status, answer.json["field"]) == (400, field)
+    answer = await call("add_feed", body=body | {"values": {}})
+    assert (answer.status, answer.json["field"]) == (400, "values.package")
     patched = await call("change_feed", body={"preset": "pypi-releases"}, feed_id=added.json["feed_id"])
     assert (patched.status, patched.json["field"]) == (400, "preset")

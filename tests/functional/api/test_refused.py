@@ -43,6 +43,10 @@ QUERIES: tuple[tuple[str, str, str], ...] = (
     ("list_articles", "language=German", "language"),
     ("list_runs", "cursor=abc", "cursor"),
     ("list_quarantine", "status=x", "status"),
+    ("list_feeds", "verdict=ill", "verdict"),
+    ("list_feeds", "sort=age", "sort"),
+    ("list_tools", "status=GONE", "status"),
+    ("list_tool_references", "role=first", "role"),
     ("export_articles", "cursor=abc", "cursor"),
     ("get_metrics", "format=json", "format"),
 )

@@ -90,8 +90,6 @@ async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -
     assert second["next"] is None
     listed = (await call("list_tools", "status=DEPRECATED")).json["items"]
     assert [each["name"] for each in listed] == ["c"]
-    for query in ("status=GONE", "stat=ACTIVE", "limit=0", "cursor=x"):
-        assert (await call("list_tools", query)).status == 400
 
 
 async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
@@ -246,6 +244,3 @@ async def test_a_tools_references_come_latest_first_by_role_and_time(app: Contai
     assert (found["source_id"], found["article_url"]) == (first, f"/api/v1/articles/{first}")
     later = (await call("list_tool_references", f"since={listed[1]['published_at']}", tool="Quorvia")).json["items"]
     assert [each["source_id"] for each in later] == articles[:2]
-    for query, field in (("role=first", "role"), ("since=now", "since"), ("cursor=x", "cursor")):
-        refused = await call("list_tool_references", query, tool="Quorvia")
-        assert (refused.status, refused.json["field"]) == (400, field)

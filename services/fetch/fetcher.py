@@ -12,10 +12,12 @@ import base64
 import hashlib
 import itertools
 import random
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+import httpx
 from yarl import URL
 
 from services import telemetry
@@ -30,7 +32,7 @@ from services.fetch.addresses import (
 from services.fetch.limits import THRESHOLD, Breaker, HostLimits, HostReport
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_headers, max_age_seconds, retry_after_seconds, validator
-from services.fetch.transport import Failure, HttpClient, Response
+from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
 from services.ports import Clock, utc_now
 from services.settings import Settings
 
@@ -46,6 +48,7 @@ _STATUSES = {
     410: (FetchStatus.GONE, "gone permanently"),
     429: (FetchStatus.RATE_LIMITED, "too many requests"),
 }
+MAX_BYTES = 10_000_000
 MAX_REDIRECTS = 5
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _CLOSED = frozenset({"connection:closed", "connection:reset"})
@@ -59,19 +62,23 @@ class Fetcher:
     One per worker: owns the connections, the limits and the breaker of hosts, until `close`.
 
     The timeout in the settings is for one attempt with all its redirects. The wait before attempt n+1 is base^(n-1)
-    seconds, shortened by up to half at random.
+    seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces the network
+    in tests: no address is then checked, and `tls` and `resolver` are not used.
     """
 
     def __init__(
         self,
         settings: Settings,
         *,
+        most_bytes: int = MAX_BYTES,
         breaker_threshold: int = THRESHOLD,
         clock: Clock = utc_now,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
-        http: HttpClient | None = None,
+        tls: ssl.SSLContext | None = None,
+        resolver: AbstractResolver | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -81,7 +88,13 @@ class Fetcher:
         self._agents = itertools.cycle(settings.fetch_user_agent)
         self._limits = HostLimits(settings.max_concurrent_requests, settings.max_concurrent_requests_per_host)
         self._breaker = Breaker(breaker_threshold)
-        self._http = http or HttpClient(settings.max_concurrent_requests, settings.allow_private_addresses)
+        transport = transport or CheckedTransport(
+            connections=settings.max_concurrent_requests,
+            allow_private_addresses=settings.allow_private_addresses,
+            tls=tls,
+            resolver=resolver,
+        )
+        self._http = HttpClient(transport, most_bytes)
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The outcome after all tries. A cancelled call releases its connection and its slot."""

@@ -1,7 +1,8 @@
-"""One GET within limits of size and time, through aiohttp. Neither retries nor redirects.
+"""One GET within limits of size and time, through httpx over aiohttp's connections. Neither retries nor redirects.
 
 A socket factory makes every connection and checks its address, so that a name cannot resolve to another address between
-the check and the connection. Each failure has its own status. docs/adr/0007-fetching.md gives the reasons.
+the check and the connection. Each failure has its own status: errors are httpx's, with the system's own as their cause.
+docs/adr/0007-fetching.md gives the reasons for not using httpx's own pool.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 
 import aiohttp
+import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
@@ -23,15 +26,14 @@ from services.fetch.limits import BodyReservation
 from services.fetch.outcome import FetchStatus
 from services.fetch.response import BoundedDecoder, Problem
 
-__all__ = ["AbstractResolver", "Failure", "HttpClient", "Response"]
+__all__ = ["AbstractResolver", "CheckedTransport", "Failure", "HttpClient", "Response"]
 
-MAX_BYTES = 10_000_000
 DNS_THREADS = 16
 DNS_CACHE_SECONDS = 60
 KEEP_ALIVE_SECONDS = 15.0
 
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
-_ROBOTS = "X-Robots-Tag"
+_NO_BODY = httpx.ByteStream(b"")
 _TOO_LARGE_HEADERS = ("Got more than", "Too many headers")
 """How aiohttp's messages for these errors begin, which have no type of their own. If aiohttp changes the wording, the
 failure becomes `bad_response:http`."""
@@ -68,27 +70,14 @@ class Failure:
 
 
 class HttpClient:
-    """Sends single GET requests over checked connections, which it owns.
+    """Sends single requests.
 
-    `most_bytes` is after decompression. `tls` and `resolver` replace the system's in tests.
+    Owns the transport, and closes it. Not httpx.AsyncClient, which would keep cookies and follow redirects.
     """
 
-    def __init__(
-        self,
-        connections: int,
-        allow_private_addresses: bool | Sequence[str],
-        *,
-        most_bytes: int = MAX_BYTES,
-        tls: ssl.SSLContext | None = None,
-        resolver: AbstractResolver | None = None,
-    ) -> None:
+    def __init__(self, transport: httpx.AsyncBaseTransport, most_bytes: int) -> None:
+        self._transport = transport
         self._most_bytes = most_bytes
-        self._connections = connections
-        self._private = PrivateAddresses(allow_private_addresses)
-        self._tls = tls
-        self._resolver = resolver
-        self._session: aiohttp.ClientSession | None = None
-        self._closed = False
 
     async def send(
         self,
@@ -100,44 +89,38 @@ class HttpClient:
         """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
         does not count."""
         responded = False
-        session = self._open_session()
         try:
+            request = _request(url, headers)
             async with asyncio.timeout(seconds) as deadline:
-                received = await session.get(url, headers=headers, allow_redirects=False)
+                response = await self._transport.handle_async_request(request)
                 responded = True
                 try:
-                    if not 200 <= received.status < 300:
-                        return Response(received.status, _headers(received))
-                    return await self._read(received, reservation, deadline)
+                    if not response.is_success:
+                        return Response(response.status_code, response.headers)
+                    return await self._read(response, reservation, deadline)
                 finally:
-                    received.release()  # closes the connection, if the body was not read to its end
-        except TimeoutError:
+                    await response.aclose()
+        except (TimeoutError, httpx.TimeoutException):
             late = "the body took longer than" if responded else "no response within"
             text = f"{late} {seconds:.3g} s from {without_query(url)}"
             return Failure(FetchStatus.TIMEOUT, text, "timeout", responded=responded)
-        except aiohttp.InvalidURL:
+        except httpx.InvalidURL:
             return Failure(FetchStatus.INVALID_URL, f"{without_query(url)}: not a URL", "invalid_url")
-        except (aiohttp.ClientError, ssl.SSLError) as error:
+        except httpx.TransportError as error:
             return _failure(error, url, responded)
 
     async def close(self) -> None:
-        self._closed = True
-        session, self._session = self._session, None
-        resolver, self._resolver = self._resolver, None
-        if session is not None:
-            await session.close()
-        if resolver is not None:
-            await resolver.close()
+        await self._transport.aclose()
 
     async def _read(
-        self, received: aiohttp.ClientResponse, reservation: BodyReservation | None, deadline: asyncio.Timeout
+        self, response: httpx.Response, reservation: BodyReservation | None, deadline: asyncio.Timeout
     ) -> Response | Failure:
-        headers = _headers(received)
-        encoding, announced = headers.get("Content-Encoding", ""), headers.get("Content-Length", "")
+        encoding = response.headers.get("Content-Encoding", "")
+        announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and int(announced[:20]) > self._most_bytes:
             return self._unread("too_large", encoding)
         decoder = BoundedDecoder(encoding, self._most_bytes)
-        async for chunk in received.content.iter_any():
+        async for chunk in response.aiter_raw():
             for size in decoder.feed(chunk):
                 if reservation is not None and size > reservation.granted_bytes:
                     await _grow(reservation, size, deadline)
@@ -146,7 +129,7 @@ class HttpClient:
         body = decoder.finish()
         if body is None:
             return self._unread(decoder.problem or "corrupt", encoding)
-        return Response(received.status, headers, body)
+        return Response(response.status_code, response.headers, body)
 
     def _unread(self, problem: Problem, encoding: str) -> Failure:
         if problem == "too_large":
@@ -154,37 +137,6 @@ class HttpClient:
             return Failure(FetchStatus.TOO_LARGE, text, "too_large", responded=True)
         text = f"the body cannot be decoded (Content-Encoding: {encoding[:40] or 'none'})"
         return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{problem}", responded=True)
-
-    def _open_session(self) -> aiohttp.ClientSession:
-        """The session, made inside the loop at the first use. After `close` a retry gets an error instead: connections
-        of a new session would never be closed."""
-        if self._closed:
-            raise RuntimeError("this client is closed")
-        if self._session is None:
-            self._resolver = self._resolver or Resolver()
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=self._connections,
-                    resolver=self._resolver,
-                    ttl_dns_cache=DNS_CACHE_SECONDS,
-                    keepalive_timeout=KEEP_ALIVE_SECONDS,
-                    ssl=self._tls or True,  # the default context, made when aiohttp was imported
-                    socket_factory=self._checked_socket,
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                trust_env=False,
-                timeout=_NO_TIMEOUT,
-                skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
-            )
-        return self._session
-
-    def _checked_socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, address = target
-        host, port = str(address[0]), int(address[1])
-        if reason := refused_address(host, self._private.allow(host, port)):
-            raise RefusedAddress(errno.EACCES, reason)
-        return socket.socket(family, kind, protocol)
 
 
 async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeout) -> None:
@@ -197,10 +149,17 @@ async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeo
     deadline.reschedule(now() + left)
 
 
-def _failure(error: Exception, url: URL, responded: bool) -> Failure:
-    # The error of the system that aiohttp's error wraps, if it wraps one.
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    host = url.raw_host or ""
+def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
+    # With a stream, even an empty one, httpx adds no headers of its own.
+    pairs = [(n.encode(), v.encode()) for n, v in headers.items()]
+    return httpx.Request("GET", _as_httpx(str(url)), headers=pairs, stream=_NO_BODY)
+
+
+_as_httpx = lru_cache(maxsize=1024)(httpx.URL)  # feeds are fetched again and again
+
+
+def _failure(error: httpx.TransportError, url: URL, responded: bool) -> Failure:
+    cause, host = error.__cause__, url.raw_host or ""
     if isinstance(cause, RefusedAddress):
         return Failure(FetchStatus.REFUSED_ADDRESS, f"{host}: {cause.strerror}", "refused_address")
     if isinstance(cause, ssl.SSLCertVerificationError):
@@ -210,12 +169,12 @@ def _failure(error: Exception, url: URL, responded: bool) -> Failure:
         reason = (cause.reason or "handshake failed").lower().replace("_", " ")
         return Failure(FetchStatus.TLS, f"{host}: no TLS: {reason}", f"tls:{reason.replace(' ', '_')}"[:60])
     number = getattr(cause, "errno", None)
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
+    if isinstance(error, LookupFailed):
         again = number == socket.EAI_AGAIN
         text = "the name could not be looked up just now" if again else "no such name"
         return Failure(FetchStatus.DNS, f"{host}: {text}", "dns:try_again" if again else "dns:unknown_name")
-    if isinstance(error, aiohttp.ClientResponseError):
-        large = str(error.message).startswith(_TOO_LARGE_HEADERS)
+    if isinstance(error, httpx.RemoteProtocolError):
+        large = str(getattr(cause, "message", "")).startswith(_TOO_LARGE_HEADERS)
         kind, text = ("headers", "its headers are too large") if large else ("http", "the response is not HTTP")
         return Failure(FetchStatus.BAD_RESPONSE, f"{host}: {text}", f"bad_response:{kind}")
     kind, text = _CONNECTION_ERRORS.get(number or 0, ("closed", "the connection ended early"))
@@ -227,6 +186,10 @@ class RefusedAddress(OSError):
 
     Raised while connecting. An OSError, since aiohttp tries the next address only after an OSError.
     """
+
+
+class LookupFailed(httpx.ConnectError):
+    """The name has no address, or the lookup failed. httpx has no class for these errors."""
 
 
 class Resolver(AbstractResolver):
@@ -259,16 +222,129 @@ class Resolver(AbstractResolver):
         ]
 
 
+class CheckedTransport(httpx.AsyncBaseTransport):
+    """A transport of httpx over aiohttp that checks addresses.
+
+    Owns the connections. Sends GET requests, and has no timeout of its own. `tls` and `resolver` replace the system's
+    in tests.
+    """
+
+    def __init__(
+        self,
+        *,
+        connections: int,
+        allow_private_addresses: bool | Sequence[str],
+        tls: ssl.SSLContext | None = None,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
+        self._connections = connections
+        self._private = PrivateAddresses(allow_private_addresses)
+        self._tls = tls
+        self._resolver = resolver
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
+        url = URL(str(request.url), encoded=True)
+        try:
+            received = await self._open_session().get(url, headers=headers, allow_redirects=False)
+        except (aiohttp.ClientError, ssl.SSLError) as error:
+            raise _as_httpx_error(error) from _system_error(error)
+        response = httpx.Response(received.status, headers=_headers(received.raw_headers), stream=_Body(received))
+        response.headers.encoding = "utf-8"
+        return response
+
+    async def aclose(self) -> None:
+        self._closed = True
+        session, self._session = self._session, None
+        resolver, self._resolver = self._resolver, None
+        if session is not None:
+            await session.close()
+        if resolver is not None:
+            await resolver.close()
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        """The session, made inside the loop at the first use. After `aclose` a retry gets an error instead: connections
+        of a new session would never be closed."""
+        if self._closed:
+            raise RuntimeError("this transport is closed")
+        if self._session is None:
+            self._resolver = self._resolver or Resolver()
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=self._connections,
+                    resolver=self._resolver,
+                    ttl_dns_cache=DNS_CACHE_SECONDS,
+                    keepalive_timeout=KEEP_ALIVE_SECONDS,
+                    ssl=self._tls or True,  # the default context, made when aiohttp was imported
+                    socket_factory=self._checked_socket,
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+                timeout=_NO_TIMEOUT,
+                skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
+            )
+        return self._session
+
+    def _checked_socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = target
+        host, port = str(address[0]), int(address[1])
+        if reason := refused_address(host, self._private.allow(host, port)):
+            raise RefusedAddress(errno.EACCES, reason)
+        return socket.socket(family, kind, protocol)
+
+
+class _Body(httpx.AsyncByteStream):
+    """The bytes of a body as they arrive. Closing the stream early closes the connection too."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+        except (aiohttp.ClientError, ssl.SSLError) as error:
+            raise _as_httpx_error(error) from _system_error(error)
+
+    async def aclose(self) -> None:
+        self._response.release()
+
+
+_JOINED = b"x-robots-tag"
 MAX_JOINED = 20_000
 
 
-def _headers(received: aiohttp.ClientResponse) -> Mapping[str, str]:
-    """The headers as text that can be stored, of each name the first. Rules for robots are joined: each of them
-    counts."""
-    headers = received.headers.copy()
-    if robots := headers.getall(_ROBOTS, []):
-        headers[_ROBOTS] = ", ".join(robots)[:MAX_JOINED]
-    for name, value in received.headers.items():
-        if not value.isascii():  # aiohttp keeps bytes that are not UTF-8 as halves of characters
-            headers[name] = headers[name].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return headers
+def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The first header of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding. Rules
+    for robots are joined: each of them counts."""
+    first: dict[bytes, bytes] = {}
+    for name, value in headers:
+        key, text = name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode()
+        if key == _JOINED and key in first and len(first[key]) < MAX_JOINED:
+            first[key] += b", " + text
+        else:
+            first.setdefault(key, text)
+    return list(first.items())
+
+
+def _as_httpx_error(error: Exception) -> httpx.TransportError | httpx.InvalidURL:
+    # The type only: the text of the error may have a URL with its query.
+    text = type(error).__name__
+    if isinstance(error, aiohttp.InvalidURL):
+        return httpx.InvalidURL(text)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return LookupFailed(text)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return httpx.ConnectError(text)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return httpx.RemoteProtocolError(text)
+    return httpx.ReadError(text)
+
+
+def _system_error(error: Exception) -> Exception:
+    """The error of the system that aiohttp's error wraps, if it wraps one."""
+    reason: Exception | None = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
+    return reason or error

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
 from datetime import timedelta
 from email.utils import format_datetime
-from typing import Any, cast
+from typing import Any
 
+import httpx
 import pytest
-from yarl import URL
 
 from models.feed import Feed, Outage
 from services.fetch.fetcher import Fetcher
-from services.fetch.outcome import FetchStatus
-from services.fetch.transport import Failure, HttpClient, Response
 from services.ports import Where
 from services.settings import Settings
 from services.store.containers import CATALOG, FEEDS
@@ -43,26 +40,20 @@ class Web:
         self.proxy: tuple[int, bytes] | None = None
         self.asked: Counter[str] = Counter()
 
-    async def send(
-        self, url: URL, headers: Mapping[str, str], seconds: float, reservation: object = None
-    ) -> Response | Failure:
-        host = url.raw_host or ""
+    async def respond(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.host
         self.asked[host] += 1
         if (self.unreachable and host not in self.intranet) or host in self.down:
-            if sum(host.encode()) % 2:
-                return Failure(FetchStatus.TIMEOUT, f"no response from {host}", "timeout")
-            return Failure(FetchStatus.CONNECTION, f"{host}: the connection ended early", "connection:closed")
+            raise httpx.ConnectTimeout("") if sum(host.encode()) % 2 else httpx.ConnectError("")
         if self.proxy is not None and host not in self.intranet:
             status, page = self.proxy
-            return Response(status, {"Content-Type": "text/html"}, page if status == 200 else None)
+            return httpx.Response(status, stream=httpx.ByteStream(page), headers={"Content-Type": "text/html"})
         if host in self.overloaded:
-            return Response(503, {})
+            return httpx.Response(503, stream=httpx.ByteStream(b""))
         hour = format_datetime(self.clock.now.replace(minute=0, second=0))
         entry = item(self.clock.now.hour, link=f"https://{host}/{hour}", guid=f"{host} {hour}", title=f"{host} {hour}")
-        return Response(200, {"Content-Type": "application/rss+xml"}, rss([entry]))
-
-    async def close(self) -> None:
-        pass
+        body = httpx.ByteStream(rss([entry]))
+        return httpx.Response(200, stream=body, headers={"Content-Type": "application/rss+xml"})
 
     def seconds(self) -> float:
         return self.clock.now.timestamp()
@@ -73,7 +64,7 @@ class Web:
             clock=self.clock,
             monotonic=self.seconds,
             sleep=_no_wait,
-            http=cast("HttpClient", self),
+            transport=httpx.MockTransport(self.respond),
         )
 
 

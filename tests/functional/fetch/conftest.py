@@ -10,7 +10,6 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.fetch.fetcher import Fetcher
-from services.fetch.transport import HttpClient
 from services.settings import Settings
 
 Handler = Callable[["Request", asyncio.StreamWriter], Awaitable[None]]
@@ -114,11 +113,7 @@ async def make() -> AsyncIterator[Make]:
             "allow_private_addresses": True,
             **settings,
         }
-        own = {"chance": lambda: 0.0, **(tools or {})}
-        of_client = {name: own.pop(name) for name in ("most_bytes", "tls", "resolver") if name in own}
-        wanted = Settings(**chosen)
-        http = HttpClient(wanted.max_concurrent_requests, wanted.allow_private_addresses, **of_client)
-        made.append(Fetcher(wanted, sleep=sleep, http=http, **own))
+        made.append(Fetcher(Settings(**chosen), sleep=sleep, **{"chance": lambda: 0.0, **(tools or {})}))
         return made[-1]
 
     yield fetcher

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HEAVY = (
     "aiohttp",
     "azure.cosmos",
+    "httpx",
     "resiliparse",
     "services.documents.pages",
     "services.mentions.analyzers.embedded",
@@ -52,8 +53,8 @@ def test_a_part_of_the_flow_is_loaded_when_its_first_service_is_asked_for() -> N
     indexed, built, ticking, analysing, ingesting = map(set, json.loads(done.stdout))
     assert (indexed, built, ticking) == (set(), set(), set())
     assert {"services.tools.detector", "services.mentions.prose"} <= analysing
-    assert analysing & {"aiohttp", "resiliparse", "services.operations.audit"} == set()
-    assert ingesting - analysing >= {"aiohttp", "services.documents.pages"}
+    assert analysing & {"httpx", "resiliparse", "services.operations.audit"} == set()
+    assert ingesting - analysing >= {"httpx", "services.documents.pages"}
     assert ingesting & {"azure.cosmos", "services.operations.audit"} == set()
 
 

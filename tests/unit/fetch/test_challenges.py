@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
-from multidict import CIMultiDict
 
 from services.fetch.outcome import FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_headers, challenge_in_page
@@ -23,7 +23,7 @@ from services.fetch.response import blocked, challenge_in_headers, challenge_in_
     ],
 )
 def test_headers_that_only_a_challenge_has(headers: dict[str, str], service: str | None) -> None:
-    assert challenge_in_headers(CIMultiDict(headers)) == service
+    assert challenge_in_headers(httpx.Headers(headers)) == service
 
 
 @pytest.mark.parametrize(

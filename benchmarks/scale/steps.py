@@ -35,8 +35,7 @@ from services.figures.windows import Windows, between_of, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, RefreshMessage, mark_dirty
 from services.mentions.writing import MentionWriter
-from services.operations.archive_expiry import ArchiveExpiry
-from services.operations.upkeep import Upkeep
+from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.ports import Document, Query, Store, query_all
 from services.settings import Settings
 from services.store.containers import ARTICLES as STORED_ARTICLES

@@ -84,6 +84,16 @@ class Part:
     checked: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """What is stored of a tool's figures, read before its mentions."""
+
+    timeline: Document | None
+    by_minute: Mapping[str, HourRows]
+    entries: Sequence[SentimentCacheEntry]
+    dirty: Collection[str]
+
+
 _Read = Callable[[str | None], Awaitable[Part]]
 
 
@@ -126,7 +136,9 @@ class Audit:
         self, tool_id: str | None, section: str | None = None, position: str | None = None
     ) -> AsyncIterator[tuple[Part, tuple[str, str | None] | None]]:
         """The parts from this place on, each with the place of the next one, None after the last."""
-        sections = self._sections(tool_id)
+        sections: dict[str, _Read] = {"articles": self._articles, "tools": self._tools}
+        if tool_id is not None:
+            sections = {"tools": partial(self._tools, only=tool_id)}
         names = list(sections)
         at = names.index(section) if section in names else 0
         while at < len(names):
@@ -134,14 +146,6 @@ class Audit:
             position = part.next
             at += position is None
             yield part, (names[at], position) if at < len(names) else None
-
-    def _sections(self, tool_id: str | None = None) -> dict[str, _Read]:
-        of_tools: dict[str, _Read] = {
-            "mentions": partial(self._mentions, tool_id),
-            "corrections": partial(self._corrections, tool_id),
-            "tools": partial(self._tools, tool_id),
-        }
-        return of_tools if tool_id is not None else {"articles": self._articles, **of_tools}
 
     async def _confirmed(self, read: _Read, position: str | None) -> Part:
         """The part, with the differences that are there twice."""
@@ -186,43 +190,8 @@ class Audit:
         active = {each["pk"] for each in tools if each is not None and each.get("status") == "ACTIVE"}
         return [difference for each in articles for difference in judge_detected(each, found, active)]
 
-    async def _mentions(self, tool_id: str | None, after: str | None) -> Part:
-        """Mentions with their articles."""
-        query = Query(partition=tool_id, limit=DOCUMENTS_IN_PART, after=after)
-        page = await self._store.query(MENTIONS.name, query)
-        articles = await self._articles_of([each["id"] for each in page.items])
-        now, found = self._clock(), list[Difference]()
-        for mention in page.items:
-            try:
-                SentimentScore.from_document(mention)
-            except UnreadableDocument as error:
-                found.append(Difference("unreadable", mention["id"], str(error)))
-                continue
-            found += judge_mention(mention, articles.get(mention["id"]), now)
-        return Part("mentions", found, page.next, len(page.items))
-
-    async def _corrections(self, tool_id: str | None, after: str | None) -> Part:
-        """What people said of mentions, with these mentions."""
-        where = (
-            (Where("entity_type", "eq", "Correction"),)
-            if tool_id is None
-            else (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
-        )
-        query = Query(where, partition=tool_id, limit=DOCUMENTS_IN_PART, after=after)
-        page = await self._store.query(CATALOG.name, query)
-        read = (readable(each, Correction.from_document) for each in page.items)
-        found = [each for each in read if each is not None and each.source_id is not None]
-        articles = await self._articles_of([each.source_id or "" for each in found])
-        mentions = await self._store.read_many(MENTIONS.name, [(each.tool_id, each.source_id or "") for each in found])
-        wrong = [
-            difference
-            for each, mention in zip(found, mentions, strict=True)
-            for difference in judge_correction(each, mention, articles.get(each.source_id or ""))
-        ]
-        return Part("corrections", wrong, page.next, len(page.items))
-
-    async def _tools(self, only: str | None, after: str | None) -> Part:
-        """The figures of one tool. The position is the tool."""
+    async def _tools(self, after: str | None, only: str | None = None) -> Part:
+        """The mentions, corrections and figures of one tool. The position is the tool."""
         if only is not None:
             tool = await self._store.read(CATALOG.name, only, Tool.ID)
         else:
@@ -231,44 +200,73 @@ class Audit:
             tool = page.items[0] if page.items else None
         if tool is None:
             return Part("tools")
-        position = None if only is not None else str(tool["pk"])
-        if tool.get("status") == "MERGED":
-            return Part("tools", [], position, 1)
+        tool_id = str(tool["pk"])
         try:
-            found, checked = await self._figures(tool)
-        except ValueError as error:  # also UnreadableDocument: one of its mentions, counts or entries
-            found, checked = [Difference("unreadable", tool["pk"], str(error))], 0
-        return Part("tools", found, position, 1 + checked)
+            found, checked = await self._tool(tool_id, is_merged=tool.get("status") == "MERGED")
+        except ValueError as error:  # also UnreadableDocument: one of its counts or entries
+            found, checked = [Difference("unreadable", tool_id, str(error))], 0
+        return Part("tools", found, tool_id if only is None else None, 1 + checked)
 
-    async def _figures(self, tool: Document) -> tuple[list[Difference], int]:
-        """The hours and entries of a tool against a count of its mentions, and how many there are."""
-        tool_id, now = str(tool["pk"]), self._clock()
+    async def _tool(self, tool_id: str, *, is_merged: bool) -> tuple[list[Difference], int]:
+        """What is wrong with a tool, and how many mentions it has."""
+        now = self._clock()
         since = hour_start(hour_key(now - JUDGED))
-        first = hour_key(since)
-        stored = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
-        if stored is not None and is_ahead(parse_time(stored["updated_at"]), now):
-            return [], 0  # by a clock that was ahead: the next refresh counts the tool anew
-        timeline = stored
-        in_timeline = hours_of(timeline)
-        by_minute = await self._stored_rows(tool_id, first)
-        entries = await self._entries(tool_id, recounts_of(timeline), now)
-        dirty = {each["hour"] for each in await dirty_hours_of(self._store, tool_id)}
-        count, checked = MentionCount(), 0
+        figures = None if is_merged else await self._stored_figures(tool_id, since)
+        corrections = await self._corrections_of(tool_id)
+        found, count, due, checked = list[Difference](), MentionCount(), set[str](), 0
         async for page in pages(self._store, MENTIONS.name, _published(tool_id, since)):
             checked += len(page.items)
+            articles = await self._articles_of([each["id"] for each in page.items])
             for mention in page.items:
+                article, correction = articles.get(mention["id"]), corrections.get(mention["id"])
+                try:
+                    SentimentScore.from_document(mention)
+                except UnreadableDocument as error:
+                    found.append(Difference("unreadable", mention["id"], str(error)))
+                    figures = None
+                    continue
                 count.add(mention)
-        whole = [hour_key(since + number * _HOUR) for number in range((now - since) // _HOUR + 1)]
-        days = count.days()
+                if article is not None and article.get("analysis_due_since") is not None:
+                    due.add(hour_key(parse_time(mention["published_at"])))
+                found += judge_mention(mention, article, now)
+                found += [] if correction is None else judge_correction(correction, mention, article)
+        if figures is not None:
+            found += self._judged(tool_id, figures, count, due, since)
+        return found, checked
+
+    async def _corrections_of(self, tool_id: str) -> dict[str, Correction]:
+        """What people said of mentions of a tool, by article."""
+        where = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
+        stored = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        read = (readable(each, Correction.from_document) for each in stored)
+        return {each.source_id: each for each in read if each is not None and each.source_id is not None}
+
+    async def _stored_figures(self, tool_id: str, since: datetime) -> _Figures | None:
+        """None if a clock that was ahead stored them: the next refresh counts the tool anew."""
+        now = self._clock()
+        stored = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
+        if stored is not None and is_ahead(parse_time(stored["updated_at"]), now):
+            return None
+        timeline = stored
+        by_minute = await self._stored_rows(tool_id, hour_key(since))
+        entries = await self._entries(tool_id, recounts_of(timeline), now)
+        dirty = {each["hour"] for each in await dirty_hours_of(self._store, tool_id)}
+        return _Figures(timeline, by_minute, entries, dirty)
+
+    def _judged(
+        self, tool_id: str, figures: _Figures, count: MentionCount, due: Collection[str], since: datetime
+    ) -> list[Difference]:
+        """The hours and entries of a tool against a count of its mentions. `due` are the hours of mentions whose
+        analysis has not ended: a mention is written before its hours are marked dirty."""
+        in_timeline, days = hours_of(figures.timeline), count.days()
+        whole = [hour_key(since + number * _HOUR) for number in range((self._clock() - since) // _HOUR + 1)]
         counted = {hour: rows for day in days.values() for hour, rows in day.hours.items()}
         of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *counted}}
-        found = judge_hours(tool_id, counted, of_hours, by_minute, _etag(timeline))
-        found = [each for each in found if each.about not in dirty]
-        if found and await self._is_analysis_due(tool_id, found):
-            return [], checked
-        if not found and not dirty:
-            found = [each for entry in entries for each in _judged(entry, days)]
-        return found, checked
+        wrong = judge_hours(tool_id, counted, of_hours, figures.by_minute, _etag(figures.timeline))
+        wrong = [each for each in wrong if each.about not in figures.dirty]
+        if wrong or figures.dirty:
+            return [] if any(each.about in due for each in wrong) else wrong
+        return [each for entry in figures.entries for each in _judged_entry(entry, days)]
 
     async def _stored_rows(self, tool_id: str, first: str) -> dict[str, HourRows]:
         """The rows of the hours from `first` on."""
@@ -288,17 +286,6 @@ class Audit:
             for each in entries
             if (each.generation, each.recounts) == (generation, recounts) and each.window.end > now - WINDOWS_JUDGED
         ]
-
-    async def _is_analysis_due(self, tool_id: str, found: Sequence[Difference]) -> bool:
-        """Whether a mention in one of the wrong hours is in flight: it is written before its hour is marked dirty."""
-        for each in found:
-            start = hour_start(each.about)
-            query = _published(tool_id, start, start + _HOUR)
-            mentions = await query_all(self._store, MENTIONS.name, query)
-            articles = await self._articles_of([mention["id"] for mention in mentions])
-            if any(article.get("analysis_due_since") is not None for article in articles.values()):
-                return True
-        return False
 
     async def _is_workflow_open(self) -> bool:
         """Whether a workflow that changes mentions has not ended: what it changes is in flight."""
@@ -346,7 +333,7 @@ def _is_recent(last: AuditRound, now: datetime) -> bool:
     return at > now - EVERY and not is_ahead(at, now)
 
 
-def _judged(entry: SentimentCacheEntry, days: Mapping[str, DayCount]) -> list[Difference]:
+def _judged_entry(entry: SentimentCacheEntry, days: Mapping[str, DayCount]) -> list[Difference]:
     """An entry against the windows that the counted mentions give at its end."""
     windows = Windows.summed(edges_of(entry.window.end), days, None, entry.recounts)
     return judge_entry(entry, *windows.at(entry.window.end)[entry.period])

@@ -20,7 +20,6 @@ from models.cache import (
     entry_id,
     hit_rate,
 )
-from models.errors import UnreadableDocument
 from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.completeness import Completeness
@@ -60,12 +59,10 @@ def judge_entries(state: CacheFacts, stale: int, started: datetime, now: datetim
 
 
 def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Document | None) -> list[Lack]:
-    """The missing entries of a tool. `entries` are those of PERIODS. An entry of another generation than its tool's is
-    missing. So are an entry that cannot be read, and the entries of a tool whose generation cannot be read."""
-    try:
-        current = 0 if generation is None else CacheGeneration.from_document(generation).generation
-    except UnreadableDocument:
-        current = -1
+    """The missing entries of a tool. `entries` are those of PERIODS. An entry that cannot be read is missing, and one
+    of another generation than its tool's."""
+    known = readable(generation, CacheGeneration.from_document)
+    current = 0 if known is None else known.generation
     missing: list[Lack] = []
     for period, document in zip(PERIODS, entries, strict=True):
         entry = readable(document, SentimentCacheEntry.from_document)

@@ -59,10 +59,6 @@ class FeedCounts:
     def ill(self) -> int:
         return sum(self.by_verdict.get(each, 0) for each in ILL) + self.disabled_by_app
 
-    @property
-    def ill_percent(self) -> float:
-        return round(100 * self.ill / self.counting, 1) if self.counting else 0.0
-
 
 async def count_feeds(store: Store, overdue_since: datetime | None) -> FeedCounts:
     """Without `overdue_since` none is overdue.

@@ -10,8 +10,7 @@ from services.container import STAGES
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.schedule import Budget, Policy
 from services.mentions.due import ANALYSIS_STAGE
-from services.operations.archive_expiry import ArchiveExpiry
-from services.operations.upkeep import Upkeep
+from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.store.containers import ARTICLES
 from services.topology import ANALYZE_ARTICLES
 from services.work.announcing import Sweeper

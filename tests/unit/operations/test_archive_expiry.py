@@ -10,10 +10,10 @@ from models.values import unix_seconds
 from services.archive.keys import folder_of
 from services.articles.writing import Asked
 from services.documents import life_cycle
-from services.operations import archive_expiry
-from services.operations.archive_expiry import KEPT_AT_LEAST, ArchiveExpiry
+from services.operations import upkeep
 from services.operations.checks import may_delete_by_clock
 from services.operations.heartbeats import Heartbeats
+from services.operations.upkeep import KEPT_AT_LEAST, ArchiveExpiry
 from services.ports import Archived
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP
@@ -144,8 +144,8 @@ async def test_a_text_that_was_asked_for_late_expires_with_its_article(
 async def test_many_held_documents_do_not_keep_others_from_expiring(
     store: SqliteStore, archive: MemoryArchive, expiry: Expiry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive_expiry, "MAX_FOLDERS", 4)
-    monkeypatch.setattr(archive_expiry, "FOLDERS_AT_A_TIME", 2)
+    monkeypatch.setattr(upkeep, "MAX_FOLDERS", 4)
+    monkeypatch.setattr(upkeep, "FOLDERS_AT_A_TIME", 2)
     held = [quarantined(f"dedup:0{n}") for n in range(7)]
     await written(store, *held)
     for each in (*held, product("dedup:99")):
@@ -217,7 +217,7 @@ def test_by_its_heartbeat_a_timer_knows_that_the_clock_is_steady(
 def test_a_folder_is_kept_for_the_life_of_a_document_and_a_document_that_cannot_be_read_keeps_its_files() -> None:
     life = (product("a").ttl_timestamp or 0) - unix_seconds(NOON)
     assert timedelta(seconds=life) == KEPT_AT_LEAST
-    assert archive_expiry._is_of({"id": "DOCUMENT"}, "2026-02-21/a")
-    assert archive_expiry._is_of({"created_at": "2026-02-21T10:00:00Z"}, "2026-02-21/a")
-    assert not archive_expiry._is_of({"created_at": "2026-02-22T10:00:00Z"}, "2026-02-21/a")
-    assert not archive_expiry._is_of(None, "2026-02-21/a")
+    assert upkeep._is_of({"id": "DOCUMENT"}, "2026-02-21/a")
+    assert upkeep._is_of({"created_at": "2026-02-21T10:00:00Z"}, "2026-02-21/a")
+    assert not upkeep._is_of({"created_at": "2026-02-22T10:00:00Z"}, "2026-02-21/a")
+    assert not upkeep._is_of(None, "2026-02-21/a")

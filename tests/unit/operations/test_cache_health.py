@@ -73,7 +73,6 @@ def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing
         (unreadable, None),
         (documents_of(generation=1), raised),
         (documents_of(generation=1), None),
-        (documents_of(), {**raised, "generation": "many"}),
     ):
         lacks = lacks_of(TOOL, documents, generation)
         assert [(lack["period"], lack["state"]) for lack in lacks] == [(period, "missing") for period in PERIODS]

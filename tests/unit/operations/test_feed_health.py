@@ -134,7 +134,3 @@ def test_an_outage_degrades_and_after_a_day_the_app_is_unhealthy(
 
 def test_in_an_outage_overdue_feeds_are_no_fault_of_theirs() -> None:
     assert judged(counts(ok=9, overdue=9), is_cut_off=True)[0] == "healthy"
-
-
-def test_the_share_of_ill_feeds_is_logged_in_percent() -> None:
-    assert [counts(ok=3, empty=1).ill_percent, counts().ill_percent, counts(gone=2).ill_percent] == [25.0, 0.0, 100.0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +15,6 @@ from toolpulse.output import Output, progress
 from toolpulse.targets import Given, Local, Remote, target
 
 if TYPE_CHECKING:
-    from toolpulse.local import LocalApp
     from toolpulse.names import Names
 
 LISTED = 50
@@ -31,7 +30,6 @@ class Call:
         self._resources = ExitStack()
         self.out = output
         self.view = "full" if full else None
-        self.local: LocalApp | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -39,12 +37,7 @@ class Call:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """If no app runs on the data folder, the work that the requests began is done here."""
-        try:
-            if error is None:
-                self.worked_off()
-        finally:
-            self._resources.close()
+        self._resources.__exit__(kind, error, trace)
 
     # -- the app
 
@@ -55,32 +48,21 @@ class Call:
     @cached_property
     def client(self) -> Client:
         found = self.target
-        if isinstance(found, Local):
-            from toolpulse import local
-
-            opened = local.opened(found, self.out)
-            if isinstance(opened, Remote):
-                client = Client(opened, starting_seconds=local.STARTING_SECONDS)
-            else:
-                self.local = self._resources.enter_context(opened)
-                client = self.local.client()
-        else:
+        if isinstance(found, Remote):
             if found.sends_keys_in_the_clear:
                 self.out.say(f"warning: {found.site} gets the key without TLS: everybody on the way can read it")
-            client = Client(found)
-        self._resources.callback(client.close)
-        return client
+            return self._resources.enter_context(closing(Client(found)))
+        from toolpulse import local
 
-    def worked_off(self) -> None:
-        """Returns when the work that the requests began is done, if it is done in this process."""
-        if self.local is not None:
-            self.local.finish()
+        running = local.running(found)
+        if running is None:
+            return self._resources.enter_context(local.in_process(found, self.out))
+        return self._resources.enter_context(closing(Client(running, starting_seconds=local.STARTING_SECONDS)))
 
     def let_go(self) -> None:
-        """Closes the app. The next request opens it again: meanwhile another process may use the data folder."""
-        self.worked_off()
+        """Closes the app. Of an app in this process, the work that the requests began is done then, and another process
+        may use the data folder. The next request opens the app again."""
         self._resources.close()
-        self.local = None
         for name in ("client", "names"):
             self.__dict__.pop(name, None)
 

@@ -44,25 +44,18 @@ def written(name: str) -> str:
 def _listed(ctx: typer.Context, what: str) -> Sequence[dict[str, Any]]:
     try:
         remote = _app(ctx)
-        return () if remote is None else _asked(remote, what)
+        if remote is None:
+            return ()
+        import httpx
+
+        from toolpulse.client import headers_of
+
+        asked: dict[str, Any] = {"params": {"limit": _MOST}, "headers": headers_of(remote), "timeout": _SECONDS}
+        response = httpx.get(f"{remote.base}/{what}", **asked, trust_env=not remote.is_local)
+        items: Sequence[dict[str, Any]] = response.raise_for_status().json()["items"]
+        return items
     except Exception:
         return ()
-
-
-def _asked(remote: Remote, what: str) -> Sequence[dict[str, Any]]:
-    import httpx
-
-    from toolpulse.client import headers_of
-
-    response = httpx.get(
-        f"{remote.base}/{what}",
-        params={"limit": _MOST},
-        headers=headers_of(remote),
-        timeout=_SECONDS,
-        trust_env=not remote.is_local,
-    )
-    items: Sequence[dict[str, Any]] = response.raise_for_status().json()["items"]
-    return items
 
 
 def _app(ctx: typer.Context) -> Remote | None:
@@ -72,11 +65,9 @@ def _app(ctx: typer.Context) -> Remote | None:
     found = target(Given(given.get("app_url"), Path(data) if data else None, given.get("app_profile"), ()), os.environ)
     if not isinstance(found, Local):
         return found
-    from toolpulse.local import opened
-    from toolpulse.output import Output
+    from toolpulse.local import running
 
-    running = opened(found, Output())
-    return running if isinstance(running, Remote) else None
+    return running(found)
 
 
 def _given(ctx: typer.Context) -> Iterator[tuple[str, Any]]:

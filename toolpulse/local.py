@@ -17,7 +17,7 @@ import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -77,8 +77,8 @@ def the_app() -> Iterator[None]:
         ) from None
 
 
-def opened(target: Local, out: Output) -> AbstractContextManager[LocalApp] | Remote:
-    """The app that runs on the folder, or one in this process that is not open yet."""
+def running(target: Local) -> Remote | None:
+    """The app that runs on the folder."""
     with the_app():
         from scripts.local_host.data import running_host
 
@@ -89,14 +89,14 @@ def opened(target: Local, out: Output) -> AbstractContextManager[LocalApp] | Rem
                 f"there is no data folder {folder}: --data DIR names another (a new one is made), --url URL or "
                 "TOOLPULSE_URL an app elsewhere, and `python3 scripts/dev.py run` runs one here",
             )
-        running = running_host(folder)
-    if running is None:
-        return _in_process(target, folder, out)
+        found = running_host(folder)
+    if found is None:
+        return None
     if target.settings:
         raise Failure(f"an app runs on {folder} with settings of its own: stop it first, or leave out --set")
     key = os.environ.get(KEY) or settings.get(_KEYS, "").partition(",")[0].strip()
     management_key = os.environ.get(MANAGEMENT_KEY) or settings.get(_MANAGEMENT_KEY, "")
-    return Remote(base_of(running.functions), key, management_key, f"the app at {running.functions}")
+    return Remote(base_of(found.functions), key, management_key, f"the app at {found.functions}")
 
 
 def folder_of(target: Local) -> Path:
@@ -154,18 +154,23 @@ def with_services(target: Local, work: Callable[[Container], Awaitable[Result]],
 
 
 @contextmanager
-def _in_process(target: Local, folder: Path, out: Output) -> Iterator[LocalApp]:
+def in_process(target: Local, out: Output) -> Iterator[Client]:
+    """The app of the folder in this process. Its event loop runs while a request or its work does. At the end the work
+    that the requests began is done."""
     with the_app(), _errors_shown(), asyncio.Runner() as runner:
         settings = _checked_settings(target)
+        folder = Path(settings[_DATA_DIR])
         if not folder.exists():
             out.say(f"{folder} does not exist: it is made, as an empty data folder")
         with closing(_locked(folder)) as lock:
             resources = AsyncExitStack()
             try:
-                hosted, queues = runner.run(_hosted(lock, settings, resources))
+                app = _App(runner, *runner.run(_hosted(lock, settings, resources)))
                 key = settings.get(_MANAGEMENT_KEY, "")
                 remote = Remote(base_of("http://127.0.0.1"), management_key=key, name=f"the app of {folder}")
-                yield LocalApp(remote, runner, hosted, queues)
+                with closing(Client(remote, app, pause=app.pause)) as client:
+                    yield client
+                app.finish()
             finally:
                 runner.run(resources.aclose())
 
@@ -215,24 +220,25 @@ def _locked(path: Path) -> DataFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalApp:
-    """The app in this process. Its event loop runs while a request or its work does."""
+class _App(httpx.BaseTransport):
+    """Gives requests to the functions in this process."""
 
-    remote: Remote
     runner: asyncio.Runner
     hosted: InProcess
     queues: FolderQueues
 
-    def client(self) -> Client:
-        return Client(self.remote, _Dispatch(self), pause=self.pause)
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        raw_path, headers = request.url.raw_path.decode("ascii"), list(request.headers.items())
+        answered = self.hosted.request(request.method, str(request.url), raw_path, headers, request.read())
+        reply = self.runner.run(answered)
+        return httpx.Response(reply.status, headers=reply.headers, content=reply.body)
 
     def pause(self, seconds: float) -> None:
         """Works off the queues instead of waiting. Raises Failure if there is nothing to wait for."""
         if self.hosted.waiting():
             self.runner.run(self.hosted.work(seconds))
-        elif self.hosted.failed:
-            raise self._failed()
         else:
+            self._raise_failure()
             time.sleep(seconds)
 
     def finish(self) -> None:
@@ -245,22 +251,9 @@ class LocalApp:
                 left = self.hosted.waiting()
                 most = max(most, left)
                 show(most - left, (most - left) / most)
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
         if self.hosted.failed:
-            raise self._failed()
-
-    def _failed(self) -> Failure:
-        text = f"{self.hosted.failed} messages of this command failed five times: see `toolpulse queues list`"
-        return Failure(text, FAILED)
-
-
-@dataclass(frozen=True, slots=True)
-class _Dispatch(httpx.BaseTransport):
-    """Gives requests to the functions in this process."""
-
-    local: LocalApp
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        raw_path, headers = request.url.raw_path.decode("ascii"), list(request.headers.items())
-        answered = self.local.hosted.request(request.method, str(request.url), raw_path, headers, request.read())
-        reply = self.local.runner.run(answered)
-        return httpx.Response(reply.status, headers=reply.headers, content=reply.body)
+            text = f"{self.hosted.failed} messages of this command failed five times: see `toolpulse queues list`"
+            raise Failure(text, FAILED)

@@ -54,7 +54,7 @@ def ingest(
     else:
         call.out.item(found)
     if export is not None:
-        call.worked_off()
+        call.let_go()
         layer = "raw" if raw_all_sources else "canonical"
         call.out.say(f"exported from the {layer} layer: {as_array(call, layer, export)}, to {export}")
     statuses = {attempt["status"] for run in runs for attempt in run["attempts"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ tools = group("List and change tools; search, merge and score again.")
 
 Changes = Annotated[str | None, typer.Option("--change", metavar="JSON", help="Other fields, as a JSON object.")]
 YAML = "application/yaml"
+_WHEN = ("before", "after")
 _LISTS = ("aliases", "tickers", "keywords", "excluded", "muted_sources")
 
 
@@ -135,27 +136,23 @@ def compare(
     run_id = call.client.post(f"tools/{call.names.tool(tool)}/reanalyze", body)["run_id"]
     code = call.finished(run_id)
     report = call.client.get(f"runs/{part(run_id)}")["report"] or {}
-    if not call.out.is_table:
+    if report and call.out.is_table:
+        _show_comparison(call, report)
+    else:
         call.out.item(report)
-    elif report:
-        for line in comparison_lines(report):
-            call.out.line(line)
     return code
 
 
-def comparison_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """The report of a comparison as text."""
-    averages = [average(report[when], "{:+.4f}") for when in ("before", "after")]
-    yield f"{report['analyzer']} {report['analyzer_version']}"
-    yield f"{report['changed']} of {report['compared']} mentions would change"
-    yield f"average sentiment {' -> '.join(averages)}"
-    for before, row in report["labels"].items():
-        counts = [f"{count} {after}" for after, count in row.items() if count]
-        if counts:
-            yield f"  {before} -> {', '.join(counts)}"
-    left_out = [f"{count} {reason}" for reason, count in report["not_compared"].items() if count]
-    if left_out:
-        yield f"not compared: {', '.join(left_out)}"
-    for sample in report["samples"]:
-        before, after = [sample[when]["sentiment"] or "unscored" for when in ("before", "after")]
-        yield f"  {before} -> {after}  {sample['headline']}"
+def _show_comparison(call: Call, report: Mapping[str, Any]) -> None:
+    averages = [average(report[when], "{:+.4f}") for when in _WHEN]
+    call.out.line(f"{report['analyzer']} {report['analyzer_version']}")
+    call.out.line(f"{report['changed']} of {report['compared']} mentions would change")
+    call.out.line(f"average sentiment {' -> '.join(averages)}")
+    labels = [{"before": before, **row} for before, row in report["labels"].items()]
+    call.out.section("labels before and after", labels, ["before", *report["labels"]])
+    call.out.section("not compared", [report["not_compared"]], list(report["not_compared"]))
+    samples = [
+        {"headline": each["headline"], **{when: each[when]["sentiment"] or "unscored" for when in _WHEN}}
+        for each in report["samples"]
+    ]
+    call.out.section("samples", samples, [*_WHEN, "headline"])

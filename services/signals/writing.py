@@ -76,67 +76,44 @@ class SignalWriter:
     async def write(self, event_id: str) -> int:
         """Returns how many signals were written. Raises UnreadableDocument if a document of the story cannot be read,
         and Unavailable if others keep changing it."""
-        written = 0
+        return await until_unchanged(lambda: self._write(event_id), f"story {event_id}")
 
-        async def once() -> int:
-            nonlocal written
-            mark = await self._store.read(STORIES.name, day_of(event_id), due_id(event_id))
-            now, documents = self._clock(), await members_of(self._store, event_id)
-            members = listed_documents(documents, StoryMember.from_document, "source_id").items
-            await count_story(self._store, event_id, members, now)
-            changes = [] if _is_settled(event_id, now) else await self._changes(event_id, documents, now)
-            if not await self._written(changes):
-                raise ChangedMeanwhile(f"another worker has written signals of {event_id}")
-            written += len(changes)
-            if mark is None:
-                is_last = not changes
-            else:
-                is_last = await self._store.delete(STORIES.name, mark["day"], mark["id"], mark["_etag"])
-            if changes and not is_last:
-                raise ChangedMeanwhile(f"another worker has decided the signals of {event_id}")
-            return written
-
-        return await until_unchanged(once, f"story {event_id}")
+    async def _write(self, event_id: str) -> int:
+        mark = await self._store.read(STORIES.name, day_of(event_id), due_id(event_id))
+        now, documents = self._clock(), await members_of(self._store, event_id)
+        members = listed_documents(documents, StoryMember.from_document, "source_id").items
+        await count_story(self._store, event_id, members, now)
+        changes = [] if day_of(event_id) < day_of_time(now - SETTLED) else await self._changes(event_id, documents, now)
+        outcomes = await self._store.batch_many(SIGNALS.name, [(each.tool_id, [_operation(each)]) for each in changes])
+        if not all(isinstance(each, list) for each in outcomes):
+            raise ChangedMeanwhile(f"another worker has written signals of {event_id}")
+        is_last = mark is not None and await self._store.delete(STORIES.name, mark["day"], mark["id"], mark["_etag"])
+        if changes and not is_last:
+            raise ChangedMeanwhile(f"another worker has decided the signals of {event_id}")
+        return len(changes)
 
     async def _changes(self, event_id: str, documents: Sequence[Document], now: datetime) -> list[Signal]:
-        stories, known = await self._read(event_id, documents)
-        changes = decide(stories, known, now)
-        others = await self._others_of_topics(stories)
-        await mark_signals_due(self._store, sorted(others - {event_id}), now)
-        return changes
-
-    async def _written(self, changes: Sequence[Signal]) -> bool:
-        """Whether all were written: not if another worker was quicker with one of them."""
-        batches = [(each.tool_id, [_operation(each)]) for each in changes]
-        outcomes = await self._store.batch_many(SIGNALS.name, batches) if batches else []
-        return all(isinstance(each, list) for each in outcomes)
-
-    async def _read(self, event_id: str, documents: Sequence[Document]) -> tuple[list[ToolStory], list[Signal]]:
-        """The story as far as it mentions each tool, and its known signals."""
+        """The signals of the story to write. Marks later stories that this one makes the second of their kind."""
         members = [StoryMember.from_document(each) for each in documents]
         of_story = Query((Where("event_id", "eq", event_id),), order="by_story", limit=_PAGE)
-        found = await query_all(self._store, SIGNALS.name, of_story)
-        known = [Signal.from_document(each) for each in found]
+        known = [Signal.from_document(each) for each in await query_all(self._store, SIGNALS.name, of_story)]
         keys = [(tool_id, each.source_id) for each in members for tool_id in each.detected_tool_ids]
-        mentions: list[tuple[SentimentScore, Document]] = []
-        for start in range(0, len(keys), _PAGE):
-            read = await self._store.read_many(MENTIONS.name, keys[start : start + _PAGE])
-            mentions += [(SentimentScore.from_document(each), each) for each in read if each is not None]
-        reports = reports_by_tool(members, mentions)
-        return await self._stories(event_id, members, reports) if reports else [], known
+        found = [each for each in await self._store.read_many(MENTIONS.name, keys) if each is not None]
+        reports = reports_by_tool(members, [(SentimentScore.from_document(each), each) for each in found])
+        stories = await self._stories(event_id, members, reports) if reports else []
+        others = await self._others_of_topics(stories)
+        await mark_signals_due(self._store, sorted(others - {event_id}), now)
+        return decide(stories, known, now)
 
     async def _stories(
         self, event_id: str, members: Sequence[StoryMember], reports: Mapping[str, tuple[Report, ...]]
     ) -> list[ToolStory]:
-        began_at, topics = (
-            min(each.published_at for each in members),
-            topics_of_story([each.topics for each in members]),
-        )
+        """The story as far as it mentions each tool."""
+        began_at = min(each.published_at for each in members)
+        topics = topics_of_story([each.topics for each in members])
         documents = await self._store.read_many(CATALOG.name, [(tool_id, Timeline.ID) for tool_id in reports])
-        discovered: dict[str, Day | None] = {}
-        if topics:
-            tools = (await self._catalog.known(sorted(reports))).items
-            discovered = {tool.tool_id: tool.discovery_date for tool in tools}
+        tools = (await self._catalog.known(sorted(reports))).items if topics else []
+        discovered = {tool.tool_id: tool.discovery_date for tool in tools}
         found = []
         for (tool_id, of_tool), document in zip(reports.items(), documents, strict=True):
             timeline = readable(document, Timeline.from_document)
@@ -192,10 +169,6 @@ def _earlier(story: ToolStory, topic: Topic) -> Query:
         Where("published_at", "ge", format_time(story.began_at - FIRST_IN)),
     )
     return Query(where, order="by_time", limit=1)
-
-
-def _is_settled(event_id: str, now: datetime) -> bool:
-    return day_of(event_id) < day_of_time(now - SETTLED)
 
 
 def reports_by_tool(

@@ -133,10 +133,12 @@ def created_at(before: Document | None, now: datetime) -> datetime:
         return now
 
 
-def story_of(event: str, members: Sequence[Document], headline: str, before: Document | None, now: datetime) -> Story:
-    """The story that these members make, at least two of them. `headline` is that of its first article."""
-    ordered = sorted(members, key=lambda each: (each["published_at"], each["source_id"]))
-    expiries = [each["ttl_timestamp"] for each in members if each.get("ttl_timestamp") is not None]
+def story_of(
+    event: str, members: Sequence[StoryMember], headline: str, before: Document | None, now: datetime
+) -> Story:
+    """The story that these members make. `headline` is that of its first article."""
+    ordered = sorted(members, key=lambda each: (each.published_at, each.source_id))
+    expiries = [each.ttl_timestamp for each in members if each.ttl_timestamp is not None]
     publishers = _distinct(map(publisher_of_member, ordered))
     return Story(
         created_at=created_at(before, now),
@@ -145,22 +147,22 @@ def story_of(event: str, members: Sequence[Document], headline: str, before: Doc
         day=day_of(event),
         event_id=event,
         headline=headline,
-        published_at=ordered[0]["published_at"],
-        timestamp=ordered[-1]["published_at"],
-        language=ordered[0].get("language"),
+        published_at=ordered[0].published_at,
+        timestamp=ordered[-1].published_at,
+        language=ordered[0].language,
         article_count=len(ordered),
-        near_duplicate_count=sum(each.get("near_duplicate_of") is not None for each in ordered),
+        near_duplicate_count=sum(each.near_duplicate_of is not None for each in ordered),
         publisher_ids=publishers[:MAX_LISTED],
         publisher_count=len(publishers),
-        tool_ids=_distinct(tool for each in ordered for tool in each.get("detected_tool_ids", ()))[:MAX_LISTED],
-        sources=_distinct(source for each in ordered for source in each.get("article_sources", ()))[:MAX_LISTED],
-        topics=topics_of_story([each.get("topics", ()) for each in ordered]),
-        words=_distinct(word for each in ordered for word in each.get("words", ()))[:MAX_WORDS],
+        tool_ids=_distinct(tool for each in ordered for tool in each.detected_tool_ids)[:MAX_LISTED],
+        sources=_distinct(source for each in ordered for source in each.article_sources)[:MAX_LISTED],
+        topics=topics_of_story([each.topics for each in ordered]),
+        words=_distinct(word for each in ordered for word in each.words)[:MAX_WORDS],
     )
 
 
-def publisher_of_member(member: Document) -> str:
-    return counted_publisher(member.get("publisher_id"), next(iter(member.get("article_sources", ())), "unknown"))
+def publisher_of_member(member: StoryMember) -> str:
+    return counted_publisher(member.publisher_id, next(iter(member.article_sources), "unknown"))
 
 
 def _distinct(values: Iterable[str | None]) -> tuple[str, ...]:
@@ -182,14 +184,13 @@ def topics_of_story(of_articles: Sequence[Collection[str]]) -> tuple[Topic, ...]
 async def count_story(store: Store, event_id: str, members: Sequence[StoryMember], now: datetime) -> None:
     """Writes the story that these members make; a story of fewer than two has no document."""
     headline = await _headline(store, members) if len(members) > 1 else None
-    documents = [each.to_document() for each in members]
 
     def decide(found: Sequence[Document | None]) -> Sequence[Operation]:
         before = found[0]
         if headline is None:
             gone = Upsert(removed_story(event_id, now))
             return [] if before is None else [gone, Delete(before["id"], before["_etag"])]
-        after = story_of(event_id, documents, headline, before, now).to_document()
+        after = story_of(event_id, members, headline, before, now).to_document()
         if before is None:
             return [Create(after)]
         return [] if is_same(before, after) else [Replace(after, before["_etag"])]

@@ -9,7 +9,7 @@ article. Nothing is written when a story closes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
@@ -28,7 +28,7 @@ from services.articles.merge import JOINED_BY_FIELDS
 from services.articles.sources import sources_of
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import shown_name
-from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, readable
+from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, readable
 from services.store.containers import ARTICLES, MENTIONS, STORIES
 from services.stories.members import publisher_of_member, story_of
 from services.stories.pins import GroupingCorrections, members_of
@@ -36,7 +36,6 @@ from services.tools.catalog import Catalog
 
 MAX_SHOWN = 500
 """The articles that a story is shown with, and by which its tools' sentiment is counted."""
-_READ_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +71,21 @@ class Stories:
         if first is None:
             raise await self._gone(event_id)
         stored = await self.store.read(STORIES.name, day_of(event_id), event_id)
-        story = _derived(event_id, members.items, first.canonical.headline, stored)
+        made = max(each.updated_at for each in members.items) if stored is None else parse_time(stored["updated_at"])
+        story = story_of(
+            event_id, members.items, first.canonical.headline, stored or members.items[0].to_document(), made
+        )
+        publishers = Counter(map(publisher_of_member, members.items))
         served = [
             StoryMemberResource.of(each, articles[each.source_id], shown_name(each.publisher_id))
             for each in found
             if each.source_id in articles
         ]
-        parts = {"publishers": publishers_of(members.items), "tools": await self._tools(found), "members": served}
+        by_count = [
+            StoryPublisher.shaped({"publisher_id": each, "publisher_name": shown_name(each), "articles": count})
+            for each, count in sorted(publishers.items(), key=lambda each: (-each[1], each[0]))
+        ]
+        parts = {"publishers": by_count, "tools": await self._tools(found), "members": served}
         if members.unreadable:
             parts["unreadable"] = list(members.unreadable)
         return StoryResource.of(story, self.clock(), view).with_added(**parts).shown()
@@ -96,14 +103,16 @@ class Stories:
     async def _tools(self, members: Sequence[StoryMember]) -> list[StoryTool]:
         """What the articles say of each tool, those with most articles first."""
         keys = [(tool_id, each.source_id) for each in members for tool_id in each.detected_tool_ids]
-        mentions: list[SentimentScore] = []
-        for start in range(0, len(keys), _READ_AT_ONCE):
-            documents = await self.store.read_many(MENTIONS.name, keys[start : start + _READ_AT_ONCE])
-            mentions += listed_documents(documents, SentimentScore.from_document, "source_id").items
-        tallies = tallies_of(mentions)
-        known = await self.catalog.known(sorted(tallies)) if tallies else None
-        names = {tool.tool_id: tool.primary_name for tool in known.items} if known is not None else {}
-        found = [said_of_tool(tool_id, names.get(tool_id), tally) for tool_id, tally in tallies.items()]
+        documents = await self.store.read_many(MENTIONS.name, keys)
+        mentions = listed_documents(documents, SentimentScore.from_document, "source_id").items
+        tallies: dict[str, Tally] = {}
+        for each in mentions:
+            if each.counts:
+                tally = tallies.get(each.tool_id, Tally())
+                tallies[each.tool_id] = tally.plus(Tally.of(each.sentiment, each.polarity))
+        known = (await self.catalog.known(sorted(tallies))).items if tallies else []
+        names = {tool.tool_id: tool.primary_name for tool in known}
+        found = [_said_of_tool(tool_id, names.get(tool_id), tally) for tool_id, tally in tallies.items()]
         return sorted(found, key=lambda each: (-each.articles, (each.tool or "").casefold(), each.tool_id))
 
     async def _gone(self, event_id: str) -> NotFound:
@@ -120,39 +129,10 @@ class Stories:
         return NotFound(f"{message} any more; the article that began it is in {elsewhere}")
 
 
-def _derived(event_id: str, members: Sequence[StoryMember], headline: str, stored: Document | None) -> Story:
-    documents = [each.to_document() for each in members]
-    updated = max(each.updated_at for each in members) if stored is None else parse_time(stored["updated_at"])
-    return story_of(event_id, documents, headline, stored or documents[0], updated)
-
-
-def publishers_of(members: Sequence[StoryMember]) -> list[StoryPublisher]:
-    """The publishers with the number of their articles, those with most first."""
-    counts = Counter(publisher_of_member(each.to_document()) for each in members)
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return [
-        StoryPublisher.shaped({"publisher_id": name, "publisher_name": shown_name(name), "articles": count})
-        for name, count in ordered
-    ]
-
-
-def tallies_of(mentions: Sequence[SentimentScore]) -> Mapping[str, Tally]:
-    """The mentions that count, by tool."""
-    found: dict[str, Tally] = {}
-    for each in mentions:
-        if each.counts:
-            found[each.tool_id] = found.get(each.tool_id, Tally()).plus(Tally.of(each.sentiment, each.polarity))
-    return found
-
-
-def said_of_tool(tool_id: str, name: str | None, tally: Tally) -> StoryTool:
+def _said_of_tool(tool_id: str, name: str | None, tally: Tally) -> StoryTool:
     """`average_sentiment` is null if no mention could be scored."""
-    figures = tally.figures()
-    average = figures["average_sentiment"] if tally.total else None
-    articles = tally.total + tally.unscored
-    return StoryTool.shaped(
-        {"tool_id": tool_id, "tool": name, "articles": articles, **figures, "average_sentiment": average}
-    )
+    fields = {**tally.figures(), "tool_id": tool_id, "tool": name, "articles": tally.total + tally.unscored}
+    return StoryTool.shaped(fields if tally.total else {**fields, "average_sentiment": None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from models.article import Article
@@ -135,14 +136,14 @@ class World(MentionsWorld):
         return {} if document is None else document["articles"]
 
     async def _stories_are_counted(self, members: dict[str, StoryMember]) -> None:
-        of_story: dict[str, list[dict[str, Any]]] = {}
+        of_story: dict[str, list[StoryMember]] = {}
         for each in members.values():
             assert each.event_id is not None
-            of_story.setdefault(each.event_id, []).append(each.to_document())
+            of_story.setdefault(each.event_id, []).append(each)
         stories = await self.stories()
         assert stories.keys() == {event for event, found in of_story.items() if len(found) > 1}
         for event, story in stories.items():
-            headline = (await self.read(min(of_story[event], key=_order)["source_id"])).canonical.headline
+            headline = (await self.read(min(of_story[event], key=_order).source_id)).canonical.headline
             counted = story_of(event, of_story[event], headline, story.to_document(), story.updated_at)
             assert story == counted
 
@@ -157,5 +158,5 @@ class World(MentionsWorld):
             assert not [word for word in words if word in text]
 
 
-def _order(member: dict[str, Any]) -> tuple[str, str]:
-    return member["published_at"], member["source_id"]
+def _order(member: StoryMember) -> tuple[datetime, str]:
+    return member.published_at, member.source_id

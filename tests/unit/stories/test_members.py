@@ -30,16 +30,17 @@ def test_a_member_is_read_as_it_was_written() -> None:
     assert len(str(document)) < 3_000
 
 
-def member(number: int, **changes: Any) -> dict[str, Any]:
-    stored = article(dedup_key=f"{number:032x}", detected_tool_ids=(), **changes)
-    return member_of(stored, of(stored, NOW + timedelta(minutes=number)), None, NOW)
+def member(number: int, **changes: Any) -> StoryMember:
+    stored = article(dedup_key=f"{number:032x}", detected_tool_ids=())
+    grouped = member_of(stored, of(stored, NOW + timedelta(minutes=number)), None, NOW)
+    return StoryMember.from_document({**grouped, **changes})
 
 
 def test_a_story_is_counted_from_its_members() -> None:
     members = [
-        {**member(2), "publisher_id": "b", "detected_tool_ids": ["t2", "t1"], "near_duplicate_of": None},
-        {**member(1), "publisher_id": "a", "detected_tool_ids": ["t1"], "language": "en", "near_duplicate_of": None},
-        {**member(3), "publisher_id": "a", "ttl_timestamp": 5},
+        member(2, publisher_id="b", detected_tool_ids=["t2", "t1"], near_duplicate_of=None),
+        member(1, publisher_id="a", detected_tool_ids=["t1"], language="en", near_duplicate_of=None),
+        member(3, publisher_id="a", ttl_timestamp=5),
     ]
     story = story_of(EVENT, members, "A headline", None, NOW)
     assert (story.article_count, story.near_duplicate_count, story.publisher_count) == (3, 1, 2)
@@ -49,6 +50,6 @@ def test_a_story_is_counted_from_its_members() -> None:
 
 
 def test_the_first_source_stands_for_an_unknown_publisher() -> None:
-    members = [{**member(n), "publisher_id": None, "article_sources": [source, "z"]} for n, source in enumerate("aab")]
+    members = [member(n, publisher_id=None, article_sources=[source, "z"]) for n, source in enumerate("aab")]
     story = story_of(EVENT, members, "A headline", None, NOW)
     assert (story.publisher_ids, story.publisher_count) == (("source:a", "source:b"), 2)

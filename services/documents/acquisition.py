@@ -35,9 +35,8 @@ from services.documents import life_cycle
 from services.documents.archived import Removal
 from services.documents.documents import Documents
 from services.documents.judging import Text, Unknown, Wanted, Withheld
-from services.documents.pages import Failed, PageFetch, PageReader
+from services.documents.pages import Failed, PageFetch, PageReader, Robots, agents_of
 from services.documents.profiles import Profiles
-from services.documents.robots import Robots, agents_of
 from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
 from services.logs import log_event
@@ -145,7 +144,7 @@ class Acquisition:
     async def _pause_seconds(self, url: str) -> float:
         if is_loopback(host_of(url).rpartition(":")[0]):
             return 0.0
-        return max(PAUSE_SECONDS, (await self._robots.decide(url)).delay_seconds or 0.0)
+        return max(PAUSE_SECONDS, (await self._robots.ask(url)).delay_seconds or 0.0)
 
     async def _attempt(self, run_id: str, document: DocumentProduct) -> Attempt | None:
         """Tries to acquire the document, and returns the record of the try; None if no request was sent, or if another

@@ -1,25 +1,32 @@
 """Fetches the page of a document, if robots.txt allows it, has extract_page.py read it in a process of its own, within
-limits of size and time, and judges it. Follows one canonical or AMP link."""
+limits of size and time, and judges it. Follows one canonical or AMP link.
+
+As RFC 9309 says of robots.txt: no file (4xx) allows everything; a server that fails allows nothing until it answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.message import Message
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from yarl import URL
 
 from models.document import SkipReason
 from services.documents.judging import NotRead, PageContent, Text, Unknown, Wanted, Withheld, judge
 from services.documents.profiles import Profile, Profiles
-from services.documents.robots import Robots
+from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
+from services.ports import Clock
 
 if TYPE_CHECKING:
     from services.fetch.fetcher import Fetcher
@@ -49,6 +56,97 @@ _NOT_THE_PAGE = (3, -1, -2, -15, 0xC000013A)
 together."""
 
 _PROGRAM = Path(__file__).with_name("extract_page.py")
+
+RULES_KEPT = timedelta(hours=24)
+RULES_UNREACHABLE = timedelta(minutes=30)
+MAX_RULES_BYTES = 500 * 1024
+"""RFC 9309 asks for 500 KiB at least; what comes after is ignored."""
+MAX_DELAY_SECONDS = 30.0
+MAX_KEPT = 500
+"""The hosts of which a worker keeps the file."""
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]+")
+_VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/\S*", re.IGNORECASE | re.MULTILINE)
+_TOKEN = re.compile(r"[A-Za-z_-]+")
+_NO_FILE = (
+    *(FetchStatus.NOT_FOUND, FetchStatus.GONE, FetchStatus.UNAUTHORIZED, FetchStatus.CLIENT_ERROR),
+    FetchStatus.FETCHED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Whether the page may be fetched. `allowed` is None if the host could not be asked: then `wait` is for how long,
+    and `not_tried` says that no request was sent. `delay_seconds` is the pause that the host asks for between two
+    requests."""
+
+    allowed: bool | None
+    wait: timedelta = RULES_UNREACHABLE
+    not_tried: bool = False
+    delay_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The robots.txt of one host, kept `until` then: its rules, unless every page has the same `permission`."""
+
+    until: datetime
+    rules: Any = None
+    permission: Permission | None = None
+
+
+def agents_of(user_agents: Sequence[str]) -> tuple[str, ...]:
+    """The product names of User-Agent headers, such as toolpulse of `toolpulse/1.0 (+https://…)`."""
+    found = (_TOKEN.match(each.strip()) for each in user_agents)
+    return tuple(dict.fromkeys(each[0] for each in found if each)) or ("toolpulse",)
+
+
+def _text_of(body: bytes) -> str:
+    """The rules, without what Protego does not expect: a byte order mark, which would hide the first line, and the
+    versions of names, such as `toolpulse/1.0`."""
+    text = _NO_TEXT.sub("", body[:MAX_RULES_BYTES].decode("utf-8-sig", "ignore"))
+    return _VERSION.sub(r"\1", text)
+
+
+class Robots:
+    """Decides which pages may be fetched. `agents` are the names by which this app looks for its rules: all of them
+    must be allowed."""
+
+    def __init__(self, fetcher: Fetcher, agents: Sequence[str], clock: Clock) -> None:
+        self._fetcher = fetcher
+        self._agents = tuple(agents)
+        self._clock = clock
+        self._files: dict[str, _Rules] = {}
+
+    async def ask(self, url: str) -> Permission:
+        checked = checked_url(url)
+        if isinstance(checked, str):
+            return Permission(allowed=False)
+        origin, now = str(checked.origin()), self._clock()
+        file = self._files.get(origin)
+        if file is None or not now < file.until <= now + RULES_KEPT:
+            self._files.pop(origin, None)
+            file = self._files[origin] = await self._fetched(origin)
+            if len(self._files) > MAX_KEPT:
+                del self._files[next(iter(self._files))]
+        if file.permission is not None:
+            return file.permission
+        allowed = all(file.rules.can_fetch(str(checked), each) for each in self._agents)
+        delays = [delay for each in self._agents if (delay := file.rules.crawl_delay(each)) is not None]
+        return Permission(allowed, delay_seconds=min(max(delays), MAX_DELAY_SECONDS) if delays else None)
+
+    async def _fetched(self, origin: str) -> _Rules:
+        from protego import Protego
+
+        result = await self._fetcher.fetch(FetchRequest(str(URL(origin) / "robots.txt"), accept="text/plain,*/*;q=0.5"))
+        now = self._clock()
+        if result.body is not None:
+            return _Rules(now + RULES_KEPT, rules=Protego.parse(_text_of(result.body)))
+        if result.status in _NO_FILE:
+            return _Rules(now + RULES_KEPT, permission=Permission(allowed=True))
+        if result.status in NOT_TRIED:
+            wait = RULES_UNREACHABLE if result.retry_after is None else timedelta(seconds=result.retry_after)
+            return _Rules(now, permission=Permission(allowed=None, wait=wait, not_tried=True))
+        return _Rules(now + RULES_UNREACHABLE, permission=Permission(allowed=None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +213,7 @@ class PageFetch:
         return forbidden or await self._usable(result, result.body, replace(wanted, url=result.url))
 
     async def _forbidden(self, url: str) -> Withheld | Failed | None:
-        asked = await self._robots.decide(url)
+        asked = await self._robots.ask(url)
         if asked.allowed is None:
             return Failed("ROBOTS_UNREACHABLE", asked.wait, asked.not_tried)
         return None if asked.allowed else Withheld("ROBOTS")

@@ -71,10 +71,9 @@ class Stories:
         if first is None:
             raise await self._gone(event_id)
         stored = await self.store.read(STORIES.name, day_of(event_id), event_id)
+        before = stored or members.items[0].to_document()
         made = max(each.updated_at for each in members.items) if stored is None else parse_time(stored["updated_at"])
-        story = story_of(
-            event_id, members.items, first.canonical.headline, stored or members.items[0].to_document(), made
-        )
+        story = story_of(event_id, members.items, first.canonical.headline, before, made)
         publishers = Counter(map(publisher_of_member, members.items))
         served = [
             StoryMemberResource.of(each, articles[each.source_id], shown_name(each.publisher_id))

@@ -58,7 +58,7 @@ ADAPTERS: dict[str, set[str]] = {
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/documents/extract_page.py": {"resiliparse"},
     "services/documents/profiles.py": {"resiliparse"},
-    "services/documents/robots.py": {"protego", "yarl"},
+    "services/documents/pages.py": {"protego", "yarl"},
     "services/fetch/fetcher.py": {"httpx", "yarl"},
     "services/fetch/addresses.py": {"yarl"},
     "services/fetch/transport.py": {"aiohttp", "httpx", "yarl"},

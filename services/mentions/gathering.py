@@ -16,7 +16,7 @@ from models.mention import SentimentScore
 from models.tool import Tool
 from services.documents.archived import FullTexts
 from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
-from services.mentions.understanding import ArticleAnalysis, fingerprint, observations_of_other_words, understand
+from services.mentions.understanding import ArticleAnalysis, observations_of_other_words, understand
 from services.ports import Document, Store, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
@@ -24,10 +24,7 @@ from services.tools.detector import Watchlist
 
 log = logging.getLogger("toolpulse.analysis")
 
-UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
-UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
-ARCHIVE_UNAVAILABLE = fingerprint("the archive of full texts does not answer")
-UNREADABLE_CORRECTION = fingerprint("a correction that cannot be read")
+ARCHIVE_UNAVAILABLE = "the archive of full texts does not answer"
 
 IsWanted = Callable[[Document], bool]
 
@@ -38,8 +35,9 @@ class AnalysisFailed(ToolpulseError):
 
 @dataclass(slots=True)
 class WriteReport:
-    """The results by article. `failed` has the fingerprint of each failure. `left` are articles that are gone or not
-    wanted. `due_since` is since when the analyses that are done were due. `written` and `removed` count mentions."""
+    """The results by article. `failed` says why, in a few words that are none of a text. `left` are articles that are
+    gone or not wanted. `due_since` is since when the analyses that are done were due. `written` and `removed` count
+    mentions."""
 
     done: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
@@ -119,7 +117,7 @@ class Gathering:
                     # A fault in one article must not stop the others; id and traceback are logged.
                     source_id = document["source_id"]
                     log.exception("article_not_understood source_id=%s", source_id)
-                    report.failed[source_id] = fingerprint(type(error).__name__)
+                    report.failed[source_id] = type(error).__name__
             return analyses
 
         return await asyncio.to_thread(understood)
@@ -165,7 +163,7 @@ class Gathering:
         known = await self.catalog.known(sorted({tool_id for each in analyses for tool_id in each.tool_ids}))
         for each in analyses:
             if not each.is_deleted and not each.tool_ids.isdisjoint(known.unreadable):
-                report.failed[each.source_id] = UNREADABLE_TOOL
+                report.failed[each.source_id] = "a tool that cannot be read"
         return {tool.tool_id: tool for tool in known.items}
 
     async def _with_merge_targets(self, only: frozenset[str]) -> frozenset[str]:
@@ -182,7 +180,7 @@ class Gathering:
         keys = [(tool_id, each.source_id) for each in analyses for tool_id in sorted(each.tool_ids)]
         found = await self.store.read_many(MENTIONS.name, keys)
         mentions = listed_documents(found, SentimentScore.from_document, "id")
-        report.failed |= dict.fromkeys(mentions.unreadable, UNREADABLE_MENTION)
+        report.failed |= dict.fromkeys(mentions.unreadable, "a mention that cannot be read")
         by_id = {each.source_id: each for each in analyses}
         for mention in mentions.items:
             by_id[mention.source_id].stored[mention.tool_id] = mention
@@ -194,7 +192,7 @@ class Gathering:
         found = await self.corrections(analyses, [tool_id for tool_id, tool in tools.items() if tool.corrections])
         for each in analyses:
             each.corrections = found.items.get(each.source_id, {})
-        report.failed |= dict.fromkeys(found.unreadable, UNREADABLE_CORRECTION)
+        report.failed |= dict.fromkeys(found.unreadable, "a correction that cannot be read")
 
     async def corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> MentionCorrections:
         """The corrections of these articles' mentions of these tools."""

@@ -7,7 +7,6 @@ and crashes, is in writing.py.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -329,11 +328,6 @@ def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
 _NO_TEXTS = dict.fromkeys(
     ("headline", "url", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
 )
-
-
-def fingerprint(failure: str) -> str:
-    """A short name for a failure, the same for the same failure, without the text of an article."""
-    return f"{failure[:40]}:{hashlib.sha256(failure.encode()).hexdigest()[:8]}"
 
 
 async def judge(analyzer: Analyzer, analyses: Iterable[ArticleAnalysis]) -> None:

@@ -32,7 +32,6 @@ from services.mentions.gathering import ARCHIVE_UNAVAILABLE, Gathering, IsWanted
 from services.mentions.scoring import Version
 from services.mentions.understanding import (
     ArticleAnalysis,
-    fingerprint,
     finished,
     judge,
     no_longer_active,
@@ -155,7 +154,7 @@ class MentionWriter:
         await judge(self._analyzer, analyses)
         for each in analyses:
             if each.scores is not None and isinstance(each.scores.article, NotJudged):
-                report.failed[each.source_id] = fingerprint(each.scores.article.reason)
+                report.failed[each.source_id] = each.scores.article.reason
         return report.not_failed(analyses)
 
     async def _with_first_articles(

@@ -19,7 +19,6 @@ from models.values import format_time
 from services.articles.merge import with_analysis_due, with_priority
 from services.articles.sources import further_attributions, is_listed, observations_of, priority_of
 from services.figures.entries import Generations
-from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Operation, Query, Replace, Store, Where
 from services.store.change import until_unchanged
@@ -57,7 +56,7 @@ class Priorities:
             try:
                 article = await until_unchanged(partial(self._rewritten, source_id, feed_id, priority), source_id)
             except (UnreadableDocument, KeyError) as error:
-                failed[source_id] = fingerprint(type(error).__name__)
+                failed[source_id] = type(error).__name__
                 continue
             if article is not None:
                 articles[source_id] = article

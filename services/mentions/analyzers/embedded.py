@@ -43,11 +43,7 @@ class EmbeddedAnalyzer:
         self._table = table or shipped_words()
         self._tools = ToolJudge(self._table, tool_table or shipped_tools())
         versions = f"{self._table.version} {self._tools.version}"
-        self._version = f"2-{sha256(versions.encode()).hexdigest()[:8]}"
-
-    @property
-    def version(self) -> str:
-        return self._version
+        self.version = f"2-{sha256(versions.encode()).hexdigest()[:8]}"
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         if sum(len(each.text) for each in passages) <= _INLINE_CHARACTERS:
@@ -101,11 +97,10 @@ class ToolJudge:
         return {tool: Judgement.of(*found[tool]) if tool in found else _NOT_READ for tool in passage.names}
 
     def read(self, passage: Passage) -> Reading:
-        end = LONGEST_TEXT
-        if len(passage.text) > end:
-            names = {tool: [each for each in spans if each.end <= end] for tool, spans in passage.names.items()}
-            return read(tokens.read_tokens(passage.text[:end], names, self._phrases), self._vocabulary)
-        return read(tokens.read_tokens(passage.text, passage.names, self._phrases), self._vocabulary)
+        text, names = passage.text[:LONGEST_TEXT], passage.names
+        if len(passage.text) > LONGEST_TEXT:
+            names = {tool: tuple(each for each in spans if each.end <= LONGEST_TEXT) for tool, spans in names.items()}
+        return read(tokens.read_tokens(text, names, self._phrases), self._vocabulary)
 
     def _joint(self, own: Weight, first: Probabilities, others: Sequence[Probabilities]) -> tuple[float, float, float]:
         """The second judgement of a tool, made from the first judgements of all tools of the text."""

@@ -17,7 +17,6 @@ from services.mentions.scoring import Scores
 from services.mentions.understanding import (
     ArticleAnalysis,
     detect,
-    fingerprint,
     finished,
     mention,
     no_longer_active,
@@ -34,7 +33,7 @@ from services.mentions.understanding import (
 from services.tools.detector import Detected, Detector, Reason
 from services.tools.matching import Span
 from tests import documents
-from tests.documents import ARTICLE_ID, KEY, NOW, OTHER_TOOL_ID, TOOL_ID, reading
+from tests.documents import ARTICLE_ID, NOW, OTHER_TOOL_ID, TOOL_ID, reading
 
 GOOD = Judgement("positive", 0.9, 0.6)
 BAD = Judgement("negative", 0.8, -0.5)
@@ -377,13 +376,6 @@ class TestWhatTheGroupingMustSee:
         given = self.grouped(canonical=reading(headline="Tarnwick and Quorvia", publisher="Wire"))
         after = self.after(given, self.EVEN_LATER, frozenset({OTHER_TOOL_ID}))
         assert after.grouping_due_since == self.EVEN_LATER
-
-
-def test_a_fingerprint_is_the_same_for_the_same_failure_and_short() -> None:
-    assert fingerprint("cursed text") == "cursed text:" + fingerprint("cursed text")[-8:]
-    assert fingerprint("x" * 50) != fingerprint("x" * 51)
-    assert fingerprint("x" * 50)[:41] == "x" * 40 + ":"
-    assert KEY not in fingerprint("KeyError")
 
 
 def test_only_prose_names_tools_and_is_judged() -> None:

@@ -10,7 +10,6 @@ from datetime import timedelta
 import pytest
 
 from models.feed import Feed
-from services.articles.entries import PER_POLL
 from tests.functional.articles.world import World, item, rss
 from tests.functional.fetch.conftest import Make, Names, Request, Server, make, response, server  # noqa: F401
 
@@ -141,15 +140,6 @@ async def test_the_readable_entries_of_a_bad_document_are_ingested_and_the_other
         assert [(each["timestamp"], each.get("published_flag")) for each in articles] == [DATES[what]]
     if what == "a relative link":
         assert articles[0]["canonical"]["url"] == server.url("/a/b")
-
-
-async def test_two_polls_ingest_ten_thousand_entries(world: World, server: Server, make: Make, good: str) -> None:  # noqa: F811
-    server.answers["/feed"] = response(body=MANY)
-    bad = await fetched(world, make, good, server.url())
-    assert (bad.last_error, bad.total_articles_fetched) == (None, PER_POLL)
-    await world.poll("bad", world.new_worker(shelf=make(retry_attempts=1)))
-    bad = await world.feed("bad")
-    assert (bad.last_error, bad.total_articles_fetched, bad.entries_skipped) == (None, 10_000, {})
 
 
 async def test_a_name_that_resolves_to_this_machine_is_refused(world: World, server: Server, make: Make) -> None:  # noqa: F811

@@ -33,19 +33,6 @@ async def test_a_new_entry_costs_four_documents_that_their_models_read(world: Wo
     assert len(FeedSeen.from_document(stored).hashes) == 4 * HASH_LENGTH
 
 
-async def test_ingesting_twice_is_ingesting_once(world: World) -> None:
-    await world.add_feed("a", [item(1), item(2)])
-    await world.poll("a")
-    before = await world.articles(), await world.observations(), await world.locators("LocatorAlias")
-    # Another process, and another body with the same entries.
-    world.publish("a", [item(2), item(1)])
-    outcome = await world.poll("a", world.new_worker())
-    assert outcome.article_ids == ()
-    assert before == (await world.articles(), await world.observations(), await world.locators("LocatorAlias"))
-    feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.fetch_count, feed.avg_articles_per_fetch) == (2, 2, 1.0)
-
-
 async def test_an_edit_changes_the_article_and_the_observation_of_the_day(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")

@@ -1,6 +1,5 @@
 """A feed after a fetch: schedule, validators, errors, claims. No feed affects another."""
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -160,23 +159,3 @@ async def test_a_claim_whose_message_was_lost_is_announced_again_and_the_feed_is
     assert (len(world.shelf.asked), (await world.feed("a")).fetch_count) == (1, 1)
     assert [each["status"] for each in await world.runs()] == ["SUCCEEDED"]
     assert await overdue_keys(world.store, INGESTION_STAGE, world.clock) == []
-
-
-async def test_of_two_runs_that_fetch_a_feed_at_once_one_saves_it(world: World) -> None:
-    await world.add_feed("a", [item(1), item(2)])
-    (batch,) = await world.claimed("a")
-    (document,) = await world.runs()
-    await world.store.create("runs", {**document, "run_id": "other"})
-    await asyncio.gather(*(world.new_worker().ingestion.ingest(each) for each in (batch, "other")))
-    assert ((await world.feed("a")).fetch_count, len(await world.articles())) == (1, 2)
-    assert len(await world.attempts()) == 1
-
-
-async def test_an_outage_of_the_store_is_raised_and_the_next_delivery_does_the_work(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    (batch,) = await world.claimed("a")
-    counting = CountingStore(world.store, fail_writes_from=3)
-    with pytest.raises(Unavailable):
-        await world.new_worker(counting).ingestion.ingest(batch)
-    await world.new_worker().ingestion.ingest(batch, 2)
-    assert (await world.feed("a")).total_articles_fetched == 1

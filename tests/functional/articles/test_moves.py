@@ -94,16 +94,6 @@ async def moved(world: World) -> None:
     world.shelf.pages[OLD] = Page(rss([*ITEMS, item(3)]))
 
 
-async def test_after_three_errors_a_feed_that_moved_is_tried_at_its_own_url(world: World) -> None:
-    await moved(world)
-    for _ in range(3):
-        await world.poll("a")
-    assert (await world.feed("a")).consecutive_errors == 3
-    await world.poll("a")
-    feed = await world.feed("a")
-    assert (feed.consecutive_errors, feed.redirect_url, feed.total_articles_fetched) == (0, None, 3)
-
-
 @pytest.mark.parametrize("fields", [{"url": OLD}, {"enabled": True}])
 async def test_a_feed_that_moved_comes_back_when_a_person_asks_for_it(world: World, fields: dict[str, object]) -> None:
     await moved(world)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,9 +16,8 @@ from services.articles.reading import Articles
 from services.articles.sources import chosen_source, sources_of
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.articles.test_popular import reprioritized, story
-from tests.functional.articles.turns import NEVER, Turns, TurnStore
+from tests.functional.articles.turns import Turns, TurnStore
 from tests.functional.articles.world import SettableClock, World
 
 LIVES = 12
@@ -44,60 +42,6 @@ async def _world(folder: Path) -> World:
         await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=5)
         await world.poll(feed)
     return world
-
-
-async def _state(world: World) -> dict[str, Any]:
-    (document,) = [each for each in await world.articles() if len(each["tags"]) != 1 or each["tags"] != ["own"]]
-    article = await sources_of(world.store, Article.from_document(document))
-    priorities = {key: each.source_priority for key, each in article.source_attribution.items()}
-    return {
-        "sources": sorted(article.sources),
-        "priorities": priorities,
-        "reading": (article.canonical.source, article.canonical.revision, article.text_for_analysis),
-        "tags": sorted(article.tags),
-        "observations": sorted((each["id"], each.get("text")) for each in await world.observations()),
-    }
-
-
-async def _after_a_death(folder: Path, k: int, when: When, *, edited: bool) -> tuple[dict[str, Any], bool]:
-    """The state after feed `c` was polled by a worker that dies at its k-th operation, and again; and whether it
-    died."""
-    world = await _world(folder)
-    first = story("c", text="c says so.", tags=("new",))
-    await world.add_feed("c", [first], source_priority=2)
-    if edited:
-        await world.poll("c")
-        world.clock.forward(days=1)
-        world.publish("c", [story("c", text="c says it again.", tags=("new", "newer"))])
-    world.clock.forward(minutes=1)
-    (batch,) = await world.claimed("c")
-    dying = DyingStore(world.store, k, when)
-    with contextlib.suppress(Died):
-        await world.new_worker(dying).ingestion.ingest(batch)
-    world.clock.forward(seconds=30)
-    with contextlib.suppress(Died):
-        await world.new_worker().ingestion.ingest(batch, 2)
-    world.clock.forward(minutes=11)
-    await world.poll("c", world.new_worker())
-    state = await _state(world)
-    await world.store.close()
-    return state, dying.is_dead
-
-
-@pytest.mark.parametrize("when", ["before", "halfway", "after"])
-@pytest.mark.parametrize("edited", [False, True])
-async def test_a_death_at_any_operation_of_a_further_source_changes_nothing_in_the_end(
-    tmp_path: Path, when: When, edited: bool
-) -> None:
-    expected, _ = await _after_a_death(tmp_path / "expected", NEVER, when, edited=edited)
-    assert expected["reading"][0] == "c"
-    assert len(expected["observations"]) == 3 + edited
-    k, has_died = 0, True
-    while has_died:
-        k += 1
-        state, has_died = await _after_a_death(tmp_path / f"{k}", k, when, edited=edited)
-        assert state == expected, f"died {when} operation {k}"
-    assert k > 5
 
 
 @pytest.mark.parametrize("seed", range(LIVES))

@@ -8,7 +8,6 @@ import pytest
 
 from models.feed import MAX_ERRORS
 from services.feeds.form import feed_change
-from services.feeds.outcome import MAX_NOT_FOUND
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.world import Page, World, item, rss
@@ -51,15 +50,6 @@ async def test_a_feed_returns_once_it_answers_and_its_history_goes_on(world: Wor
     await ticks(world, 5)
     feed = await world.feed("a")
     assert (feed.enabled, feed.verdict, feed.probe_at, feed.total_articles_fetched) == (True, "ok", None, 2)
-
-
-async def test_an_address_that_is_not_found_for_half_a_year_is_given_up(world: World) -> None:
-    await disabled(world, FetchStatus.NOT_FOUND)
-    asked = len(world.shelf.asked)
-    await ticks(world, 300, every_minutes=720)
-    feed = await world.feed("a")
-    assert (feed.probes, feed.probe_at, len(world.shelf.asked) - asked) == (MAX_NOT_FOUND, None, MAX_NOT_FOUND)
-    assert (feed.verdict_reason or "").endswith("It is not tried again.")
 
 
 async def test_a_person_who_disables_a_feed_during_its_probe_wins(world: World) -> None:

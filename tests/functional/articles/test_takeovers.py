@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import cast
 
 import pytest
@@ -16,23 +15,9 @@ from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import BatchOutcome, Operation, Store
 from services.store.containers import ARTICLES, FEEDS
 from tests.failing_stores import Interrupted
-from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.articles.dying import DyingStore
 from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import World, item
-
-
-async def test_an_edit_and_its_observation_are_written_together_or_not_at_all(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    world.publish("a", [item(1, text="Edited.")])
-    for k in range(1, 30):
-        batch = await world.worker.claims.claim("a", world.clock.now)
-        with suppress(Died):
-            await world.new_worker(DyingStore(world.store, k, "halfway")).ingestion.ingest(batch)
-        (observed,) = await world.observations()
-        assert observed["text"] == (await world.article())["text_for_analysis"]
-        world.clock.forward(minutes=11)
-    assert observed["text"] == "Edited."
 
 
 class Slow(DyingStore):

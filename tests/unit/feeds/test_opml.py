@@ -5,11 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from services.feeds.form import new_feed
 from services.feeds.lists import Outline, read_opml, write_opml
 from tests.documents import NOW, feed
 
@@ -102,17 +99,3 @@ def test_an_export_has_a_feed_in_the_folder_of_each_of_its_tags() -> None:
     assert a.get("category") == "/News/World,/Z"
     assert a.get("htmlUrl") == "https://a.example/"
     assert (c.get("category"), c.get("htmlUrl")) == (None, None)
-
-
-TAGS = st.lists(st.text(min_size=1, max_size=30), max_size=5)
-
-
-@given(TAGS)
-def test_any_tags_come_back_as_they_were_written(tags: list[str]) -> None:
-    try:
-        new = new_feed({"url": "https://a.example/", "source_name": "A", "tags": tags}, NOW)
-    except InvalidInput:
-        return
-    found = read_opml(write_opml([new], NOW))
-    again = [new_feed(each.fields(), NOW).tags for each in found]
-    assert again == [new.tags] * max(1, len(new.tags))

@@ -12,7 +12,6 @@ from services.feeds import schedule
 from services.feeds.schedule import (
     DAYS,
     MAX_AT_ONCE,
-    NO_GAPS,
     STEPS,
     Hints,
     Policy,
@@ -53,22 +52,9 @@ def test_the_formula_waits_for_five_articles_within_one_and_fifteen_minutes(per_
     assert minutes(Rhythm(articles_per_hour=per_hour), policy=FRUGAL) == pytest.approx(expected)
 
 
-def test_the_formula_shortens_the_wait_in_a_peak_hour_but_not_below_a_minute() -> None:
-    busy = Rhythm(articles_per_hour=60.0, hourly_distribution=peaking_at(10))
-    assert minutes(busy, policy=FRUGAL) == pytest.approx(3.5)
-    assert minutes(replace(busy, articles_per_hour=299.0), policy=FRUGAL) == pytest.approx(1.0)
-    assert minutes(replace(busy, hourly_distribution=peaking_at(11)), policy=FRUGAL) == pytest.approx(5.0)
-
-
 def steady(per_hour: float) -> Rhythm:
     """Known for so long that nothing is taken for granted."""
     return Rhythm(gap_articles=(1e6 * per_hour,) * STEPS, gap_hours=(1e6,) * STEPS)
-
-
-def test_a_feed_in_a_session_is_fetched_sooner_than_between_sessions() -> None:
-    found, spent = (100.0, *NO_GAPS[1:]), (40.0, *[100.0] * (STEPS - 1))
-    speaking = Rhythm(gap_articles=found, gap_hours=spent)
-    assert minutes(speaking) < 0.5 * minutes(replace(speaking, silent_hours=6.0))
 
 
 @pytest.mark.parametrize(("errors", "expected"), [(1, 2), (2, 4), (5, 32), (6, 60), (10, 60), (5000, 60)])
@@ -189,12 +175,6 @@ def test_the_rate_is_articles_over_elapsed_time_however_often_it_is_fetched() ->
     seldom = fetched_every(15 * MINUTE, 4 * 72, articles=3)
     assert often.articles_per_hour == pytest.approx(12, rel=0.1)
     assert seldom.articles_per_hour == pytest.approx(12, rel=0.1)
-
-
-def test_the_rate_falls_within_days() -> None:
-    busy = fetched_every(15 * MINUTE, 4 * 72, articles=3)
-    later = observe(busy, 0, [], TEN + 4 * DAY)
-    assert later.articles_per_hour < 0.5
 
 
 def lived(start: datetime, arrivals: list[datetime], end: datetime) -> Rhythm:

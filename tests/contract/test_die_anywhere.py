@@ -6,8 +6,7 @@ scores a tool again. It dies at one of its writes, and its messages are lost. An
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,8 +27,7 @@ from tests.failing_stores import Crash, mortal
 from tests.functional.articles.world import Item, rss
 from tests.functional.documents.world import HEADLINE, html, page
 from tests.functional.fetch.conftest import Server, response, server
-from tests.functional.flow.app import Message, handlers
-from triggers.background import queues as queue_functions
+from tests.functional.flow.app import call, handlers, work
 from triggers.background import timers as timer_functions
 
 __all__ = ["server"]
@@ -57,11 +55,6 @@ class Queues(MemoryQueues):
         later, self.later = self.later, []
         for name, messages in later:
             await self.send(name, messages)
-
-
-@dataclass(frozen=True)
-class _Context:
-    invocation_id: str = "call"
 
 
 @dataclass
@@ -134,32 +127,20 @@ class App:
         (tool,) = await services.tools.active()
         run = await services.workflows.tool_changes.reanalyze(tool.tool_id)
         await services.start(run)
-        await self.work(services)
+        await work(services)
 
     async def tick(self, services: Container) -> None:
         assert isinstance(services.queues, Queues)
         await services.queues.tick()
         for function in handlers(timer_functions).values():
-            given = {"context": _Context()} if "context" in inspect.signature(function).parameters else {}
-            await function(services, timer_request=None, **given)
-        await self.work(services)
-
-    async def work(self, services: Container) -> None:
-        functions: dict[str, Callable[..., Any]] = handlers(queue_functions)
-        assert isinstance(services.queues, MemoryQueues)
-        while waiting := {name: texts for name, texts in services.queues.sent.items() if texts and name in functions}:
-            for name, texts in waiting.items():
-                services.queues.sent[name] = []
-                for number, text in enumerate(texts):
-                    takes = inspect.signature(functions[name]).parameters
-                    given = {"context": _Context()} if "context" in takes else {}
-                    await functions[name](services, message=Message(0.0, number, text, 1), **given)
+            await call(function, services, timer_request=None)
+        await work(services)
 
     async def settle(self) -> None:
         """Another process starts, and ticks each minute until nothing is due."""
         async with self.process() as services:
             await container._resume(services)
-            await self.work(services)
+            await work(services)
             for _ in range(ROUNDS):
                 self.clock.forward(60)
                 await self.tick(services)

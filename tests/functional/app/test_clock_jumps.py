@@ -6,7 +6,6 @@ The services, timers and queue functions are those of the app, on the embedded s
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,19 +27,13 @@ from services.topology import INGEST_DUE_FEEDS
 from tests.builders import MemoryQueues, forgetful
 from tests.functional.articles.world import SettableClock
 from tests.functional.flow import feeds as feeding
-from tests.functional.flow.app import Message, handlers
+from tests.functional.flow.app import call, handlers, work
 from tests.functional.flow.feeds import Entry, Feeds
-from triggers.background import queues as queue_functions
 from triggers.background import timers as timer_functions
 
 TODAY = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 JUMPS = [timedelta(days=1), timedelta(days=31)]
 """Over the pause of purges, and over the life of an article."""
-
-
-@dataclass(frozen=True)
-class _Context:
-    invocation_id: str = "jump"
 
 
 @dataclass
@@ -73,20 +66,9 @@ class Jumping:
         started = self.clock()
         for name, function in handlers(timer_functions).items():
             if timers or name == INGEST_DUE_FEEDS.name:
-                await function(services, timer_request=None, **({"context": _Context()} if "refresh" in name else {}))
+                await call(function, services, timer_request=None)
                 await services.heartbeats.record(name, started)
-        await self.work(services)
-
-    async def work(self, services: Container) -> None:
-        functions = handlers(queue_functions)
-        assert isinstance(services.queues, MemoryQueues)
-        while waiting := {name: texts for name, texts in services.queues.sent.items() if texts and name in functions}:
-            for name, texts in waiting.items():
-                services.queues.sent[name] = []
-                for number, text in enumerate(texts):
-                    takes = inspect.signature(functions[name]).parameters
-                    given = {"context": _Context()} if "context" in takes else {}
-                    await functions[name](services, message=Message(0.0, number, text, 1), **given)
+        await work(services)
 
     async def add(self, services: Container, name: str) -> None:
         entries = [Entry(f"{name} {n} says something about Quorvia", f"http://{name}.example/{n}") for n in range(3)]

@@ -114,6 +114,22 @@ class _Context:
     invocation_id: str = "flow"
 
 
+async def call(handler: Callable[..., Any], worker: Container, **given: Any) -> None:
+    wanted = inspect.signature(handler).parameters
+    await handler(worker, **given, **({"context": _Context()} if "context" in wanted else {}))
+
+
+async def work(services: Container) -> None:
+    """Works on the messages of the worker's MemoryQueues, and on those that follow, one after the other."""
+    functions = handlers(queue_functions)
+    assert isinstance(services.queues, MemoryQueues)
+    while waiting := {name: texts for name, texts in services.queues.sent.items() if texts and name in functions}:
+        for name, texts in waiting.items():
+            services.queues.sent[name] = []
+            for number, text in enumerate(texts):
+                await call(functions[name], services, message=Message(0.0, number, text, 1))
+
+
 class App:
     def __init__(self, workers: list[Container], queues: DeliveringQueues, timeout: float) -> None:
         self.workers = workers
@@ -131,7 +147,7 @@ class App:
         """Runs a timer on the first worker. Raises what it raises."""
         with deadline.within(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._call(self._timers[name], self.services, {"timer_request": None})
+                await call(self._timers[name], self.services, timer_request=None)
 
     async def consume(self) -> None:
         """Lets every worker consume all queues, until it is cancelled."""
@@ -156,7 +172,7 @@ class App:
         try:
             with deadline.within(self._timeout):
                 async with asyncio.timeout(self._timeout) as limit:
-                    await self._call(handler, worker, {"message": message})
+                    await call(handler, worker, message=message)
             failed = False
             self.invocations.done[name] += 1
         except Exception as error:
@@ -168,11 +184,6 @@ class App:
             took = time.monotonic() - began
             self.invocations.longest[name] = max(self.invocations.longest.get(name, 0.0), took)
             self.queues.done(name, message, failed=failed)
-
-    @staticmethod
-    async def _call(handler: Callable[..., Any], worker: Container, given: Mapping[str, Any]) -> None:
-        wanted = inspect.signature(handler).parameters
-        await handler(worker, **given, **({"context": _Context()} if "context" in wanted else {}))
 
     async def idle(self, seconds: float) -> bool:
         """Waits until no message is waiting or being worked on. Returns whether that happened within the time."""

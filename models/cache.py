@@ -392,7 +392,7 @@ class LastRefresh(_Cached):
 
 
 class CacheCounters(_Cached):
-    """The reads of the cache in one clock hour, raised by increments. `errors` are failed reads and failed attempts to
+    """The reads of the cache in one clock hour. `errors` are failed reads and failed attempts to
     refresh a tool."""
 
     PARTITION: ClassVar[str] = METADATA_PARTITION
@@ -406,7 +406,7 @@ class CacheCounters(_Cached):
 
     @classmethod
     def at(cls, now: datetime) -> Self:
-        """The counters of the hour of `now`, without any count: the seed of an increment."""
+        """The counters of the hour of `now`, without any count."""
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
 
     @property

@@ -15,7 +15,7 @@ from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, Value, h
 
 
 class _Totals(StoredDocument):
-    """Counts since the app was first deployed, raised by increments."""
+    """Counts since the app was first deployed; services/store/counting.py adds to them."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "TOTALS"
@@ -23,7 +23,7 @@ class _Totals(StoredDocument):
 
     @classmethod
     def at(cls, now: datetime) -> Self:
-        """All 0: the seed of an increment."""
+        """All 0."""
         return cls.model_validate({"created_at": now, "updated_at": now})
 
 
@@ -194,7 +194,7 @@ class _OfHour(StoredDocument):
 
 
 class StoreLoad(_OfHour):
-    """The requests of all workers to Cosmos DB in one clock hour, by minute and raised by increments: `requests_07`
+    """The requests of all workers to Cosmos DB in one clock hour, by minute: `requests_07`
     counts those of the eighth minute, `refused_07` those that were refused, `waited_07` milliseconds of waiting."""
 
     PARTITION: ClassVar[str] = "STORE_LOAD"

@@ -45,33 +45,40 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row of the table. `sample` is the value in local.settings.json.sample; None leaves the setting out."""
+    """One row of the table. `between` are the bounds of a number.
 
-    attribute: str
-    name: str
-    kind: SettingKind
+    `sample` is the value in local.settings.json.sample; None leaves the setting out. With `section`,
+    config/ingestion.yaml can set it there: `key` is then the whole key, such as fetcher.retry_attempts.
+    """
+
     default: Any
     description: str
-    low: float
-    high: float
-    choices: tuple[str, ...]
-    form: Form | None
-    separator: str
-    secret: bool
-    sample: str | None
-    key: str | None
-    """Where config/ingestion.yaml has the setting, such as fetcher.retry_attempts. None: it cannot be set there."""
-    has_effect: bool
+    between: tuple[float, float] = (-math.inf, math.inf)
+    choices: tuple[str, ...] = ()
+    form: Form | None = None
+    separator: str = ""
+    secret: bool = False
+    sample: str | None = "default"
+    section: str | None = None
+    key: str | None = None
+    has_effect: bool = True
+    name: str = ""
+    attribute: str = ""
     api: str | None = None
     """The news API that the setting belongs to."""
+
+    @property
+    def kind(self) -> SettingKind:
+        return _KINDS[type(self.default)]
 
     @property
     def allowed(self) -> str:
         """The rule for values, for error messages and the documentation."""
         if self.choices:
             return f"must be one of {', '.join(self.choices)}"
-        if self.low > -math.inf:
-            return f"must be a {self.kind} from {self.low:.10g} to {self.high:.10g}"
+        low, high = self.between
+        if low > -math.inf:
+            return f"must be a {self.kind} from {low:.10g} to {high:.10g}"
         return f"must be {self.form.allowed if self.form else self.kind}"
 
     def read(self, text: str) -> Any:
@@ -104,7 +111,7 @@ class Setting:
             number = int(text) if self.kind == "whole number" else float(text)
         except ValueError:
             raise ValueError(self.allowed) from None
-        if not self.low <= number <= self.high:
+        if not self.between[0] <= number <= self.between[1]:
             raise ValueError(self.allowed)
         return number
 
@@ -188,39 +195,21 @@ ADDRESSES = Form(
 AGENTS = Form(re.compile(r"[\x20-\x7e]{1,300}").fullmatch, "printable ASCII, several separated by |")
 
 
-def setting(
-    default: Any,
-    description: str,
-    *,
-    between: tuple[float, float] = (-math.inf, math.inf),
-    choices: tuple[str, ...] = (),
-    form: Form | None = None,
-    separator: str = "",
-    secret: bool = False,
-    name: str | None = None,
-    sample: str | Literal["default"] | None = "default",
-    section: str | None = None,
-    key: str | None = None,
-    has_effect: bool = True,
-) -> Any:
-    """A field of `Settings`. With `section`, config/ingestion.yaml can set it there, under `key` or its own name."""
-    row = {"description": description, "low": between[0], "high": between[1], "choices": choices, "form": form}
-    row |= {"separator": separator, "secret": secret, "name": name, "sample": sample}
-    row |= {"section": section, "key": key, "has_effect": has_effect}
-    return dataclasses.field(default=default, metadata=row)
+def setting(default: Any, description: str, **options: Any) -> Any:
+    """A field of `Settings`, with further fields of `Setting`. Its name is the attribute in upper case, and its key the
+    attribute, unless they are given."""
+    return dataclasses.field(default=default, metadata={"row": Setting(default, description, **options)})
 
 
 def row_of(attribute: str, field: dataclasses.Field[Any]) -> Setting:
     """The setting that a field of `Settings` declares. The sample leaves out what config/ingestion.yaml can set, or it
     would win over that file."""
-    of = dict(field.metadata)
-    name, section = of.pop("name") or attribute.upper(), of.pop("section")
-    of["key"] = f"{section}.{of['key'] or attribute}" if section else None
-    default = field.default
-    made = Setting(attribute=attribute, name=name, kind=_KINDS[type(default)], default=default, **of)
-    if made.sample != "default":
-        return made
-    return dataclasses.replace(made, sample=None if section else default_text(made))
+    row: Setting = field.metadata["row"]
+    key = f"{row.section}.{row.key or attribute}" if row.section else None
+    named = dataclasses.replace(row, attribute=attribute, name=row.name or attribute.upper(), key=key)
+    if row.sample != "default":
+        return named
+    return dataclasses.replace(named, sample=None if row.section else default_text(named))
 
 
 def default_text(setting: Setting) -> str:

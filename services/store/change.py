@@ -47,23 +47,10 @@ async def change(
 ) -> Document | None:
     """Changes the document as `decide` says, and returns what is stored then. `known` is the document if the caller has
     read it already: the first round does not read it again."""
-    first = known
-
-    async def once() -> Document | None:
-        nonlocal first
-        stored = first or await store.read(container, partition, id)
-        first = None
-        decided = decide(stored)
-        if decided is None or (decided is DELETE and stored is None):
-            return stored
-        if decided is DELETE:
-            await store.delete(container, partition, id, _etag(stored))
-            return None
-        if stored is None:
-            return await _created(store, container, decided)
-        return await store.replace(container, decided, _etag(stored))
-
-    return await until_unchanged(once, f"{container} {partition} {id}")
+    key = (partition, id)
+    given = {} if known is None else {key: known}
+    (stored,) = await change_many(store, container, [key], lambda _, found: decide(found), known=given)
+    return stored
 
 
 async def change_together(
@@ -89,17 +76,25 @@ async def change_together(
 
 
 async def change_many(
-    store: Store, container: str, keys: Sequence[Key], decide: Callable[[Key, Document | None], Decided]
+    store: Store,
+    container: str,
+    keys: Sequence[Key],
+    decide: Callable[[Key, Document | None], Decided],
+    *,
+    known: Mapping[Key, Document] | None = None,
 ) -> list[Document | None]:
     """Changes each of these documents as `change` does, in as few requests as possible. Returns what is stored then, in
     the order of `keys`. Only documents that others wrote meanwhile are read and decided again."""
     stored: dict[Key, Document | None] = {}
+    first = dict(known or {})
 
     async def once() -> None:
         waiting = [key for key in dict.fromkeys(keys) if key not in stored]
-        found = await store.read_many(container, waiting)
+        unread = [key for key in waiting if key not in first]
+        found = dict(zip(unread, await store.read_many(container, unread), strict=True))
         wanted: dict[Key, tuple[Mapping[str, Any] | None, Operation]] = {}
-        for key, document in zip(waiting, found, strict=True):
+        for key in waiting:
+            document = found[key] if key in found else first.pop(key)
             decided = decide(key, document)
             if decided is None or (decided is DELETE and document is None):
                 stored[key] = document
@@ -116,7 +111,8 @@ async def change_many(
         if len(stored) < len(set(keys)):
             raise ChangedMeanwhile(f"{container}: {len(set(keys)) - len(stored)} documents were written meanwhile")
 
-    await until_unchanged(once, f"{len(keys)} documents of {container}")
+    what = f"{container} {' '.join(keys[0])}" if len(keys) == 1 else f"{len(keys)} documents of {container}"
+    await until_unchanged(once, what)
     return [stored[key] for key in keys]
 
 
@@ -137,13 +133,6 @@ async def until_unchanged(once: Callable[[], Awaitable[T]], what: str) -> T:
 def wait_seconds(round_no: int, chance: float) -> float:
     """How long to wait after the failed round, counted from 0. `chance` is random, from 0 to 1."""
     return float(min(MAX_SECONDS, FIRST_SECONDS * 2**round_no)) * chance
-
-
-async def _created(store: Store, container: str, document: Mapping[str, Any]) -> Document:
-    try:
-        return await store.create(container, document)
-    except Conflict as error:
-        raise ChangedMeanwhile(str(error)) from error
 
 
 def _etag(document: Document | None) -> str:

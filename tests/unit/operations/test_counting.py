@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -24,24 +24,19 @@ class Sums:
         self.away = 0
         self.away_after: int | None = None
 
-    async def read(self, container: str, partition: str, id: str) -> Document | None:
-        return self.stored.get(id)
-
     async def read_many(
         self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
     ) -> list[Document | None]:
         return [self.stored.get(name) for _, name in keys]
 
-    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        return await self.replace(container, document, "")
-
-    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
+    async def batch_many(self, container: str, batches: Sequence[tuple[str, Sequence[Any]]]) -> list[list[str]]:
         if self.away or self.writes == self.away_after:
             self.away = max(0, self.away - 1)
             raise Unavailable("away")
         self.writes += 1
-        self.stored[document["id"]] = {**document, "_etag": str(self.writes)}
-        return self.stored[document["id"]]
+        ((_, (operation,)),) = batches
+        self.stored[operation.document["id"]] = {**operation.document, "_etag": str(self.writes)}
+        return [[str(self.writes)]]
 
     @property
     def sums(self) -> dict[str, int]:

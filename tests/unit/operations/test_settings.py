@@ -13,7 +13,7 @@ from services.settings import ApiAccess, Settings, markdown, sample, table
 
 ROOT = Path(__file__).parents[3]
 SECRETS = [row for row in table() if row.secret]
-BOUNDED = [row for row in table() if row.low > float("-inf")]
+BOUNDED = [row for row in table() if row.between[0] > float("-inf")]
 
 
 URL = "an https:// URL (http:// only to this machine) without user, query or fragment"
@@ -51,9 +51,9 @@ def test_all_wrong_values_are_reported_at_once_by_name_with_what_is_allowed() ->
 
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 def test_numbers_outside_the_range_and_texts_that_are_no_number_are_refused(row: Setting) -> None:
-    for text in (str(int(row.low) - 1), str(int(row.high) + 1), "nan", "inf", "many"):
+    for text in (str(int(row.between[0]) - 1), str(int(row.between[1]) + 1), "nan", "inf", "many"):
         assert row.allowed in problems(**{row.name: text})
-    for text in (f"{row.low:.10g}", f"{row.high:.10g}"):
+    for text in [f"{bound:.10g}" for bound in row.between]:
         if row.name != "MIN_REFRESH_INTERVAL_MINUTES":
             assert getattr(Settings.from_environment({row.name: text}), row.attribute) == float(text)
 

@@ -257,13 +257,8 @@ class Reader:
             async with self._computed_at_once:
                 return await self._entries.computed(tool)
 
-        def ended(task: asyncio.Task[ToolEntries]) -> None:
-            del self._computing[tool.tool_id]
-            if not task.cancelled():
-                task.exception()  # else asyncio reports it if every caller was cancelled
-
         task = self._computing[tool.tool_id] = asyncio.get_running_loop().create_task(computed())
-        task.add_done_callback(ended)
+        task.add_done_callback(lambda _: self._computing.pop(tool.tool_id))
         return task
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from datetime import timedelta
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
 from tests.functional.figures.world import (
@@ -279,3 +281,31 @@ async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: 
     assert {tool_id: len(hours) for tool_id, hours in among.items()} == {tools[1].tool_id: 2}
     assert await dirty_hours_of_tools(store, []) == {}
     assert len(await dirty_hours_of(store, tools[0].tool_id)) == 2
+
+
+@pytest.mark.parametrize(("everything", "when"), [(True, "after"), (False, "before")])
+async def test_a_crash_between_the_batches_of_many_dirty_hours_leaves_right_counts_or_dirty_hours(
+    store: SqliteStore, watch: Watch, everything: bool, when: Any, process: Process
+) -> None:
+    """A batch has room for 99 operations, so that these take two."""
+    moments = [NOW - timedelta(hours=back) for back in range(120)]
+    dirty_left: list[int] = []
+    for k in itertools.count(1):
+        tool = a_tool(k, TOOL.created_at)
+        await store.create(CATALOG.name, tool.to_document())
+        mentions = [a_mention(tool.tool_id, f"article-{n}", moment).to_document() for n, moment in enumerate(moments)]
+        await store.write_many(MENTIONS.name, mentions)
+        await mark_dirty(store, tool.tool_id, moments, NOW)
+        dying = DyingStore(store, k, when)
+        recount = Recount(dying)
+        try:
+            await (recount.rebuild_tool if everything else recount.recount_tool)(tool.tool_id, NOW)
+        except Died:
+            await check_unmarked_hours(store, tool.tool_id)
+            dirty_left.append(len(await dirty_hours_of(store, tool.tool_id)))
+        await process.cache.recount.recount_tool(tool.tool_id, NOW)
+        await check_tables(store, tool.tool_id, NOW)
+        if not dying.is_dead:
+            break
+    assert 120 in dirty_left
+    assert any(0 < left < 120 for left in dirty_left)

@@ -275,34 +275,6 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     assert (await _runs(store))[0].status == "SUCCEEDED"
 
 
-async def test_a_worker_that_ends_after_its_run_was_closed_does_not_change_the_run(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    """Its batch began, and did not end, before the next tick closed the run."""
-    await _tools(store, 60)
-    begun = await process.cache.refresh.tick()
-    arrived, closed = asyncio.Event(), asyncio.Event()
-
-    class Slow(DyingStore):
-        async def query(self, container: str, query: Query) -> Any:
-            if container == CATALOG.name:
-                arrived.set()
-                await closed.wait()
-            return await super().query(container, query)
-
-    slow = Process(Slow(store, 1_000_000, "before"), watch)
-    late = asyncio.create_task(slow.cache.refresh.work(RefreshMessage.from_message(begun.messages[0])))
-    await arrived.wait()
-    watch.advance(minutes=15)
-    await process.cache.refresh.tick()
-    closed.set()
-    await late
-    first, _ = await _runs(store)
-    assert (first.status, first.errors) == ("FAILED", ("2 of 2 batches did not end in time",))
-    for each in (slow, process):
-        await each.close()
-
-
 async def test_a_refresh_in_which_every_tool_failed_has_failed_and_the_last_successful_one_stays(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:

@@ -50,24 +50,24 @@ class Completeness:
 NOT_KNOWN = Completeness.of(UNKNOWN)
 
 
+@dataclass(slots=True)
 class CompletenessReader:
     """Reads what figures lack."""
 
-    def __init__(self, store: Store, backlog: BacklogReader) -> None:
-        self._store = store
-        self._backlog = backlog
+    store: Store
+    backlog: BacklogReader
 
     async def of_all(self) -> Completeness:
         """Of figures that were recounted when they were read, as those of a history are."""
-        return Completeness.of(await self._backlog.counted())
+        return Completeness.of(await self.backlog.counted())
 
     async def of_tools(self, recounts: Mapping[str, int]) -> dict[str, Completeness]:
         """Of these tools (any number), by tool. `recounts` has that number of the tool's entry."""
-        backlog = await self._backlog.counted()
+        backlog = await self.backlog.counted()
         if not backlog.is_empty or not recounts:
             return dict.fromkeys(recounts, Completeness.of(backlog))
         try:
-            outdated = await changed_since(self._store, recounts)
+            outdated = await changed_since(self.store, recounts)
         except Unavailable:  # an aggregate that is in the cache can be served without
             outdated = set(recounts)
         return {tool_id: Completeness.of(backlog, is_recounted=tool_id not in outdated) for tool_id in recounts}

@@ -9,7 +9,7 @@ fetches were made in a part of the time, those that were due in the rest of it a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from models.cache import PERIODS, Period, Window
@@ -27,15 +27,15 @@ _MONTH = 30 * 24
 _PAGE = 100
 
 
+@dataclass(slots=True)
 class Fetches:
     """The hours of all feeds: by feed, those with an expected fetch, with a successful one, and with any that was made,
     as bits from the hour `_first` on."""
 
-    def __init__(self) -> None:
-        self._first: int | None = None
-        self._expected: dict[str, int] = {}
-        self._succeeded: dict[str, int] = {}
-        self._attempted: dict[str, int] = {}
+    _first: int | None = None
+    _expected: dict[str, int] = field(default_factory=dict)
+    _succeeded: dict[str, int] = field(default_factory=dict)
+    _attempted: dict[str, int] = field(default_factory=dict)
 
     def add(self, document: Document) -> None:
         start = _number(datetime.strptime(document["day"], "%Y%m%d").replace(tzinfo=UTC))
@@ -78,13 +78,13 @@ class Fetches:
         return (1 << last) - (1 << first) if last > first else 0
 
 
+@dataclass(slots=True)
 class Coverage:
     """Reads the days of fetches: all once, then today and yesterday, as bits are only added to these."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._fetches = Fetches()
-        self._read_at: datetime | None = None
+    store: Store
+    _fetches: Fetches = field(default_factory=Fetches)
+    _read_at: datetime | None = None
 
     async def fetches(self, now: datetime) -> Fetches:
         """As they were read at most READ_AGAIN_AFTER ago."""
@@ -94,7 +94,7 @@ class Coverage:
             since = now - timedelta(days=KEPT_DAYS) if last is None else min(now, last) - timedelta(days=1)
             where = (Where("id", "ge", f"{since:%Y%m%d}"),)
             query = Query(where, partition=FetchDay.PARTITION, limit=_PAGE, may_be_stale=True)
-            async for page in pages(self._store, CATALOG.name, query):
+            async for page in pages(self.store, CATALOG.name, query):
                 for document in page.items:
                     if readable(document, FetchDay.from_document) is not None:
                         self._fetches.add(document)
@@ -105,7 +105,7 @@ class Coverage:
         fetches = await self.fetches(now)
         unknown = fetches.unknown_feeds(now)
         keys = [(tool_id, name) for tool_id in tool_ids for name in (WindowTables.ID, Tool.ID)]
-        read = await self._store.read_many(CATALOG.name, keys) if keys else []
+        read = await self.store.read_many(CATALOG.name, keys) if keys else []
         found: dict[str, ToolCoverage] = {}
         for tool_id, windows, tool in zip(tool_ids, read[::2], read[1::2], strict=True):
             sources = sources_of(windows)

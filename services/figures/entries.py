@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.cache import (
@@ -39,22 +40,16 @@ computed would take as long as computing them."""
 _TOOLS_PER_TURN = 8
 
 
+@dataclass(slots=True)
 class Generations:
     """The generations of tools. `known` is the highest that this process has read: it serves no entry of a lower
     one. Every process keeps aggregates in memory for `memory_seconds`."""
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        memory_seconds: float = 0.0,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._memory_seconds = memory_seconds
-        self._sleep = sleep
-        self._known: dict[str, int] = {}
+    store: Store
+    clock: Clock
+    memory_seconds: float = 0.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _known: dict[str, int] = field(default_factory=dict)
 
     def known(self, tool_id: str) -> int:
         return self._known.get(tool_id, 0)
@@ -70,7 +65,7 @@ class Generations:
         return tool_id, generation_id(tool_id)
 
     async def current(self, tool_id: str) -> int:
-        return self.learn(tool_id, await self._store.read(SENTIMENT_CACHE.name, *self.key(tool_id)))
+        return self.learn(tool_id, await self.store.read(SENTIMENT_CACHE.name, *self.key(tool_id)))
 
     async def raise_(self, tool_id: str) -> None:
         """Invalidates the tool's entries: raises the generation and deletes them, in one batch.
@@ -86,7 +81,7 @@ class Generations:
 
     async def known_everywhere(self) -> None:
         """Returns when no process serves an entry of a generation older than those raised before this call."""
-        await self._sleep(self._memory_seconds)
+        await self.sleep(self.memory_seconds)
 
     async def invalidate_tool_cache(self, tool_id: str) -> None:
         """Deletes the entries that were written since the tool's generation was raised, maybe by another process."""
@@ -99,7 +94,7 @@ class Generations:
         def decide(stored: Sequence[Document | None]) -> list[Operation]:
             nonlocal raised
             before, *entries = stored
-            now, raised = self._clock(), self.learn(tool_id, before) + raised_by
+            now, raised = self.clock(), self.learn(tool_id, before) + raised_by
             operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
             if raised_by:
                 after = CacheGeneration(tool_id=tool_id, generation=raised, created_at=now, updated_at=now)
@@ -107,21 +102,19 @@ class Generations:
                 operations.append(Create(document) if before is None else Replace(document, before["_etag"]))
             return operations
 
-        await change_together(self._store, SENTIMENT_CACHE.name, tool_id, names, decide)
+        await change_together(self.store, SENTIMENT_CACHE.name, tool_id, names, decide)
         self._known[tool_id] = max(raised, self.known(tool_id))
 
 
+@dataclass(slots=True)
 class Entries:
     """Computes the entries of tools, and stores them."""
 
-    def __init__(
-        self, store: Store, recount: Recount, generations: Generations, coverage: Coverage, clock: Clock
-    ) -> None:
-        self._store = store
-        self._recount = recount
-        self._generations = generations
-        self._coverage = coverage
-        self._clock = clock
+    store: Store
+    recount: Recount
+    generations: Generations
+    coverage: Coverage
+    clock: Clock
 
     async def computed(self, tool: Tool) -> ToolEntries:
         """The tool's entries as of now, stored. Their generation was still the tool's after they were stored, and they
@@ -131,14 +124,14 @@ class Entries:
         """
 
         async def once() -> ToolEntries:
-            generation = await self._generations.current(tool.tool_id)
-            recounted = await self._recount.windows_of([tool.tool_id], self._clock())
+            generation = await self.generations.current(tool.tool_id)
+            recounted = await self.recount.windows_of([tool.tool_id], self.clock())
             recounted.raise_failure()
             documents = (await self.of(recounted, {tool.tool_id: generation})).get(tool.tool_id)
             if documents is None:
                 raise Unavailable(f"tool: {tool.primary_name!r} has just been merged: try again", retry_after=1.0)
             overtaken = await self.save({tool.tool_id: list(documents.values())})
-            if overtaken or await self._generations.current(tool.tool_id) != generation:
+            if overtaken or await self.generations.current(tool.tool_id) != generation:
                 raise ChangedMeanwhile(f"the figures of {tool.tool_id} have changed")
             return {period: SentimentCacheEntry.from_document(each) for period, each in documents.items()}
 
@@ -151,7 +144,7 @@ class Entries:
         `generations` must have been read before the recount.
         """
         now = recounted.now
-        shares = Shares(await self._coverage.fetches(now), now)
+        shares = Shares(await self.coverage.fetches(now), now)
         found: dict[str, EntryDocuments] = {}
         for number, (tool_id, windows) in enumerate(recounted.windows.items()):
             if windows.made_at is not None and tool_id not in recounted.failed:
@@ -170,8 +163,8 @@ class Entries:
         if not recounts:
             return []
         batches = [(tool_id, [Upsert(each) for each in entries[tool_id]]) for tool_id in recounts]
-        await self._store.batch_many(SENTIMENT_CACHE.name, batches)
-        return sorted(await recounted_since(self._store, recounts))
+        await self.store.batch_many(SENTIMENT_CACHE.name, batches)
+        return sorted(await recounted_since(self.store, recounts))
 
 
 def entry_documents(

@@ -279,11 +279,11 @@ class MovementReader:
 _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
 
 
+@dataclass(slots=True)
 class Evidence:
     """Reads the mentions that an aggregate counts."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    store: Store
 
     async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
         """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
@@ -297,7 +297,7 @@ class Evidence:
             "period_start_ts": start_ts,
             "period_end_ts": end_ts,
             "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
-            "changed_since": bool(await changed_since(self._store, {entry.tool_id: entry.recounts})),
+            "changed_since": bool(await changed_since(self.store, {entry.tool_id: entry.recounts})),
         }
 
     async def page(
@@ -309,7 +309,7 @@ class Evidence:
             Where("published_at", "ge", format_time(window.start)),
             Where("published_at", "lt", format_time(window.end)),
         )
-        page = await mentions_page(self._store, entry.tool_id, where, limit, after, said)
+        page = await mentions_page(self.store, entry.tool_id, where, limit, after, said)
         mentions = listed(page, SentimentScore.from_document, "source_id")
         return replace(mentions, next=page.next and f"{window.seconds[1]}-{page.next}")
 

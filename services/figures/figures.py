@@ -12,7 +12,7 @@ from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence, MovementReader
 from services.figures.history import History, RawHistory
 from services.figures.metadata import Counters
-from services.figures.reader import Reader
+from services.figures.reader import Reader, RecentAggregates
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
@@ -21,6 +21,7 @@ from services.ports import Clock, LastWrite, Store
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
 from services.work.backlog import KEPT_SECONDS, BacklogReader
+from services.work.runs import RunEngine
 
 
 class Figures:
@@ -50,8 +51,9 @@ class Figures:
         self.completeness = CompletenessReader(store, self.backlog)
         entries = Entries(store, self.recount, self.generations, coverage, clock)
         cached = (store, catalog, entries, self.generations, self.counters, announcer, clock)
-        self.reader = Reader(*cached, self.completeness, analyzer, memory_seconds, last_write)
-        self.refresh = Refresh(*cached, self.recount, new_id)
+        recent = RecentAggregates(self.generations, memory_seconds, last_write)
+        self.reader = Reader(*cached, self.completeness, analyzer, recent)
+        self.refresh = Refresh(*cached, self.recount, RunEngine(store, clock, new_id))
         self.history = History(store, self.recount, coverage, clock)
         self.raw_history = RawHistory(store, self.history)
         self.daily_closes = DailyCloses(store, self.recount, coverage, clock)

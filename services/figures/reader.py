@@ -12,8 +12,8 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 
 from models.cache import Period, SentimentCacheEntry, entry_id, generation_id
@@ -70,6 +70,7 @@ class Aggregate:
         return self if completeness == self.completeness else replace(self, completeness=completeness, made_at=now)
 
 
+@dataclass(slots=True)
 class RecentAggregates:
     """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
 
@@ -77,24 +78,18 @@ class RecentAggregates:
     that says that it is complete is kept until the next write only, which may be that of an article that it lacks.
     """
 
-    def __init__(
-        self,
-        generations: Generations,
-        seconds: float,
-        last_write: LastWrite = lambda: None,
-    ) -> None:
-        self._generations = generations
-        self._last_write = last_write
-        self._lifetime = timedelta(seconds=seconds)
-        self._kept: dict[tuple[str, Period], tuple[datetime, object, Aggregate]] = {}
+    generations: Generations
+    seconds: float
+    last_write: LastWrite = lambda: None
+    _kept: dict[tuple[str, Period], tuple[datetime, object, Aggregate]] = field(default_factory=dict)
 
     def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
         """None if no aggregate is kept, or if it has become stale, or this process knows a later generation."""
         if (text, period) not in self._kept:
             return None
         read_at, last_write, aggregate = self._kept[text, period]
-        is_known = not aggregate.completeness.complete or last_write == self._last_write()
-        if timedelta(0) <= now - read_at < self._lifetime and is_known and self._is_servable(aggregate.entry, now):
+        is_known = not aggregate.completeness.complete or last_write == self.last_write()
+        if 0 <= (now - read_at).total_seconds() < self.seconds and is_known and self._is_servable(aggregate.entry, now):
             return aggregate
         del self._kept[text, period]
         return None
@@ -102,80 +97,66 @@ class RecentAggregates:
     def put(self, text: str, aggregate: Aggregate, read_at: datetime, last_write: object = None) -> None:
         """`read_at` is when the read of the store began, `last_write` the last write before: the aggregate may be out
         of date since then."""
-        if not self._lifetime or not self._is_servable(aggregate.entry, read_at):
+        if not self.seconds or not self._is_servable(aggregate.entry, read_at):
             return
         while len(self._kept) >= MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[text, aggregate.entry.period] = (read_at, last_write, aggregate)
 
     def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
-        is_current = entry.generation == self._generations.known(entry.tool_id)
+        is_current = entry.generation == self.generations.known(entry.tool_id)
         return is_current and not entry.is_stale(now) and not entry.counts_too_many(now) and not entry.is_ahead(now)
 
 
+@dataclass(slots=True)
 class Reader:
     """Reads aggregates."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: Catalog,
-        entries: Entries,
-        generations: Generations,
-        counters: Counters,
-        announcer: Announcer,
-        clock: Clock,
-        completeness: CompletenessReader,
-        analyzer: Callable[[], str],
-        memory_seconds: float,
-        last_write: LastWrite = lambda: None,
-    ) -> None:
-        self._analyzer = analyzer
-        self._store = store
-        self._catalog = catalog
-        self._entries = entries
-        self._generations = generations
-        self._counters = counters
-        self._completeness = completeness
-        self._clock = clock
-        self._recent = RecentAggregates(generations, memory_seconds, last_write)
-        self._announcer = announcer
-        self._last_write = last_write
-        self._computed_at_once = asyncio.Semaphore(_COMPUTED_AT_ONCE)
-        self._computing: dict[str, asyncio.Task[ToolEntries]] = {}
+    store: Store
+    catalog: Catalog
+    entries: Entries
+    generations: Generations
+    counters: Counters
+    announcer: Announcer
+    clock: Clock
+    completeness: CompletenessReader
+    analyzer: Callable[[], str]
+    recent: RecentAggregates
+    _computed_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_COMPUTED_AT_ONCE))
+    _computing: dict[str, asyncio.Task[ToolEntries]] = field(default_factory=dict)
 
     async def read(self, text: str, period: Period) -> Aggregate:
         """The aggregate of the tool with that id, name or alias. Raises NotFound, Unavailable."""
-        with self._counters.failures():
-            started, now = time.perf_counter(), self._clock()
+        with self.counters.failures():
+            started, now = time.perf_counter(), self.clock()
             aggregate = await self._from_memory(text, period, now)
             if aggregate is None:
                 last_write: object = None
 
                 async def once() -> list[Aggregate]:
                     nonlocal last_write
-                    last_write = self._last_write()
-                    return await self._read([await self._catalog.get(text)], period, now)
+                    last_write = self.recent.last_write()
+                    return await self._read([await self.catalog.get(text)], period, now)
 
                 (aggregate,) = await until_unchanged(once, f"the figures of {text}")
-                self._recent.put(text, replace(aggregate, state="HIT"), now, last_write)
+                self.recent.put(text, replace(aggregate, state="HIT"), now, last_write)
             self._note([aggregate], time.perf_counter() - started)
             return aggregate
 
     async def _from_memory(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        recent = self._recent.get(text, period, now)
+        recent = self.recent.get(text, period, now)
         if recent is None:
             return None
-        aggregate = recent.with_completeness(await self._completeness.of_all(), now)
+        aggregate = recent.with_completeness(await self.completeness.of_all(), now)
         # Not if its generation was raised, or its tool refreshed, in between.
-        return aggregate if self._recent.get(text, period, now) is recent else None
+        return aggregate if self.recent.get(text, period, now) is recent else None
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Aggregate]:
         """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
         with a document that cannot be read are listed as unreadable, and count as failed reads."""
         unreadable: list[str] = []
-        with self._counters.failures():
-            started, now = time.perf_counter(), self._clock()
+        with self.counters.failures():
+            started, now = time.perf_counter(), self.clock()
 
             async def once() -> list[Aggregate]:
                 unreadable.clear()
@@ -183,12 +164,12 @@ class Reader:
 
             aggregates = await until_unchanged(once, "the figures of some tool")
             self._note(aggregates, time.perf_counter() - started)
-        self._counters.errors(len(unreadable))
+        self.counters.errors(len(unreadable))
         return Listed(aggregates, unreadable=tuple(unreadable))
 
     def _note(self, aggregates: Sequence[Aggregate], seconds: float) -> None:
         for each in aggregates:
-            self._counters.read(each.state, seconds / len(aggregates))
+            self.counters.read(each.state, seconds / len(aggregates))
             fields = {"tool_id": each.entry.tool_id, "period": each.entry.period, "state": each.state}
             log_event(log, logging.DEBUG, "cache_read", **fields)
 
@@ -202,7 +183,7 @@ class Reader:
             for tool in tools
             for name in (entry_id(tool.tool_id, period), generation_id(tool.tool_id))
         ]
-        stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        stored = await self.store.read_many(SENTIMENT_CACHE.name, keys)
 
         async def one(tool: Tool, document: Document | None, generation: Document | None) -> Aggregate | None:
             try:
@@ -217,11 +198,11 @@ class Reader:
         read = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
         found = [each for each in read if each is not None]
         await self._announce_stale(found)
-        of_tools = await self._completeness.of_tools({each.entry.tool_id: each.entry.recounts for each in found})
+        of_tools = await self.completeness.of_tools({each.entry.tool_id: each.entry.recounts for each in found})
         # Checked last: the generation may have been raised while an entry was read, or while a computation that this
         # read shares was under way.
         for entry in (each.entry for each in found):
-            if entry.generation != self._generations.known(entry.tool_id):
+            if entry.generation != self.generations.known(entry.tool_id):
                 raise ChangedMeanwhile(f"the generation of {entry.tool_id} was raised")
         return [replace(each, completeness=of_tools[each.entry.tool_id]) for each in found]
 
@@ -231,22 +212,22 @@ class Reader:
         """The stored entry if it can be read, is of the tool's generation and of a window that has ended, and counts no
         mention that has left its window; else a computed one. Its completeness is not known yet."""
         state: ReadResult
-        self._generations.learn(tool.tool_id, generation)
+        self.generations.learn(tool.tool_id, generation)
         entry = readable(document, SentimentCacheEntry.from_document)
-        known = self._generations.known(tool.tool_id)
+        known = self.generations.known(tool.tool_id)
         if entry is None or entry.generation != known or entry.counts_too_many(now) or entry.is_ahead(now):
             computing = self._computing.get(tool.tool_id) or self._begin_computing(tool)
             entry, state = (await asyncio.shield(computing))[period], "MISS"
         else:
             state = "STALE" if entry.is_stale(now) else "HIT"
-        return Aggregate(entry, tool.primary_name, self._analyzer(), NOT_KNOWN, now, state)
+        return Aggregate(entry, tool.primary_name, self.analyzer(), NOT_KNOWN, now, state)
 
     async def _announce_stale(self, found: Iterable[Aggregate]) -> None:
         """A stale entry is served also if its tool cannot be announced: the refresh of all tools comes in any case."""
         stale = [each.entry.tool_id for each in found if each.state == "STALE"]
         try:
             if stale:
-                await self._announcer.announce(REFRESH_STAGE, stale)
+                await self.announcer.announce(REFRESH_STAGE, stale)
         except Unavailable as error:
             log_event(log, logging.WARNING, "refresh_not_announced", tools=len(stale), error=str(error))
 
@@ -255,7 +236,7 @@ class Reader:
 
         async def computed() -> ToolEntries:
             async with self._computed_at_once:
-                return await self._entries.computed(tool)
+                return await self.entries.computed(tool)
 
         task = self._computing[tool.tool_id] = asyncio.get_running_loop().create_task(computed())
         task.add_done_callback(lambda _: self._computing.pop(tool.tool_id))

@@ -60,11 +60,11 @@ class Recounted:
             self.failed[tool_id] = error
 
 
+@dataclass(slots=True)
 class Recount:
     """Recounts tools."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    store: Store
 
     async def recount_tool(self, tool_id: str, now: datetime) -> None:
         """Raises UnreadableDocument if a mention of the tool cannot be counted."""
@@ -96,7 +96,7 @@ class Recount:
 
         async def once() -> None:
             nonlocal left, known
-            dirty_hours = await dirty_hours_of_tools(self._store, left) if known is None else known
+            dirty_hours = await dirty_hours_of_tools(self.store, left) if known is None else known
             outdated = await self._outdated(left, dirty_hours, recounted, anew)
             left, known = [], None
             if deadline.in_background() and deadline.is_near():
@@ -113,7 +113,7 @@ class Recount:
     ) -> list[ToolCounts]:
         """The tools with dirty hours or with windows of another hour. The stored windows of the other tools are right,
         and become part of `recounted`."""
-        stored = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in tool_ids])
+        stored = await self.store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in tool_ids])
         oldest, end = hour_key(day_start(first_live_day(recounted.now))), window_end(recounted.now)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
@@ -134,14 +134,14 @@ class Recount:
     async def _read(self, wanted: Sequence[tuple[ToolCounts, str]]) -> None:
         """Reads the documents with these ids."""
         keys = [(counts.tool_id, name) for counts, name in wanted]
-        stored = await self._store.read_many(CATALOG.name, keys) if keys else []
+        stored = await self.store.read_many(CATALOG.name, keys) if keys else []
         for (counts, name), document in zip(wanted, stored, strict=True):
             counts.put(name, document)
 
     async def _find_days(self, counts: ToolCounts) -> None:
         """Of a tool that is counted anew, all days are written: another clock may have stored some that are to come."""
         where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
-        stored = await query_all(self._store, CATALOG.name, Query(where, partition=counts.tool_id, limit=_PAGE))
+        stored = await query_all(self.store, CATALOG.name, Query(where, partition=counts.tool_id, limit=_PAGE))
         counts.known_days = frozenset(document["id"][-8:] for document in stored)
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
@@ -178,7 +178,7 @@ class Recount:
 
         async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
             async with gate:
-                async for page in pages(self._store, MENTIONS.name, _mentions(list(tools), *span)):
+                async for page in pages(self.store, MENTIONS.name, _mentions(list(tools), *span)):
                     for mention in page.items:
                         try:
                             tools[mention["tool_id"]].count.add(mention)
@@ -191,7 +191,7 @@ class Recount:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
         overtaken: list[str] = []
         while writes:
-            outcomes = await self._store.batch_many(CATALOG.name, [write.batch() for write in writes])
+            outcomes = await self.store.batch_many(CATALOG.name, [write.batch() for write in writes])
             unfinished: list[CountsWrite] = []
             for write, outcome in zip(writes, outcomes, strict=True):
                 state = write.after(outcome)

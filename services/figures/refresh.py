@@ -79,38 +79,26 @@ class Begun:
     messages: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
 class Refresh:
     """Refreshes tools. `seconds` measures how long a batch takes."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: Catalog,
-        entries: Entries,
-        generations: Generations,
-        counters: Counters,
-        announcer: Announcer,
-        clock: Clock,
-        recount: Recount,
-        new_id: Callable[[], str],
-        seconds: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._recount = recount
-        self._entries = entries
-        self._generations = generations
-        self._counters = counters
-        self._announcer = announcer
-        self._clock = clock
-        self._engine = RunEngine(store, clock, new_id)
-        self._seconds = seconds
+    store: Store
+    catalog: Catalog
+    entries: Entries
+    generations: Generations
+    counters: Counters
+    announcer: Announcer
+    clock: Clock
+    recount: Recount
+    engine: RunEngine
+    seconds: Callable[[], float] = time.perf_counter
 
     async def tick(self, invocation_id: str | None = None) -> Begun:
         """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
-        for run in await self._engine.overdue(WORKFLOW, SUBJECT, OVERDUE):
-            await self._close(run, await self._engine.attempts(run.run_id))
-        with self._counters.failures():
+        for run in await self.engine.overdue(WORKFLOW, SUBJECT, OVERDUE):
+            await self._close(run, await self.engine.attempts(run.run_id))
+        with self.counters.failures():
             begun = await self.begin(invocation_id)
         if len(begun.messages) > 1:
             return begun
@@ -120,17 +108,17 @@ class Refresh:
 
     async def begin(self, invocation_id: str | None = None) -> Begun:
         """A run of all tools that are active or have dirty hours, with the messages of all its batches."""
-        since = self._clock()
-        entries = await query_all(self._store, SENTIMENT_CACHE.name, Query((ENTRIES,), limit=_PAGE))
-        active = dict.fromkeys(tool.tool_id for tool in await self._catalog.active())
+        since = self.clock()
+        entries = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES,), limit=_PAGE))
+        active = dict.fromkeys(tool.tool_id for tool in await self.catalog.active())
         # A tool that is gone, merged or no longer active loses its entries, and keeps its generation.
         for entry in entries:
             if entry["tool_id"] not in active:
-                await self._store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
+                await self.store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
         # Merged tools have dirty hours too: what they had counted has left them.
-        tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self._store)))
+        tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self.store)))
         batches = batches_of(tool_ids) or [[]]
-        run = await self._engine.open(
+        run = await self.engine.open(
             WORKFLOW, SUBJECT, {"tools": len(tool_ids)}, batches=len(batches), invocation_id=invocation_id, since=since
         )
         messages = [RefreshMessage(tuple(batch), run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
@@ -139,19 +127,19 @@ class Refresh:
     async def work(self, message: RefreshMessage) -> None:
         """Refreshes the tools of a message. Does nothing for a batch that is done, or whose run is over."""
         if message.run_id is None:
-            began = self._seconds()
+            began = self.seconds()
             refreshed = await self.refresh_tools(message.tool_ids)
-            await self._announcer.announce(REFRESH_STAGE, refreshed.late)
-            self._announcer.slow_down(REFRESH_STAGE, next_delay(self._seconds() - began))
+            await self.announcer.announce(REFRESH_STAGE, refreshed.late)
+            self.announcer.slow_down(REFRESH_STAGE, next_delay(self.seconds() - began))
             return
-        run, batch = await self._engine.find(message.run_id), f"batch:{message.batch}"
+        run, batch = await self.engine.find(message.run_id), f"batch:{message.batch}"
         if run is None or run.is_finished:
             return
-        attempts = await self._engine.attempts(run.run_id)
+        attempts = await self.engine.attempts(run.run_id)
         if batch not in done_batches(attempts):
             number = rules.next_number(attempts, TASK, batch)
-            await self._try(rules.started(run.run_id, TASK, batch, number, self._clock()), message.tool_ids)
-            attempts = await self._engine.attempts(run.run_id)
+            await self._try(rules.started(run.run_id, TASK, batch, number, self.clock()), message.tool_ids)
+            attempts = await self.engine.attempts(run.run_id)
         if len(done_batches(attempts)) == run.batches:
             await self._close(run, attempts)
 
@@ -161,11 +149,11 @@ class Refresh:
             for batch in batches_of(tool_ids):
                 await self._refresh_batch(batch, refreshed)
         except Exception:
-            self._counters.errors(len(tool_ids) - len(refreshed.done))
+            self.counters.errors(len(tool_ids) - len(refreshed.done))
             raise
         for tool_id, error in refreshed.failed.items():
             log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
-        self._counters.errors(len(refreshed.failed))
+        self.counters.errors(len(refreshed.failed))
         return refreshed
 
     async def _refresh_batch(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
@@ -181,24 +169,24 @@ class Refresh:
 
     async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> Sequence[str]:
         """Returns the tools that another worker has recounted meanwhile, and that must be refreshed again."""
-        dirty_hours = await dirty_hours_of_tools(self._store, tool_ids)
+        dirty_hours = await dirty_hours_of_tools(self.store, tool_ids)
         # The entries of a tool that is recounted are all written again.
         young = await self._young_entries([tool_id for tool_id in tool_ids if tool_id not in dirty_hours])
-        stored = await self._store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
+        stored = await self.store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
         generations: dict[str, int] = {}
         for tool_id, document in zip(tool_ids, stored, strict=True):
             try:
-                generations[tool_id] = self._generations.learn(tool_id, document)
+                generations[tool_id] = self.generations.learn(tool_id, document)
             except UnreadableDocument as error:
                 refreshed.failed[tool_id] = reason_of(error)
-        now = self._clock()
-        recounted = await self._recount.windows_of(list(generations), now, dirty_hours)
-        computed = await self._entries.of(recounted, generations)
+        now = self.clock()
+        recounted = await self.recount.windows_of(list(generations), now, dirty_hours)
+        computed = await self.entries.of(recounted, generations)
         changed = {
             tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry["id"]), entry)]
             for tool_id, entries in computed.items()
         }
-        overtaken = await self._entries.save(changed)
+        overtaken = await self.entries.save(changed)
         refreshed.written += sum(map(len, changed.values()))
         refreshed.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
         refreshed.late += [
@@ -213,30 +201,30 @@ class Refresh:
         none."""
         if not tool_ids:
             return {}
-        now = self._clock()
+        now = self.clock()
         where = (
             Where("tool_id", "in", tuple(tool_ids)),
             Where("last_updated_ts", "gt", unix_seconds(now - REWRITTEN_AT)),
             Where("last_updated_ts", "le", unix_seconds(now + CLOCKS_DIFFER)),
         )
-        page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=_PAGE))
+        page = await self.store.query(SENTIMENT_CACHE.name, Query(where, limit=_PAGE))
         return {document["id"]: document for document in page.items}
 
     async def _try(self, attempt: Attempt, tool_ids: Sequence[str]) -> None:
         """Refreshes the tools of a batch, and records how it ended. Of a worker that dies there is no attempt."""
-        began = self._seconds()
+        began = self.seconds()
         try:
             refreshed = await self.refresh_tools(tool_ids)
-            await self._announcer.announce(REFRESH_STAGE, refreshed.late)
+            await self.announcer.announce(REFRESH_STAGE, refreshed.late)
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
-                await self._engine.note(rules.failed(attempt, error, self._milliseconds(began), self._clock()))
+                await self.engine.note(rules.failed(attempt, error, self._milliseconds(began), self.clock()))
             raise
         failed = {**refreshed.failed, **dict.fromkeys(refreshed.late, LATE)}
         ended = rules.succeeded(
             attempt,
             self._milliseconds(began),
-            self._clock(),
+            self.clock(),
             progress=len(refreshed.done),
             counts={
                 "entries_written": refreshed.written,
@@ -251,18 +239,18 @@ class Refresh:
                 if is_mostly_unscored(week["total_mentions"], week["unscored_mentions"])
             ),
         )
-        await self._engine.note(ended)
+        await self.engine.note(ended)
 
     def _milliseconds(self, began: float) -> int:
-        return round((self._seconds() - began) * 1000)
+        return round((self.seconds() - began) * 1000)
 
     async def _close(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
         """Writes the metadata first: if this process dies in between, the next tick closes the run."""
         after = summary(run, attempts)
         batches = list(done_batches(attempts).values())
-        ended = (run, batches, after["status"], after["errors"], self._clock())
-        await refresh_ended(self._store, self._counters, *ended)
-        if await self._engine.close(run, attempts, summary) is not None:
+        ended = (run, batches, after["status"], after["errors"], self.clock())
+        await refresh_ended(self.store, self.counters, *ended)
+        if await self.engine.close(run, attempts, summary) is not None:
             level = logging.INFO if after["status"] == "SUCCEEDED" else logging.ERROR
             fields = {"run_id": run.run_id, "status": after["status"], "tools": after["progress"]}
             log_event(log, level, "cache_refreshed", **fields, failed=after["metrics"]["tools_failed"])

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from models.cache import PERIODS, window_end  # noqa: E402
 from models.tally import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
-from services.mentions.due import mark_dirty  # noqa: E402
+from services.mentions.due import batches_of, mark_dirty  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
 from services.store.sqlite import SqliteStore  # noqa: E402
@@ -274,8 +274,9 @@ async def over_http(rounds: int, seconds: float) -> None:
 
 
 async def refresh_all(process: Process, tool_ids: Sequence[str]) -> None:
-    refreshed = await process.cache.refresh.refresh_tools(tool_ids)
-    assert not refreshed.failed, refreshed.failed
+    for batch in batches_of(tool_ids):
+        refreshed = await process.cache.refresh.refresh_tools(batch)
+        assert not refreshed.failed, refreshed.failed
 
 
 def row(name: str, seconds: float, measured: Measured, first: tuple[float, int] | None) -> tuple[float, int]:

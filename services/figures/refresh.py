@@ -144,20 +144,8 @@ class Refresh:
             await self._close(run, attempts)
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
-        refreshed = Refreshed()
-        try:
-            for batch in batches_of(tool_ids):
-                await self._refresh_batch(batch, refreshed)
-        except Exception:
-            self.counters.errors(len(tool_ids) - len(refreshed.done))
-            raise
-        for tool_id, error in refreshed.failed.items():
-            log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
-        self.counters.errors(len(refreshed.failed))
-        return refreshed
-
-    async def _refresh_batch(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
-        left = tool_ids
+        """Refreshes the tools of one message."""
+        refreshed, left = Refreshed(), tool_ids
 
         async def once() -> None:
             nonlocal left
@@ -165,7 +153,15 @@ class Refresh:
             if left:
                 raise ChangedMeanwhile("other workers have recounted these tools")
 
-        await until_unchanged(once, f"{len(tool_ids)} tools")
+        try:
+            await until_unchanged(once, f"{len(tool_ids)} tools")
+        except Exception:
+            self.counters.errors(len(tool_ids) - len(refreshed.done))
+            raise
+        for tool_id, error in refreshed.failed.items():
+            log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
+        self.counters.errors(len(refreshed.failed))
+        return refreshed
 
     async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> Sequence[str]:
         """Returns the tools that another worker has recounted meanwhile, and that must be refreshed again."""

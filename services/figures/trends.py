@@ -14,14 +14,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.tally import Tally, TimelineHours
 from models.timeline import EarlierHours, HistoryProgress, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key
-from services.figures.counting import hours_of, recounts_of
+from services.figures.counting import hours_of
 from services.figures.points import LIVE_DAYS, compared, day_start, first_live_day
 from services.figures.reader import Aggregate, Reader
 from services.ports import Document, Listed, Store, readable
@@ -115,24 +115,18 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """What the hours of a tool say beside one of its aggregates: as of the recount `recounts`, for a trend and a time
-    before that are these `times`, and known from `since` on."""
+class Past(NamedTuple):
+    """What the hours of a tool say beside one of its aggregates; `before` is None if not all of that time is known."""
 
-    recounts: int
-    times: tuple[datetime, datetime]
-    since: datetime
     trend: dict[str, Any]
     before: Tally | None
 
-    def is_of(self, entry: SentimentCacheEntry, since: datetime) -> bool:
-        return (self.recounts, self.times, self.since) == (entry.recounts, _times_of(entry), since)
 
-
-def _times_of(entry: SentimentCacheEntry) -> tuple[datetime, datetime]:
+def version_of(entry: SentimentCacheEntry, since: datetime) -> tuple[object, ...]:
+    """What is made of a tool's hours beside this entry stays the same until it is recounted or the hour ends. `since`
+    is from when on the hours are known."""
     end = entry.window.end
-    return _trend_end(end), _whole_hour(end)
+    return entry.recounts, _trend_end(end), _whole_hour(end), since
 
 
 @dataclass(slots=True)
@@ -145,7 +139,7 @@ class Trends:
 
     store: Store
     reader: Reader
-    _pasts: dict[tuple[str, Period], Past] = field(default_factory=dict)
+    _pasts: dict[tuple[str, Period], tuple[object, Past]] = field(default_factory=dict)
 
     async def of_tools(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[dict[str, Any]]:
         """In the order of the tools. Those with a document that cannot be read are listed as unreadable."""
@@ -165,8 +159,9 @@ class Trends:
         if is_long:
             document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
             since = known_from(readable(document, HistoryProgress.from_document), now)
-        kept = ((entry.tool_id, self._pasts.get((entry.tool_id, period)), entry) for entry in entries)
-        found = {tool_id: past for tool_id, past, entry in kept if past is not None and past.is_of(entry, since)}
+        versions = {entry.tool_id: version_of(entry, since) for entry in entries}
+        kept = {tool_id: self._pasts.get((tool_id, period)) for tool_id in versions}
+        found = {tool_id: each[1] for tool_id, each in kept.items() if each and each[0] == versions[tool_id]}
         left = [entry for entry in entries if entry.tool_id not in found]
         names = (Timeline.ID, EarlierHours.ID) if is_long else (Timeline.ID,)
         keys = [(entry.tool_id, name) for name in names for entry in left]
@@ -177,7 +172,7 @@ class Trends:
             self._pasts.pop((tool_id, period), None)
             while len(self._pasts) >= MAX_KEPT:
                 del self._pasts[next(iter(self._pasts))]
-            self._pasts[tool_id, period] = past
+            self._pasts[tool_id, period] = versions[tool_id], past
         return [found.get(entry.tool_id) for entry in entries]
 
 
@@ -207,7 +202,7 @@ def past_of(entry: SentimentCacheEntry, timeline: Document | None, earlier: Docu
         is_lost = earlier is not None and days is None
         known = None if is_lost else hours.preceded_by({} if days is None else days.days)
     before = None if known is None else before_of(known, entry, since)
-    return Past(recounts_of(timeline), _times_of(entry), since, trend, before)
+    return Past(trend, before)
 
 
 def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from models.cache import Period
 from models.tally import Tally, TimelineHours, by_day
 from models.timeline import HistoryProgress
 from models.values import format_time, hour_key, unix_seconds
-from services.figures.trends import before_of, change_of, known_from, past_of, trend_of
+from services.figures.trends import before_of, change_of, known_from, past_of, trend_of, version_of
 from tests import documents
 from tests.documents import earlier_hours, timeline
 
@@ -114,11 +114,9 @@ def test_the_month_before_is_in_the_earlier_hours_and_the_first_days_of_the_time
 
 def test_what_was_made_lasts_until_the_next_recount_or_hour() -> None:
     month = entry("DAY_30", 720 * HOUR)
-    past = past_of(month, timeline(ingestion_count=month.recounts).to_document(), None, START)
-    assert past.is_of(month, START)
-    assert not past.is_of(month, START + HOUR)
-    assert not past.is_of(entry("DAY_30", 720 * HOUR, recounts=month.recounts + 1), START)
-    whole = [END.replace(minute=0) + minutes * HOUR / 60 for minutes in (0, 1, 60, 61)]
-    stored = timeline(ingestion_count=month.recounts).to_document()
-    past = past_of(of_end(whole[1]), stored, None, START)
-    assert [past.is_of(of_end(each), START) for each in whole] == [False, True, False, False]
+    again = entry("DAY_30", 720 * HOUR, recounts=month.recounts + 1)
+    assert len({version_of(each, since) for each in (month, again) for since in (START, START + HOUR)}) == 4
+    whole = [END.replace(minute=0) + minutes * HOUR / 60 for minutes in (0, 1, 59, 60)]
+    versions = [version_of(of_end(each), START) for each in whole]
+    assert versions[1] == versions[2]
+    assert len(set(versions)) == 3

@@ -180,7 +180,7 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     body = sent(req, BulkActionBody)
     wanted = body.wanted()
     report = await services.feeds.bulk_actions.run(wanted, body.limit or MAX_FEEDS, body.cursor)
-    items = [dataclasses.asdict(each) for each in report.results]
+    items = [dataclasses.asdict(each) for each in report.items]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 

@@ -9,6 +9,7 @@ Documents are built as dicts, in the shape of models/article.py (a test compares
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -213,8 +214,8 @@ def _with_entry(
     if nothing changes."""
     item, key = candidate.entry.item, attempt.source.key
     after = _with_attribution(article, key, own, attempt.time, {}, most_listed)
-    after["matched_tickers"] = _union(article.get("matched_tickers", ()), item.tickers)
-    after["tags"] = _union(article.get("tags", ()), item.tags)
+    after["matched_tickers"] = union(article.get("matched_tickers", ()), item.tickers)
+    after["tags"] = union(article.get("tags", ()), item.tags)
     if not is_listed(after, key) and _are_equal(article, after):
         return article
     if after["canonical"]["source"] == key:
@@ -275,5 +276,6 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
     return str(after["canonical"]["observation_id"])
 
 
-def _union(known: Iterable[str], more: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys((*known, *more)))[:MAX_TAGS]
+def union(*values: Iterable[str]) -> list[str]:
+    """Each value once, at most MAX_TAGS."""
+    return list(dict.fromkeys(chain.from_iterable(values)))[:MAX_TAGS]

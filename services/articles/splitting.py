@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
+from typing import cast
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, ObservationDocument, source_id
 from models.errors import ChangedMeanwhile, Conflict, NotFound
@@ -18,7 +19,7 @@ from models.locator import locator_key
 from models.values import format_time, parse_time, unix_seconds
 from services.articles.entry_documents import ARTICLE_SECONDS, OF_FIRST_OBSERVATION, observation_tombstone, tombstone
 from services.articles.identity import dedup_key, locator_identities
-from services.articles.merge import MAX_TAGS
+from services.articles.merge import union
 from services.articles.sources import attribution_of, chosen_source, observations_of, reading
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
@@ -53,14 +54,6 @@ class Parts:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Both articles after the move. `left` is a tombstone if none of its sources stayed."""
-
-    joined: Parts
-    left: Parts
-
-
 def with_link(known: Mapping[str, AttributionDocument], link: str) -> set[str]:
     """The sources whose entry has the link."""
     return {key for key, each in known.items() if link_of(each["url"]) == link}
@@ -73,13 +66,13 @@ def id_with_link(article: ArticleDocument, link: str) -> str:
 
 def moved(
     left: Parts, joined: Parts | None, to: str, leaving: Collection[str], time: str, most_listed: int, *, is_split: bool
-) -> Moved:
-    """The sources `leaving` go from `left` to the article with the id `to`. `is_split`: a person made them an article
-    of their own, else they return."""
+) -> tuple[Parts, Parts]:
+    """Both articles after the sources `leaving` went from `left` to the article with the id `to`: that article, and
+    `left`, which is a tombstone if none of its sources stayed. `is_split`: a person made them an article of their own,
+    else they return."""
     own = left.attributions()
-    moving = {key: each for key, each in own.items() if key in leaving}
+    moving = {key: _as_moved(each, key, left, is_split=is_split) for key, each in own.items() if key in leaving}
     links = {link_of(each["url"]): to for each in moving.values()}
-    moving = {key: _as_split(each) if is_split else _as_returned(each, key, left) for key, each in moving.items()}
     observations = [each for each in left.observations if each["source"] in leaving]
     there: Attributions = {}
     if joined is None or joined.article.get("deleted_at"):
@@ -93,24 +86,18 @@ def moved(
         observations = _with_those(joined.observations, observations, to)
     staying = [each for each in left.observations if each["source"] not in leaving]
     present = Parts(_with_pins(left.article, links), staying)
-    return Moved(
+    return (
         _rebuilt(Parts(article, observations), {**there, **moving}, time, most_listed),
         _rebuilt(present, {key: each for key, each in own.items() if key not in leaving}, time, most_listed),
     )
 
 
-def _as_split(own: AttributionDocument) -> AttributionDocument:
-    return {**own, "joined_by": "person"}
-
-
-def _as_returned(own: AttributionDocument, key: str, left: Parts) -> AttributionDocument:
-    """With the rule by which the source was in the article before."""
-    rule = next((each.get("joined_by") for each in left.observations if each["source"] == key), None)
-    after = own.copy()
-    after.pop("joined_by", None)
-    if rule is not None:
-        after["joined_by"] = rule
-    return after
+def _as_moved(own: AttributionDocument, key: str, left: Parts, *, is_split: bool) -> AttributionDocument:
+    """A source that returns has the rule by which it was in the article before."""
+    observed = next((each.get("joined_by") for each in left.observations if each["source"] == key), None)
+    after = {name: value for name, value in own.items() if name != "joined_by"}
+    rule = "person" if is_split else observed
+    return cast("AttributionDocument", after if rule is None else {**after, "joined_by": rule})
 
 
 def _new_article(
@@ -184,8 +171,8 @@ def _rebuilt(stored: Parts, known: Attributions, time: str, most_listed: int) ->
     article.pop("language", None)
     if "language" in article["canonical"]:
         article["language"] = article["canonical"]["language"]
-    article["tags"] = _union(each.get("tags", ()) for each in stored.observations)
-    article["matched_tickers"] = _union(each.get("tickers", ()) for each in stored.observations)
+    article["tags"] = union(*(each.get("tags", ()) for each in stored.observations))
+    article["matched_tickers"] = union(*(each.get("tickers", ()) for each in stored.observations))
     article.setdefault("analysis_due_since", time)
     article["grouping_due_since"] = time
     article.pop("analyzed_revision", None)  # a worker that has died since may have written mentions of another reading
@@ -206,10 +193,6 @@ def _in_article(observations: Observations, article: ArticleDocument) -> list[Ob
                 after["article_timestamp"] = article["timestamp"]
             found.append(after)
     return found
-
-
-def _union(values: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(each for some in values for each in some))[:MAX_TAGS]
 
 
 _BATCH = 100
@@ -277,13 +260,13 @@ class ArticleSplits:
         joined, time = await self._read(to), format_time(self.clock())
         if joined is not None and joined.article.get("deleted_at") and not _returned(joined.article, left.source_id):
             raise NotFound(f"article: {to} was deleted")
-        after = moved(left, joined, to, leaving, time, self.most_listed, is_split=is_split)
+        joined_after, left_after = moved(left, joined, to, leaving, time, self.most_listed, is_split=is_split)
         gone: list[Operation] = [
             Upsert(observation_tombstone(each, time)) for each in left.observations if each["source"] in leaving
         ]
         try:
-            await self._write(joined, after.joined)
-            await self._write(left, after.left, gone)
+            await self._write(joined, joined_after)
+            await self._write(left, left_after, gone)
         except Conflict as error:
             raise ChangedMeanwhile(str(error)) from error
 

@@ -232,19 +232,10 @@ class ArticleWriter:
 
     async def _followed(self, groups: Groups, articles: Articles) -> tuple[Groups, Articles]:
         """The groups, those with links that were split off as groups of the articles that they went to."""
-        late: list[tuple[str, list[Operation]]] = []
         while (after := pinned(groups, articles)) is not groups:
-            # What this source wrote to the article without reading it again is written where its link is now.
-            late += [
-                (key, [Delete(each["id"])])
-                for key in groups
-                for each in articles[key].observations
-                if link_of(each["url"]) in split_links(articles[key].article)
-            ]
             groups = after
             articles |= await self._known(groups.keys() - articles.keys())
-        if late:
-            await self.store.batch_many(ARTICLES.name, late)
+        await self._remove_late(articles)
         return groups, {key: articles[key] for key in groups}
 
     async def _known(self, source_ids: Iterable[str]) -> Articles:
@@ -288,7 +279,6 @@ class ArticleWriter:
                 key: merge(known[key].article, stored.get(key), group, self.attempt, known[key].own, self.most_listed)
                 for key, group in waiting.items()
             }
-            await self._remove_late(known)
             raced = await self._written(merged, stored)
             written = [one for key, one in merged.items() if key not in raced]
             due = [one.matches[0].source_id for one in written if one.makes_analysis_due]
@@ -320,15 +310,18 @@ class ArticleWriter:
         return found
 
     async def _remove_late(self, articles: Articles) -> None:
-        """Removes the observations that this source wrote of articles that were deleted meanwhile."""
-        late = [
-            observation_tombstone(each, self.attempt.time)
-            for known in articles.values()
-            if known.article is not None and known.article.get("deleted_at")
-            for each in known.observations
-        ]
+        """Removes what this source wrote to articles without reading them again, if they were deleted or its link was
+        split off meanwhile: an observation of a link is written where the link is now."""
+        late: list[tuple[str, list[Operation]]] = []
+        for key, known in articles.items():
+            pins = split_links(known.article)
+            for each in known.observations:
+                if known.article is not None and known.article.get("deleted_at"):
+                    late.append((key, [Upsert(observation_tombstone(each, self.attempt.time))]))
+                elif link_of(each["url"]) in pins:
+                    late.append((key, [Delete(each["id"])]))
         if late:
-            await self.store.write_many(ARTICLES.name, late)
+            await self.store.batch_many(ARTICLES.name, late)
 
     async def _written(self, merged: Mapping[str, Merged], stored: Mapping[str, ObservationDocument]) -> set[str]:
         """Writes the changed articles; the ids of those that another worker wrote since they were read."""

@@ -21,7 +21,7 @@ from models.values import Flag
 from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
 from services.feeds.registry import MAX_IDS, FeedFilter, FeedQuery, FeedRegistry, feed_filter, feeds_of
-from services.ports import Clock, Store
+from services.ports import Clock, Listed, Store
 
 MAX_FEEDS = MAX_IDS
 _AT_ONCE = 16
@@ -57,14 +57,6 @@ class Result:
     outcome: Outcome
     reason: str | None = None
     run_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BulkReport:
-    """The results, and the cursor of the feeds that are left."""
-
-    results: Sequence[Result]
-    next: str | None = None
 
 
 class BulkActionBody(
@@ -113,7 +105,7 @@ class BulkActions:
         self._claims = claims
         self._clock = clock
 
-    async def run(self, wanted: BulkAction, limit: int = MAX_FEEDS, after: str | None = None) -> BulkReport:
+    async def run(self, wanted: BulkAction, limit: int = MAX_FEEDS, after: str | None = None) -> Listed[Result]:
         """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them."""
         page = await feeds_of(self._store, wanted.by, limit, after)
         if wanted.action == "fetch":
@@ -125,7 +117,7 @@ class BulkActions:
         named = {each.feed_id for each in results}
         missing = "there is none with this id that meets the filter"
         results += [Result(each, "refused", missing) for each in wanted.by.ids or () if each not in named]
-        return BulkReport(results, page.next)
+        return Listed(results, page.next)
 
     async def _change(self, wanted: BulkAction, feed: Feed, gate: asyncio.Semaphore) -> Result:
         try:

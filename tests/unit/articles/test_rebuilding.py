@@ -10,7 +10,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, candidate_of, entry_of
 from services.articles.matching import Match
 from services.articles.merge import merge
-from services.articles.splitting import Moved, Parts, id_with_link, moved, with_link
+from services.articles.splitting import Parts, id_with_link, moved, with_link
 from services.parse.urls import link_of
 from tests.documents import NOW
 from tests.unit.articles.builders import raw
@@ -38,7 +38,7 @@ def of_sources(sources: str) -> Parts:
     return Parts(article, [each for each in observations if each is not None])
 
 
-def split(whole: Parts, source: str, most_listed: int = 20) -> Moved:
+def split(whole: Parts, source: str, most_listed: int = 20) -> tuple[Parts, Parts]:
     known = whole.attributions()
     link = link_of(LINKS[source])
     to = id_with_link(whole.article, link)
@@ -55,8 +55,7 @@ def checked(parts: Parts) -> Article:
 
 def test_all_sources_with_the_link_become_one_article_and_the_other_has_the_pin() -> None:
     whole = of_sources("abc")
-    after = split(whole, "b")
-    left, made = checked(after.left), checked(after.joined)
+    made, left = map(checked, split(whole, "b"))
     assert (left.sources, made.sources) == (("a",), ("b", "c"))
     assert (left.tags, made.tags) == (("a",), ("b", "c"))
     assert left.split_links == {link_of(LINKS["b"]): made.source_id}
@@ -70,7 +69,7 @@ def test_all_sources_with_the_link_become_one_article_and_the_other_has_the_pin(
 
 def test_an_article_keeps_its_time_and_headline_when_its_first_source_leaves() -> None:
     whole = of_sources("ab")
-    left = checked(split(whole, "a").left)
+    left = checked(split(whole, "a")[1])
     before = Article.from_document(whole.article)
     assert (left.timestamp, left.headline, left.created_at) == (before.timestamp, before.headline, before.created_at)
     assert (left.sources, left.canonical.source) == (("b",), "b")
@@ -78,33 +77,33 @@ def test_an_article_keeps_its_time_and_headline_when_its_first_source_leaves() -
 
 def test_sources_return_with_their_rules_and_the_emptied_article_leads_back() -> None:
     whole = of_sources("abc")
-    after = split(whole, "b")
+    made, left = split(whole, "b")
     name = str(whole.article["source_id"])
-    back = moved(after.joined, after.left, name, {"b", "c"}, LATER, 20, is_split=False)
-    article, emptied = checked(back.joined), Article.from_document(back.left.article)
+    back, gone = moved(made, left, name, {"b", "c"}, LATER, 20, is_split=False)
+    article, emptied = checked(back), Article.from_document(gone.article)
     assert {key: each.joined_by for key, each in article.source_attribution.items()} == {
         key: each.joined_by for key, each in Article.from_document(whole.article).source_attribution.items()
     }
     assert (article.sources, article.split_links) == (("a", "b", "c"), None)
     assert emptied.deleted_at is not None
     assert emptied.split_links == {link_of(LINKS["b"]): name}
-    assert [each["id"] for each in back.joined.observations] == [each["id"] for each in whole.observations]
+    assert [each["id"] for each in back.observations] == [each["id"] for each in whole.observations]
 
 
 def test_sources_that_an_article_does_not_list_are_found_by_their_first_observation() -> None:
-    after = split(of_sources("abc"), "b", most_listed=1)
-    made = checked(after.joined)
+    joined, _ = split(of_sources("abc"), "b", most_listed=1)
+    made = checked(joined)
     assert (made.sources, made.has_further_sources) == (("b",), True)
-    times: dict[str, Any] = {each["source"]: each.get("article_timestamp") for each in after.joined.observations}
-    assert times == {"b": None, "c": after.joined.article["timestamp"]}
+    times: dict[str, Any] = {each["source"]: each.get("article_timestamp") for each in joined.observations}
+    assert times == {"b": None, "c": joined.article["timestamp"]}
 
 
 def test_of_two_observations_of_a_day_the_later_one_is_kept() -> None:
     """The entry was ingested into the new article while the split was under way."""
     whole = of_sources("ab")
-    made = split(whole, "b").joined
+    made, _ = split(whole, "b")
     newer = {**made.observations[0], "headline": "Edited", "scraped_at": "2026-02-21T23:59:59Z", "revision": "new"}
     newer.pop("added_by_attempt")
-    again = moved(whole, Parts(made.article, [newer]), made.source_id, {"b"}, LATER, 20, is_split=True)
-    (kept,) = again.joined.observations
+    again, _ = moved(whole, Parts(made.article, [newer]), made.source_id, {"b"}, LATER, 20, is_split=True)
+    (kept,) = again.observations
     assert (kept["headline"], kept["added_by_attempt"]) == ("Edited", whole.observations[1]["added_by_attempt"])

@@ -382,9 +382,6 @@ class Feed(StoredDocument):
         """Feeds are found by them."""
         return words_of_name(f"{self.source_name} {self.title or ''}")[:MAX_WORDS]
 
-    def hour_multiplier(self, hour: int) -> float:
-        return hour_multiplier(self.hourly_distribution, hour)
-
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.enabled == (self.disabled_reason is not None):

@@ -208,14 +208,6 @@ class IngestionBatch(JobRun):
         came = self.metrics.articles_stored or self.metrics.collisions_detected
         return not came and not any(each.get(name) for each in self.attempts for name in _CAME)
 
-    @property
-    def batch_id(self) -> str:
-        return self.run_id
-
-    @property
-    def completed_at(self) -> datetime | None:
-        return self.ended_at
-
 
 class StageRun(JobRun):
     """The run of one invocation of a stage that follows every new article. If it succeeded it is quiet: lists of runs

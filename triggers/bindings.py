@@ -27,7 +27,7 @@ from services import container, deadline, telemetry
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
-from triggers.contract import DECLARED, Answer, Declared, File, Returned, answers_of
+from triggers.contract import DECLARED, Answer, Declared, File, Returned, answers_of, implied_by
 from triggers.http_codec import JSON, compressed, with_problem_responses, wrong_media_type
 from triggers.parameters import Parameter, check_query, parameters_of
 
@@ -91,6 +91,8 @@ class Routes(func.Blueprint):
     ) -> Declare:
         managed = method != "GET" if is_management is None else is_management
         level = OPEN if is_open else MANAGE if managed else READ
+        answers = answers_of(returns)
+        taken = (*parameters, *implied_by(answers))
         accepts = body.media_types if isinstance(body, File) else JSON
 
         def declare(handler: Endpoint[P]) -> typing.Any:
@@ -101,7 +103,7 @@ class Routes(func.Blueprint):
                 if managed:
                     require_management(req, services.settings.management_key)
                 if not is_open:
-                    check_query(req, parameters)
+                    check_query(req, taken)
                 if (refused := wrong_media_type(req, accepts)) is not None:
                     return refused
                 return await handler(services, req, *args, **kwargs)
@@ -109,12 +111,11 @@ class Routes(func.Blueprint):
             name = handler.__name__
             summary, _, further = (inspect.getdoc(handler) or "").partition("\n\n")
             described = " ".join(f"{about} {further}".split())
-            taken = (*parameters_of(route), *parameters)
             group = tag or self._tag or route.partition("/")[0].capitalize()
             DECLARED.append(
                 Declared(
-                    *(handler.__module__, name, method, route, group, summary.removesuffix("."), described, taken),
-                    *(body, answers_of(returns), problems),
+                    *(handler.__module__, name, method, route, group, summary.removesuffix("."), described),
+                    *((*parameters_of(route), *taken), body, answers, problems),
                     is_management=managed,
                     handler=checked,
                     is_open=is_open,

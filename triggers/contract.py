@@ -15,19 +15,20 @@ from typing import Any
 import azure.functions as func
 
 from models.request import Request
-from models.resources.base import ROOT, Page, Problem, Shape
+from models.resources.base import ROOT, Page, Problem, Shape, Stored
 from models.version import VERSION
 from triggers.http_codec import JSON, MAX_BODY_BYTES, MAX_URL_CHARACTERS, PROBLEM
-from triggers.parameters import Parameter
+from triggers.parameters import PAGE, VIEW, Parameter
 
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """The answer with a page of items. `facts` has the fields that it has besides."""
+    """The answer with a page of items, or with all if it is not paged. `facts` has the fields that it has besides."""
 
     title: str
     item: type[Shape]
     facts: type[Shape] | None = None
+    is_paged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,14 @@ def answers_of(returned: Returned | Sequence[Answer]) -> Sequence[Answer]:
     if isinstance(returned, Sequence):
         return returned
     return (returned if isinstance(returned, Answer) else ok(returned),)
+
+
+def implied_by(answers: Sequence[Answer]) -> tuple[Parameter[Any], ...]:
+    """The parameters of every endpoint whose answers have resources of stored documents, or pages."""
+    shapes = [each.shape.item if isinstance(each.shape, ListOf) else each.shape for each in answers]
+    has_views = any(each is not None and issubclass(each, Stored) for each in shapes)
+    has_pages = any(isinstance(each.shape, ListOf) and each.shape.is_paged for each in answers)
+    return (*((VIEW,) if has_views else ()), *(PAGE if has_pages else ()))
 
 
 def ok(shape: type[Shape] | ListOf | None, about: str = "Done.", **more: Any) -> Answer:

@@ -18,7 +18,7 @@ from services.parse.publisher_id import shown_name
 from triggers.bindings import Routes
 from triggers.contract import Answer, Header, ListOf, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
-from triggers.parameters import MAX_LIMIT, PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
+from triggers.parameters import MAX_LIMIT, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 articles_http = Routes()
 
@@ -64,7 +64,7 @@ EXPORT_CURSOR = text(
 HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 
 
-@articles_http.get("articles", *FILTERS, VIEW, *PAGE, returns=ListOf("Articles", ArticleResource))
+@articles_http.get("articles", *FILTERS, returns=ListOf("Articles", ArticleResource))
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List articles, newest first.
 
@@ -77,7 +77,7 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
     return resources_response(page, lambda each: ArticleResource.of(each, shown_name(each.publisher_id), view))
 
 
-@articles_http.get("articles/{article_id}", LAYER, VIEW, returns=ArticleResource)
+@articles_http.get("articles/{article_id}", LAYER, returns=ArticleResource)
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get an article with its mentions."""
     layer, view = LAYER.of(req), VIEW.of(req)
@@ -106,7 +106,7 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     return no_content()
 
 
-@articles_http.get("articles/{article_id}/document", VIEW, returns=DocumentResource)
+@articles_http.get("articles/{article_id}/document", returns=DocumentResource)
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the state of an article's full text."""
     found = await services.fetching.documents.get(req.route_params["article_id"], VIEW.of(req))
@@ -115,7 +115,6 @@ async def get_document(services: Container, req: func.HttpRequest) -> func.HttpR
 
 @articles_http.post(
     "articles/{article_id}/document",
-    VIEW,
     body=Nothing,
     returns=Answer(202, "Accepted: the page is fetched soon.", DocumentResource),
     problems={409: "The document is in quarantine: review it first."},
@@ -166,9 +165,7 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     return text_response(json_lines(page.items), "application/x-ndjson", headers)
 
 
-@articles_http.get(
-    "quarantine", HELD, VIEW, *PAGE, returns=ListOf("QuarantineItems", QuarantineResource), is_management=True
-)
+@articles_http.get("quarantine", HELD, returns=ListOf("QuarantineItems", QuarantineResource), is_management=True)
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the items in quarantine, newest first."""
     page, view = await services.quarantine.page(HELD.of(req), *page_of(req)), VIEW.of(req)
@@ -192,7 +189,6 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
 
 @articles_http.post(
     "quarantine/{quarantine_id}/review",
-    VIEW,
     body=Review,
     returns=QuarantineResource,
     problems={409: "Another decision, or another person's, was recorded before."},

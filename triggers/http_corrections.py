@@ -18,7 +18,7 @@ from services.stories.pins import ArticleSplit, StoryPair, StorySplit
 from triggers.bindings import Routes
 from triggers.contract import Header, ListOf, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_response, lines_response, list_response, resources_response, sent
-from triggers.parameters import CURSOR, MAX_LIMIT, PAGE, VIEW, maybe_one_of, page_of, whole
+from triggers.parameters import CURSOR, MAX_LIMIT, VIEW, maybe_one_of, page_of, whole
 
 corrections_http = Routes("Corrections")
 
@@ -29,8 +29,6 @@ LABELS_LIMIT = whole("limit", 1, MAX_LIMIT, "How many labels a page has at most.
 @corrections_http.get(
     "tools/{tool}/corrections",
     STATE,
-    VIEW,
-    *PAGE,
     returns=ListOf("Corrections", CorrectionResource, MeasuredPrecision),
     is_management=True,
 )
@@ -55,7 +53,6 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
 
 @corrections_http.post(
     "tools/{tool}/corrections",
-    VIEW,
     body=NewCorrectionBody,
     returns=[
         created(CorrectionResource, "The mention is corrected, and counted everywhere."),
@@ -75,7 +72,7 @@ async def make_correction(services: Container, req: func.HttpRequest) -> func.Ht
     return await _response(services, req, *made, status=201)
 
 
-@corrections_http.get("tools/{tool}/corrections/{correction_id}", VIEW, returns=CorrectionResource, is_management=True)
+@corrections_http.get("tools/{tool}/corrections/{correction_id}", returns=CorrectionResource, is_management=True)
 async def get_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a correction of a tool."""
     tool = await services.tools.get(req.route_params["tool"])
@@ -86,7 +83,6 @@ async def get_correction(services: Container, req: func.HttpRequest) -> func.Htt
 
 @corrections_http.post(
     "tools/{tool}/corrections/{correction_id}/undo",
-    VIEW,
     body=SignedBody,
     returns=[
         ok(CorrectionResource, "Undone, and counted everywhere."),
@@ -147,7 +143,6 @@ MADE = created(GroupingCorrectionResource, "The correction is stored; grouping o
 
 @grouping_http.post(
     "articles/{article_id}/split",
-    VIEW,
     body=ArticleSplit,
     returns=MADE,
     problems={409: "It is the only source of the article, or all have its link."},
@@ -164,11 +159,7 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
 
 
 @grouping_http.post(
-    "stories/{event_id}/split",
-    VIEW,
-    body=StorySplit,
-    returns=MADE,
-    problems={409: "The articles are all of the story."},
+    "stories/{event_id}/split", body=StorySplit, returns=MADE, problems={409: "The articles are all of the story."}
 )
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Let articles leave a story together."""
@@ -177,9 +168,7 @@ async def split_story(services: Container, req: func.HttpRequest) -> func.HttpRe
     return _made(req, await services.workflows.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
 
 
-@grouping_http.post(
-    "stories/{event_id}/join", VIEW, body=StoryPair, returns=MADE, problems={409: "Both are one story."}
-)
+@grouping_http.post("stories/{event_id}/join", body=StoryPair, returns=MADE, problems={409: "Both are one story."})
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are one."""
     body = sent(req, StoryPair)
@@ -189,7 +178,7 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
 
 
 @grouping_http.post(
-    "stories/{event_id}/keep-apart", VIEW, body=StoryPair, returns=MADE, problems={409: "Both are one story."}
+    "stories/{event_id}/keep-apart", body=StoryPair, returns=MADE, problems={409: "Both are one story."}
 )
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are not one."""
@@ -200,12 +189,7 @@ async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func
 
 
 @grouping_http.get(
-    "corrections",
-    STORY_STATE,
-    VIEW,
-    *PAGE,
-    returns=ListOf("GroupingCorrections", GroupingCorrectionResource),
-    is_management=True,
+    "corrections", STORY_STATE, returns=ListOf("GroupingCorrections", GroupingCorrectionResource), is_management=True
 )
 async def list_grouping_corrections(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the corrections of articles and stories.
@@ -216,7 +200,7 @@ async def list_grouping_corrections(services: Container, req: func.HttpRequest) 
     return resources_response(page, lambda each: GroupingCorrectionResource.of(each, view))
 
 
-@grouping_http.get("corrections/{correction_id}", VIEW, returns=GroupingCorrectionResource, is_management=True)
+@grouping_http.get("corrections/{correction_id}", returns=GroupingCorrectionResource, is_management=True)
 async def get_grouping_correction(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a correction of articles or stories."""
     found = await services.stories.corrections.get(req.route_params["correction_id"])
@@ -225,7 +209,6 @@ async def get_grouping_correction(services: Container, req: func.HttpRequest) ->
 
 @grouping_http.post(
     "corrections/{correction_id}/undo",
-    VIEW,
     body=SignedBody,
     returns=ok(GroupingCorrectionResource, "Undone."),
     problems={409: "One of the two articles was deleted."},
@@ -247,7 +230,7 @@ async def get_article_ledger(services: Container, req: func.HttpRequest) -> func
     return json_response(await services.stories.ledger.of_article(article))
 
 
-@grouping_http.get("stories/{event_id}/ledger", *PAGE, returns=ListOf("Ledger", LedgerEntry))
+@grouping_http.get("stories/{event_id}/ledger", returns=ListOf("Ledger", LedgerEntry))
 async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say why each article is in a story, by publication."""
     event_id = req.route_params["event_id"]

@@ -37,7 +37,7 @@ from triggers.http_codec import (
     text_response,
     uploaded,
 )
-from triggers.parameters import PAGE, VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
+from triggers.parameters import VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
 
 feeds_http = Routes()
 
@@ -77,7 +77,7 @@ def _feed_response(req: func.HttpRequest, feed: Feed, status: int = 200, **added
     return json_response(FeedResource.of(feed, VIEW.of(req)).with_added(**added).shown(), status)
 
 
-@feeds_http.get("feeds", *FILTERS, SORT, REVERSE, VIEW, *PAGE, returns=ListOf("Feeds", FeedResource))
+@feeds_http.get("feeds", *FILTERS, SORT, REVERSE, returns=ListOf("Feeds", FeedResource))
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List feeds.
 
@@ -94,7 +94,6 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
 
 @feeds_http.post(
     "feeds",
-    VIEW,
     body=NewFeed,
     returns=[
         created(FeedResource, "The feed is added, and due at once."),
@@ -124,7 +123,7 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response((await services.fetching.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
 
 
-@feeds_http.get("presets", tag="Feeds", returns=ListOf("Presets", Preset))
+@feeds_http.get("presets", tag="Feeds", returns=ListOf("Presets", Preset, is_paged=False))
 async def list_presets(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the presets, which turn a tool into a feed."""
     return list_response([each.shown() for each in services.feeds.presets.every], None)
@@ -171,7 +170,9 @@ def _named(feed: Feed) -> dict[str, str]:
     return {"feed_id": feed.feed_id, "source_name": feed.source_name}
 
 
-@feeds_http.post("feeds/bulk", body=BulkActionBody, returns=ListOf("BulkResults", BulkResult, BulkFacts))
+@feeds_http.post(
+    "feeds/bulk", body=BulkActionBody, returns=ListOf("BulkResults", BulkResult, BulkFacts, is_paged=False)
+)
 async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Do one action with many feeds.
 
@@ -184,14 +185,14 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 
-@feeds_http.get("feeds/{feed_id}", VIEW, returns=FeedResource)
+@feeds_http.get("feeds/{feed_id}", returns=FeedResource)
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a feed."""
     return _feed_response(req, await services.feeds.registry.get(req.route_params["feed_id"]))
 
 
 @feeds_http.patch(
-    "feeds/{feed_id}", VIEW, body=FeedChange, returns=FeedResource, problems={409: "Another feed has this URL."}
+    "feeds/{feed_id}", body=FeedChange, returns=FeedResource, problems={409: "Another feed has this URL."}
 )
 async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Change a feed.
@@ -220,7 +221,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     return no_content()
 
 
-@feeds_http.get("feeds/{feed_id}/history", *ATTEMPT_FILTERS, VIEW, *PAGE, returns=ListOf("Attempts", AttemptResource))
+@feeds_http.get("feeds/{feed_id}/history", *ATTEMPT_FILTERS, returns=ListOf("Attempts", AttemptResource))
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the attempts at a feed, newest first.
 

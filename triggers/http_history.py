@@ -43,7 +43,7 @@ TOOLS = text(
 )
 
 
-@history_http.get("tools/{tool}/history", *SPAN, LAYER, returns=ListOf("History", Point, HistoryFacts))
+@history_http.get("tools/{tool}/history", *SPAN, LAYER, returns=ListOf("History", Point, HistoryFacts, is_paged=False))
 async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the history of a tool.
 
@@ -61,7 +61,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     return list_response([point.shown() for point in history.points], None, history.unreadable, **facts)
 
 
-@history_http.get("history", TOOLS, *SPAN, returns=ListOf("Histories", HistoryOfTool, SpanFacts))
+@history_http.get("history", TOOLS, *SPAN, returns=ListOf("Histories", HistoryOfTool, SpanFacts, is_paged=False))
 async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Compare the histories of several tools."""
     texts = tool_texts(TOOLS.of(req) or "")

@@ -23,7 +23,7 @@ from triggers.bindings import Routes
 from triggers.contract import Answer, ListOf, of_app, ok
 from triggers.http_codec import json_response, left_out, list_response, resources_response, sent, text_response
 from triggers.http_page import CONTRACT, DASHBOARD, DOCS, MCP
-from triggers.parameters import PAGE, VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
+from triggers.parameters import VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
 
 operations_http = Routes()
 
@@ -93,7 +93,7 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     return text_response(await services.operations.metrics.text(), MEDIA_TYPE)
 
 
-@operations_http.get("runs", *RUN_FILTERS, QUIET, VIEW, *PAGE, returns=ListOf("Runs", RunResource))
+@operations_http.get("runs", *RUN_FILTERS, QUIET, returns=ListOf("Runs", RunResource))
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List runs, newest first."""
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
@@ -101,7 +101,7 @@ async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResp
     return resources_response(page, lambda run: RunResource.of(run, view))
 
 
-@operations_http.get("runs/{run_id}", VIEW, returns=RunResource)
+@operations_http.get("runs/{run_id}", returns=RunResource)
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a run with its attempts."""
     run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)
@@ -111,7 +111,7 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     return json_response(resource.shown())
 
 
-@operations_http.get("hosts", HOST_TEXT, FAILING, HOST_SORT, REVERSE, *PAGE, returns=ListOf("Hosts", HostResource))
+@operations_http.get("hosts", HOST_TEXT, FAILING, HOST_SORT, REVERSE, returns=ListOf("Hosts", HostResource))
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the hosts that feeds are fetched from."""
     by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
@@ -126,7 +126,7 @@ async def get_host(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(found.shown())
 
 
-@operations_http.get("queues", tag="Operations", returns=ListOf("Queues", Queue), is_management=True)
+@operations_http.get("queues", tag="Operations", returns=ListOf("Queues", Queue, is_paged=False), is_management=True)
 async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the queues with their poison messages."""
     items = []

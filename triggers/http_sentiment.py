@@ -23,7 +23,6 @@ from triggers.bindings import Routes
 from triggers.contract import Answer, Header, ListOf, accepted_as_run, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
 from triggers.parameters import (
-    PAGE,
     VIEW,
     given_of,
     header,
@@ -75,7 +74,6 @@ CACHED = {
     "tools/{tool}/sentiment",
     *WINDOW,
     IF_NONE_MATCH,
-    VIEW,
     tag=TAG,
     returns=[
         ok(AggregateResource, "The aggregate of the window.", headers=CACHED),
@@ -91,8 +89,6 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     "tools/{tool}/sentiment/evidence",
     *WINDOW,
     SENTIMENT,
-    VIEW,
-    *PAGE,
     tag=TAG,
     returns=ListOf("Evidence", MentionResource, EvidenceFacts),
 )
@@ -107,7 +103,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     return resources_response(mentions, lambda mention: MentionResource.of(mention, view), **facts, **completeness)
 
 
-@sentiment_http.get("sentiment/latest", *WINDOW, VIEW, *PAGE, tag=TAG, returns=ListOf("Aggregates", AggregateResource))
+@sentiment_http.get("sentiment/latest", *WINDOW, tag=TAG, returns=ListOf("Aggregates", AggregateResource))
 async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the sentiment about all active tools."""
     period = _period(req)
@@ -172,7 +168,7 @@ def _aggregate_response(services: Container, req: func.HttpRequest, served: Aggr
     return func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
 
 
-@sentiment_http.get("sentiment/trends", TREND_PERIOD, *PAGE, tag=TAG, returns=ListOf("Trends", Trend))
+@sentiment_http.get("sentiment/trends", TREND_PERIOD, tag=TAG, returns=ListOf("Trends", Trend))
 async def list_trends(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the trends of all active tools."""
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
@@ -192,7 +188,7 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
 
 
 @sentiment_http.get(
-    "tools/{tool}/mentions", SINCE, UNTIL, SENTIMENT, VIEW, *PAGE, tag=TAG, returns=ListOf("Mentions", MentionResource)
+    "tools/{tool}/mentions", SINCE, UNTIL, SENTIMENT, tag=TAG, returns=ListOf("Mentions", MentionResource)
 )
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the mentions of a tool, latest first."""

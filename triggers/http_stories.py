@@ -12,7 +12,7 @@ from services.stories.listing import FEWEST_ARTICLES, MAX_ARTICLES, STATES, stor
 from triggers.bindings import Routes
 from triggers.contract import ListOf
 from triggers.http_codec import json_response, list_response
-from triggers.parameters import PAGE, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
+from triggers.parameters import VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 stories_http = Routes()
 
@@ -60,21 +60,19 @@ TIMES = (
 )
 
 
-@stories_http.get("stories", TOOL, *FILTERS, VIEW, *PAGE, returns=ListOf("Stories", StoryResource))
+@stories_http.get("stories", TOOL, *FILTERS, returns=ListOf("Stories", StoryResource))
 async def list_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List stories of two articles or more, latest first."""
     return await _page(services, req, TOOL.of(req))
 
 
-@stories_http.get("stories/{event_id}", VIEW, returns=StoryResource)
+@stories_http.get("stories/{event_id}", returns=StoryResource)
 async def get_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a story with its articles, publishers and tools."""
     return json_response(await services.stories.reader.get(req.route_params["event_id"], VIEW.of(req)))
 
 
-@stories_http.get(
-    "tools/{tool}/stories", *FILTERS, VIEW, *PAGE, tag="Stories", returns=ListOf("Stories", StoryResource)
-)
+@stories_http.get("tools/{tool}/stories", *FILTERS, tag="Stories", returns=ListOf("Stories", StoryResource))
 async def list_tool_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the stories with an article that mentions a tool."""
     return await _page(services, req, req.route_params["tool"])
@@ -89,23 +87,14 @@ async def _page(services: Container, req: func.HttpRequest, tool: str | None) ->
     return list_response(page.items, page.next, page.unreadable)
 
 
-@stories_http.get(
-    "signals", KIND, SIGNAL_STATE, *TIMES, VIEW, *PAGE, tag="Signals", returns=ListOf("Signals", SignalResource)
-)
+@stories_http.get("signals", KIND, SIGNAL_STATE, *TIMES, tag="Signals", returns=ListOf("Signals", SignalResource))
 async def list_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the signals of all tools, latest first."""
     return await _signals(services, req, None)
 
 
 @stories_http.get(
-    "tools/{tool}/signals",
-    KIND,
-    SIGNAL_STATE,
-    *TIMES,
-    VIEW,
-    *PAGE,
-    tag="Signals",
-    returns=ListOf("Signals", SignalResource),
+    "tools/{tool}/signals", KIND, SIGNAL_STATE, *TIMES, tag="Signals", returns=ListOf("Signals", SignalResource)
 )
 async def list_tool_signals(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the signals of a tool, latest first."""

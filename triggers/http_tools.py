@@ -45,7 +45,7 @@ from triggers.http_codec import (
     sent,
     sent_change,
 )
-from triggers.parameters import PAGE, VIEW, maybe_one_of, page_of, time
+from triggers.parameters import VIEW, maybe_one_of, page_of, time
 
 tools_http = Routes()
 
@@ -81,7 +81,7 @@ async def _change(services: Container, req: func.HttpRequest) -> ToolFields:
     return tool_change(asked.differing_from(ToolResource.of(await services.tools.get(req.route_params["tool"]))))
 
 
-@tools_http.get("tools", STATUS, VIEW, *PAGE, returns=ListOf("Tools", ToolResource))
+@tools_http.get("tools", STATUS, returns=ListOf("Tools", ToolResource))
 async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List tools by name."""
     status = STATUS.of(req)
@@ -92,7 +92,6 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
 
 @tools_http.post(
     "tools",
-    VIEW,
     body=NewTool,
     returns=created(ToolResource, "The tool is added. `run_id`: the run that searches the last 30 days for it."),
     problems={409: "A name belongs to another tool."},
@@ -105,7 +104,7 @@ async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
 
 
-@tools_http.get("tools/{tool}", VIEW, returns=ToolResource)
+@tools_http.get("tools/{tool}", returns=ToolResource)
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a tool."""
     tool = await services.tools.get(req.route_params["tool"])
@@ -116,7 +115,6 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
 
 @tools_http.patch(
     "tools/{tool}",
-    VIEW,
     body=ToolChange,
     returns=[
         ok(ToolResource, "Changed."),
@@ -152,7 +150,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
 
-@tools_http.get("tools/{tool}/merges", VIEW, *PAGE, returns=ListOf("ToolMerges", MergeResource), is_management=True)
+@tools_http.get("tools/{tool}/merges", returns=ListOf("ToolMerges", MergeResource), is_management=True)
 async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the merges of a tool.
 
@@ -191,7 +189,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     return json_response(found.shown())
 
 
-@tools_http.get("tools/{tool}/articles", SENTIMENT, VIEW, *PAGE, returns=ListOf("Articles", ArticleResource))
+@tools_http.get("tools/{tool}/articles", SENTIMENT, returns=ListOf("Articles", ArticleResource))
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the articles that mention a tool, newest first.
 
@@ -203,7 +201,7 @@ async def list_tool_articles(services: Container, req: func.HttpRequest) -> func
 
 
 @tools_http.get(
-    "tools/{tool}/references", ROLE, *TIMES, *PAGE, returns=ListOf("References", ReferenceResource, ReferencesFacts)
+    "tools/{tool}/references", ROLE, *TIMES, returns=ListOf("References", ReferenceResource, ReferencesFacts)
 )
 async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the references of a tool, latest first.

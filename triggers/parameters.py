@@ -249,4 +249,4 @@ def parameters_of(route: str) -> tuple[Parameter[str | None], ...]:
 
 
 VIEW = one_of("view", VIEWS, "`full`: with the fields that the app needs for its own work.", VIEWS[0])
-"""Every endpoint whose answer has resources takes it."""
+"""Every endpoint whose answer has resources takes it: see contract.py."""

@@ -13,7 +13,7 @@ CODE = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL
 PATHS = sorted({each for each in CODE if re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", each)})
 SOURCES = [path for folder in ("models", "services", "triggers") for path in (ROOT / folder).rglob("*.py")]
 CODE_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
-NAMES = ("NEWS_APIS", "PERIODS", "Period", "Settings", "analyzers_of", "tiingo_collect", "tiingo_query", "endpoint")
+NAMES = ("NEWS_APIS", "PERIODS", "Period", "Settings", "analyzers_of", "tiingo_collect", "tiingo_query", "Routes")
 
 
 @pytest.mark.parametrize("path", PATHS)

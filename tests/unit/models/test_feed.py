@@ -14,7 +14,6 @@ def test_an_hour_is_compared_with_the_average_of_the_day() -> None:
     distribution = [0.0] * HOURS
     distribution[7], distribution[8] = 3.0, 1.0
     assert [hour_multiplier(distribution, hour) for hour in (6, 7, 8)] == [0.0, 18.0, 6.0]
-    assert feed(hourly_distribution=tuple(distribution)).hour_multiplier(7) == 18.0
     assert hour_multiplier([0.0] * HOURS, 7) == 1.0
 
 

@@ -15,7 +15,7 @@ import pytest
 from models.article import Article, Observation, SourceAttribution
 from models.cache import CacheMetadata, SentimentCacheEntry
 from models.document import DocumentProduct, FileObject
-from models.feed import Feed
+from models.feed import Feed, hour_multiplier
 from models.locator import LocatorAlias
 from models.resources.tools import ReferenceResource
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
@@ -81,7 +81,7 @@ def test_an_article_has_the_attribution_of_each_source() -> None:
 
 def test_an_ingestion_batch_is_a_run_with_collision_metrics() -> None:
     batch = loaded("ingestion_batch")
-    assert (batch.batch_id, format_time(batch.completed_at)) == ("b1", "2025-12-21T14:28:02Z")
+    assert (batch.run_id, format_time(batch.ended_at)) == ("b1", "2025-12-21T14:28:02Z")
     assert isinstance(batch.metrics, CollisionMetrics)
     assert JobRun.from_document(batch.to_document()).to_document() == batch.to_document()
     assert loaded("job_run").is_finished
@@ -102,8 +102,9 @@ def test_observations_of_two_sources_on_one_day() -> None:
 @pytest.mark.parametrize("priority", [1.0, 1.2, 1.5])
 def test_a_feed_has_its_schedule_and_statistics(priority: float) -> None:
     feed = loaded("feed", priority_score=priority)
-    assert feed.hour_multiplier(23) == 2.0
-    assert Feed.from_document(feed.to_document() | {"hourly_distribution": []}).hour_multiplier(0) == 1.0
+    again = Feed.from_document(feed.to_document() | {"hourly_distribution": []})
+    assert hour_multiplier(feed.hourly_distribution, 23) == 2.0
+    assert hour_multiplier(again.hourly_distribution, 0) == 1.0
 
 
 def test_a_tool_is_stored_under_its_id() -> None:

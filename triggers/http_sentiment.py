@@ -49,7 +49,6 @@ TREND_PERIOD = one_of(
     tuple(STEPS),
     "How long the trends are: no `HOUR_1`, since a trend is drawn in steps of an hour and more.",
     "HOUR_24",
-    why="a trend is drawn in steps of an hour and more",
 )
 FROM = time("from", "Where the time begins, within the last 43 days.", is_required=True)
 TO = time("to", "Where it ends.", is_required=True)

@@ -16,7 +16,7 @@ import azure.functions as func
 from models.errors import InvalidInput
 from models.resources.base import VIEWS
 from models.story import STORY_ID
-from models.values import parse_time
+from services.work.listing import asked_time
 
 T = TypeVar("T")
 Choice = TypeVar("Choice", bound=str)
@@ -28,7 +28,7 @@ DEFAULT_LIMIT = 50
 @dataclass(frozen=True)
 class Parameter(Generic[T]):
     """A parameter of an endpoint. `schema` is the JSON Schema of its values, which checks them; `absent` stands for its
-    absence. `why` says why a value that others allow is none of this one's."""
+    absence."""
 
     name: str
     about: str
@@ -37,7 +37,6 @@ class Parameter(Generic[T]):
     is_required: bool = False
     example: Any = None
     place: Literal["query", "path", "header"] = "query"
-    why: str | None = None
 
     def of(self, req: func.HttpRequest) -> T:
         """The value in the request, or the one that stands for its absence. Raises InvalidInput."""
@@ -56,14 +55,13 @@ class Parameter(Generic[T]):
         if kind == "boolean":
             allowed = ["true", "false"]
         if allowed and text not in allowed:
-            reason = f": {self.why}" if self.why else ""
-            raise InvalidInput(self.name, f"one of {', '.join(allowed)}, not {shortly(text)}{reason}")
+            raise InvalidInput(self.name, f"one of {', '.join(allowed)}, not {shortly(text)}")
         if kind == "boolean":
             return text == "true"
         if kind == "integer" and not allowed:
             return whole_number(text, self.name, self.schema["minimum"], self.schema["maximum"])
         if self.schema.get("format") == "date-time":
-            _require_time(self.name, text)
+            asked_time(self.name, text)
         elif not 1 <= len(text) <= self.schema.get("maxLength", len(text) or 1):
             raise InvalidInput(self.name, f"1 to {self.schema['maxLength']:,} characters")
         return text
@@ -81,18 +79,9 @@ class Parameter(Generic[T]):
         return shown
 
 
-def _require_time(field: str, text: str) -> None:
-    try:
-        parse_time(text.replace(" ", "+"))  # a plus sign that was not escaped arrives as a space
-    except ValueError as error:
-        raise InvalidInput(field, str(error)) from None
-
-
-def one_of(
-    name: str, allowed: Sequence[Choice], about: str, default: Choice, *, why: str | None = None
-) -> Parameter[Choice]:
+def one_of(name: str, allowed: Sequence[Choice], about: str, default: Choice) -> Parameter[Choice]:
     """One of several words; `default` if it is absent."""
-    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, default, why=why)
+    return Parameter(name, about, {"type": "string", "enum": list(allowed)}, default)
 
 
 def maybe_one_of(

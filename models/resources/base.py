@@ -113,9 +113,10 @@ class Problem(Shape):
 
 class Resource(Shape):
     """One kind of resource. It has the fields of `DOCUMENTS` that have a description, and its own, which are computed.
-    They have the names of the stored ones, but those in `STORED_AS`."""
+    They have the names of the stored ones, but those in `STORED_AS`. Some take `ONLY` these."""
 
     DOCUMENTS: ClassVar[tuple[type[Value], ...]] = ()
+    ONLY: ClassVar[tuple[str, ...]] = ()
     STORED_AS: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
@@ -126,7 +127,7 @@ class Resource(Shape):
             shown_as.get(name, name): _taken(field)
             for document in cls.DOCUMENTS
             for name, field in document.model_fields.items()
-            if field.description is not None
+            if field.description is not None and (not cls.ONLY or name in cls.ONLY)
         }
         cls.__pydantic_fields__ = {**taken, **cls.__pydantic_fields__}
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.cache import FRESH_MINUTES
+from models.cache import FRESH_MINUTES, SentimentCacheEntry
 from models.resources.articles import MentionResource
-from models.resources.base import Shape
+from models.resources.base import Resource, Shape
 from models.resources.figures import ComparedFigure, Completeness, Counts
 from models.values import Count, Time
 
@@ -33,38 +33,21 @@ class StepsOfTrend(Shape):
     )
 
 
-class Trend(Counts[Count], Completeness):
+class Trend(Counts[Count], Completeness, Resource):
     """The figures of a tool with their course."""
+
+    DOCUMENTS = (SentimentCacheEntry,)
+    ONLY = (
+        *("tool_id", "period", "period_start_ts", "period_end_ts", "last_updated_ts"),
+        *("total_mentions", "positive_count", "negative_count", "neutral_count", "unscored_mentions"),
+        *("average_sentiment", "confidence_interval", "effective_sample_size", "stories", "publishers"),
+        *("largest_publisher", "largest_publisher_share", "verdict", "verdict_text", "coverage"),
+    )
 
     tool: str = Field(description="The name of the tool.")
     aliases: tuple[str, ...] = Field(description="Its other names.")
     tickers: tuple[str, ...] = Field(description="Its tickers.")
-    tool_id: str = Field(description="The tool.")
     period: str = Field(description="`HOUR_24`, `DAY_7` or `DAY_30`.")
-    period_start_ts: Count = Field(description="Where the window begins, in Unix seconds.")
-    period_end_ts: Count = Field(description="Where it ends; it counts mentions that were published before.")
-    last_updated_ts: Count = Field(description="When the figures were computed, in Unix seconds.")
-    average_sentiment: float = Field(
-        description="Mean `polarity` of the scored mentions, -1 to 1, four decimals; 0 without any."
-    )
-    confidence_interval: tuple[float, ...] | None = Field(
-        description="The 95 % confidence interval of `average_sentiment`: lowest and highest value. Null with fewer "
-        "than two stories, or if all stories have the same mean."
-    )
-    effective_sample_size: float | None = Field(
-        description="As many independent mentions say as much, since mentions of one story depend on each other."
-    )
-    stories: Count | None = Field(description="How many stories the scored mentions are of.")
-    publishers: Count | None = Field(description="How many publishers they are of.")
-    largest_publisher: str | None = Field(description="The publisher with the most of them.")
-    largest_publisher_share: float | None = Field(description="Its share of them, 0 to 1.")
-    verdict: str | None = Field(
-        description="Whether the average can be relied on: `OK`, or why not, as in an aggregate."
-    )
-    verdict_text: str | None = Field(description="The verdict in words.")
-    coverage: float | None = Field(
-        description="Of the fetches that were expected, the share that succeeded, as in an aggregate."
-    )
     is_stale: bool = Field(description=f"Whether the figures were computed more than {FRESH_MINUTES} minutes ago.")
     change: ChangeOfTrend | None = Field(
         description="Compares the time with the same length before it. Null for `DAY_30` until the app has run for 60"

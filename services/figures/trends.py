@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
+from models.resources.movement import Trend
 from models.tally import Tally, TimelineHours
 from models.timeline import EarlierHours, HistoryProgress, Timeline
 from models.tool import Tool
@@ -105,14 +106,6 @@ def _is_long(period: Period) -> bool:
 
 def _whole_hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
-
-
-_FIELDS = {
-    *("tool_id", "period", "period_start_ts", "period_end_ts", "last_updated_ts"),
-    *("total_mentions", "positive_count", "negative_count", "neutral_count", "unscored_mentions"),
-    *("average_sentiment", "confidence_interval", "effective_sample_size", "stories", "publishers"),
-    *("largest_publisher", "largest_publisher_share", "verdict", "verdict_text", "coverage"),
-}
 
 
 class Past(NamedTuple):
@@ -212,7 +205,7 @@ def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], n
         tool = tools[entry.tool_id]
         rows.append(
             {"tool": each.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
-            | entry.model_dump(mode="json", include=_FIELDS)
+            | entry.model_dump(mode="json", include=set(Trend.ONLY))
             | {"is_stale": entry.is_stale(now), **each.completeness.shown()}
             | {"change": change_of(entry, past.before), "trend": past.trend}
         )

@@ -8,7 +8,6 @@ import azure.functions as func
 from services.container import Container
 from services.documents.documents import DOCUMENTS_STAGE
 from services.mentions.due import ANALYSIS_STAGE, SIGNALS_STAGE, RefreshMessage
-from services.stories.stage import GroupMessage
 from services.topology import (
     ACQUIRE_DOCUMENTS,
     ANALYZE_ARTICLES,
@@ -74,8 +73,8 @@ async def analyze_articles(services: Container, message: func.QueueMessage, cont
 
 @consumer(queues, GROUP_HEADLINES)
 async def group_headlines(services: Container, message: func.QueueMessage, context: func.Context) -> None:
-    group = GroupMessage.from_message(message.get_body().decode())
-    await services.stories.grouping.handle(group, message.dequeue_count or 1, context.invocation_id)
+    source_ids = services.grouping_announcer.stage.keys_of(message.get_body().decode())
+    await services.stories.grouping.handle(source_ids, message.dequeue_count or 1, context.invocation_id)
 
 
 @consumer(queues, GENERATE_IDEAS)

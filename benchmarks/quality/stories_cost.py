@@ -32,7 +32,7 @@ from services.store.sqlite import SqliteStore
 from services.stories.candidates import latest
 from services.stories.handler import Grouping
 from services.stories.similarity import compare
-from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_stage
+from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.stories.writing import GroupWriter
 from services.work.announcing import Announcer
 from tests.builders import MemoryQueues, Watch
@@ -181,7 +181,7 @@ async def _grouped(store: Store, watch: Watch) -> None:
     stage = grouping_stage(timedelta(minutes=5))
     announcer = GroupingAnnouncer(store, Announcer(queues), stage, MEASURED, watch)
     grouping = Grouping(store, GroupWriter(store, refreshes, watch), announcer, watch, lambda: f"w{next(ids)}")
-    while (await grouping.handle(GroupMessage((), "threshold_reached", MEASURED))).left:
+    while (await grouping.handle(())).done:
         pass
 
 

@@ -42,7 +42,7 @@ from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from services.stories.handler import Grouping
-from services.stories.stage import GroupingAnnouncer, GroupMessage, grouping_stage
+from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
@@ -300,7 +300,7 @@ async def _grouping(bench: Bench) -> None:
             items.append(Item(made.headline, f"https://{made.publisher}/{step}{n}", f"{step}{n}", at, made.text))
         await bench.writer.write(await _ingested_items(bench, f"made-{len(step)}", items))
         with bench.step(step, GROUPED):
-            while (await grouping.handle(GroupMessage((), "threshold_reached", GROUPED))).left:
+            while (await grouping.handle(())).done:
                 pass
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -20,13 +20,13 @@ from services.mentions.due import SIGNALS_STAGE
 from services.ports import Clock, Document, Store
 from services.store.change import DELETE, Decided, change
 from services.store.containers import ARTICLES, CATALOG
-from services.stories.stage import GroupingAnnouncer, GroupMessage
+from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer
 from services.stories.writing import GroupWriter
 from services.work.handling import Handled, Handler, Worked
 
 PORTION = 100
 MAX_LISTED = 1000
-"""The most due articles that are listed at once."""
+"""The most due articles that one message has grouped."""
 BUSY_SECONDS = 10.0
 """How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
 
@@ -41,17 +41,16 @@ class Grouping:
     clock: Clock
     new_id: Callable[[], str]
 
-    async def handle(self, message: GroupMessage, delivery: int = 1, invocation_id: str | None = None) -> Handled:
-        """Groups what is due until nothing is left or the deadline is near. Raises Unavailable if the store or the
+    async def handle(self, source_ids: Sequence[str], delivery: int = 1, invocation_id: str | None = None) -> Handled:
+        """Groups the articles that a message names, and all others that are due. Raises Unavailable if the store or the
         queues did not answer."""
-        lease, total = Lease(self.store, self.clock, self.new_id()), Handled()
-        keys = [*message.article_ids, *await self.announcer.due(MAX_LISTED)]
+        lease = Lease(self.store, self.clock, self.new_id())
+        keys = [*source_ids, *await self.announcer.due(MAX_LISTED)]
         if not keys:
-            return total
+            return Handled()
         if not await lease.hold():
-            # Without ids: the worker that groups now works on these articles too.
-            await self.announcer.again(replace(message, article_ids=()), BUSY_SECONDS)
-            return Handled(left=list(message.article_ids))
+            await self.announcer.again(BUSY_SECONDS)
+            return Handled(left=list(source_ids))
         handler = Handler(
             *(self.announcer.stage, partial(self._work, lease), self.store, self.announcer.announcer, self.clock),
             portion=PORTION,
@@ -59,17 +58,13 @@ class Grouping:
             new_id=self.new_id,
         )
         try:
-            while True:
-                handled = await handler.handle(keys, delivery, invocation_id)
-                total.done += handled.done
-                total.failed |= handled.failed
-                total.left += handled.left
-                if handled.left or handled.halved or not handled.done:
-                    return total
-                keys = await self.announcer.due(MAX_LISTED)
+            handled = await handler.handle(keys, delivery, invocation_id)
         finally:
             with contextlib.suppress(Unavailable):  # then the lease ends by itself
                 await lease.release()
+        if handled.done and await self.announcer.due(1):  # also what depends on these articles
+            await self.announcer.again(DELAY_SECONDS)
+        return handled
 
     async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
         if not await lease.hold():

@@ -11,19 +11,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal
 
 from models.article import Article
-from models.errors import InvalidInput
 from models.values import format_time
 from services.ports import Clock, Query, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import GROUP_HEADLINES
 from services.work.announcing import Announcer
-from services.work.stage import Stage, Tries, fields_of, ids_in, message_of
+from services.work.stage import Stage, Tries, message_of
 
 TriggerReason = Literal["threshold_reached", "interval_elapsed", "corrected"]
-TRIGGER_REASONS: tuple[TriggerReason, ...] = get_args(TriggerReason)
 GROUP = "processing.group_headlines"
 MAX_NAMED = 100
 """The most articles in one message."""
@@ -31,32 +29,11 @@ DELAY_SECONDS = 1.0
 """How long a message waits. Until then, this process sends no other one."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMessage:
-    """A message of `group-headlines`. `article_ids` are the first articles that are due, `ungrouped_count` is how many
-    are. The grouping goes on with all that are due then."""
-
-    article_ids: tuple[str, ...]
-    trigger_reason: TriggerReason
-    ungrouped_count: int
-
-    def to_message(self) -> str:
-        return message_of(_form(self.article_ids, self.trigger_reason, self.ungrouped_count))
-
-    @classmethod
-    def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for a text that `to_message` never writes."""
-        fields = fields_of(text, "trigger_reason", "ungrouped_count")
-        reason, count = fields["trigger_reason"], fields["ungrouped_count"]
-        if reason not in TRIGGER_REASONS or type(count) is not int or count < 0:
-            raise InvalidInput("message", "must have a trigger_reason and the count of articles that are due")
-        return cls(tuple(ids_in(text, "article_ids")), reason, count)
-
-
 def _form(
     source_ids: Sequence[str], reason: TriggerReason = "interval_elapsed", count: int | None = None
 ) -> dict[str, Any]:
-    """The message that says that these articles are due; without a reason, that they have been due for the interval."""
+    """The message that names the first articles that are due, and counts all; without a reason, they have been due for
+    the interval."""
     count = len(source_ids) if count is None else count
     return {"event": GROUP, "article_ids": list(source_ids), "trigger_reason": reason, "ungrouped_count": count}
 
@@ -104,8 +81,9 @@ class GroupingAnnouncer:
         message was sent."""
         return await self._announce("corrected", await self._count())
 
-    async def again(self, message: GroupMessage, delay_seconds: float) -> None:
-        await self.announcer.send(self.stage, [message.to_message()], delay_seconds=delay_seconds)
+    async def again(self, delay_seconds: float) -> None:
+        """Sends a message that names no article: all that is due by then is grouped."""
+        await self.announcer.send(self.stage, [message_of(_form(()))], delay_seconds=delay_seconds)
 
     async def due(self, limit: int) -> list[str]:
         """The articles that are due, the first first."""
@@ -113,10 +91,11 @@ class GroupingAnnouncer:
         return [each["source_id"] for each in (await self.store.query(ARTICLES.name, query)).items]
 
     async def _announce(self, reason: TriggerReason, count: int) -> bool:
-        named = tuple(await self.due(MAX_NAMED))
+        named = await self.due(MAX_NAMED)
         if not named:
             return False
-        await self.again(GroupMessage(named, reason, max(count, len(named))), DELAY_SECONDS)
+        text = message_of(_form(named, reason, max(count, len(named))))
+        await self.announcer.send(self.stage, [text], delay_seconds=DELAY_SECONDS)
         self._quiet_until = self.seconds() + DELAY_SECONDS
         return True
 

@@ -13,14 +13,14 @@ from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
 from services.stories.handler import Lease
 from services.stories.members import known, signed, story_of
-from services.stories.stage import GroupMessage
 from services.stories.writing import GroupWriter
 from services.topology import GENERATE_IDEAS, GROUP_HEADLINES
 from tests.builders import forgetful
 from tests.functional.mentions.world import Worker
 from tests.functional.mentions.world import World as MentionsWorld
 
-ANY = GroupMessage((), "interval_elapsed", 0)
+ANY: tuple[str, ...] = ()
+"""A message that names no article."""
 
 OUTAGE = "Hexwharf outage stops deployments of thousands of companies worldwide"
 OUTAGE_TOO = "Hexwharf outage stopped deployments of thousands of companies worldwide on Tuesday"
@@ -52,7 +52,7 @@ class World(MentionsWorld):
 
     async def group(self, worker: Worker | None = None) -> None:
         """Groups what is due, as the messages do until nothing is left, and counts the stories that changed."""
-        while (await (worker or self.worker).grouper.handle(ANY)).left:
+        while (await (worker or self.worker).grouper.handle(ANY)).done:
             pass
         await self.count()
 

@@ -9,38 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import InvalidInput
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer, GroupMessage, grouping_stage
+from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer, grouping_stage
 from services.topology import GROUP_HEADLINES
 from services.work.announcing import Announcer, Sweeper
 from tests.builders import MemoryQueues, Watch
 from tests.documents import NOW, article
-
-
-def test_the_messages_have_the_payloads_of_the_specification() -> None:
-    message = GroupMessage(("dedup:a", "dedup:b"), "threshold_reached", 12)
-    assert json.loads(message.to_message()) == {
-        "event": "processing.group_headlines",
-        "article_ids": ["dedup:a", "dedup:b"],
-        "trigger_reason": "threshold_reached",
-        "ungrouped_count": 12,
-    }
-    assert GroupMessage.from_message(message.to_message()) == message
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{}",
-        '{"article_ids":["a"],"trigger_reason":"no reason","ungrouped_count":1}',
-        '{"article_ids":["a"],"trigger_reason":"interval_elapsed","ungrouped_count":-1}',
-    ],
-)
-def test_what_is_no_such_message_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="message"):
-        GroupMessage.from_message(text)
 
 
 class Bench:

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,47 +20,22 @@ from models.timeline import Timeline
 from models.tool import Tool
 from models.values import hour_key
 from services.archive.folder import FolderArchive
-from services.articles.reading import Articles
 from services.articles.splitting import ArticleSplits
-from services.documents.archived import FullTexts, Removal
-from services.feeds.registry import FeedRegistry
-from services.figures.entries import Generations
+from services.container import Container
+from services.fetch.outcome import credentials_in
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.due import ANALYSIS_STAGE
-from services.mentions.writing import Analysis, MentionWriter
+from services.mentions.writing import Analysis
+from services.operations.traffic import StoreTraffic
 from services.ports import Archive, Query, Store, Where
+from services.settings import Settings
 from services.store.containers import ARTICLES, MENTIONS, RUNS
-from services.stories.handler import Grouping
-from services.stories.pins import GroupingCorrections
-from services.stories.stage import GroupingAnnouncer, grouping_stage
-from services.stories.writing import GroupWriter
-from services.tools.catalog import Catalog
-from services.tools.detector import Watchlist
 from services.tools.form import new_tool
 from services.work.announcing import Announcer
-from services.work.driver import (
-    BACKFILL,
-    COMPARE,
-    CORRECT,
-    CORRECT_GROUPING,
-    DELETE,
-    MERGE,
-    REANALYZE,
-    SPLIT_ARTICLE,
-    Workflows,
-)
 from services.work.handling import Handler
-from services.work.runs import RunEngine
 from services.work.stage import MAX_TRIES
-from services.workflows.backfill import Backfill, Reanalysis
-from services.workflows.changes import ArticleChanges, Deletion, ToolChanges
-from services.workflows.comparing import Comparing
-from services.workflows.correcting import Correcting, CorrectionChanges
-from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
-from services.workflows.merging import Merging
 from tests.builders import MemoryQueues, forgetful
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
@@ -104,26 +78,22 @@ def judged_alike(passage: Passage, judgement: Judgement | NotJudged) -> PassageJ
     return PassageJudgement(judgement, dict.fromkeys(passage.names, judgement))
 
 
-@dataclass
 class Worker:
-    """The services of one process."""
+    """The services of one process, as the app has them."""
 
-    catalog: Catalog
-    watchlist: Watchlist
-    analysis: Handler
-    writer: MentionWriter
-    workflows: Workflows
-    changes: ToolChanges
-    recount: Recount
-    articles: Articles
-    generations: Generations
-    corrections: Corrections
-    correcting: CorrectionChanges
-    grouping: GroupingChanges
-    grouper: Grouping
+    def __init__(self, services: Container) -> None:
+        mentions, workflows, figures = services.mentions, services.workflows, services.figures
+        self.catalog, self.articles = services.tools, services.articles
+        self.watchlist, self.writer, self.corrections = mentions.watchlist, mentions.writer, mentions.corrections
+        work = Analysis(self.writer, services.clock).work
+        self.analysis = Handler(ANALYSIS_STAGE, work, services.store, Announcer(services.queues), services.clock)
+        self.workflows, self.changes = workflows.driver, workflows.tool_changes
+        self.deletions, self.correcting = workflows.article_changes, workflows.correction_changes
+        self.grouping, self.grouper = workflows.grouping_changes, services.stories.grouping
+        self.recount, self.generations = figures.recount, figures.generations
 
     async def delete(self, source_id: str) -> None:
-        await ArticleChanges(self.articles, self.workflows, self.generations).delete(source_id)
+        await self.deletions.delete(source_id)
 
     async def correct(self, tool: Tool, source_id: str, verdict: str, author: str = "Ada") -> Correction:
         fields = {"article": source_id, "verdict": verdict, "author": author}
@@ -154,48 +124,25 @@ class World:
         self.worker = self.new_worker()
 
     def new_worker(self, store: Store | None = None) -> Worker:
-        store = store or self.store
-        catalog = Catalog(store, self.watch, lambda: f"00000000-0000-4000-8000-{next(self._ids):012d}")
-        watchlist = Watchlist(catalog, self.watch)
-        announcer = forgetful(self.queues)
-        writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch, FullTexts(self.archive))
-        analyzers = Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers})
-        recount, generations = Recount(store), Generations(store, self.watch)
-        articles, corrections = Articles(store, self.watch), Corrections(store, catalog, self.watch)
-        grouping_corrections = GroupingCorrections(store, self.watch)
-        splits = ArticleSplits(store, self.watch, most_listed=self.most_listed)
-        stage = grouping_stage(timedelta(minutes=5))
-        grouping_announcer = GroupingAnnouncer(store, forgetful(self.queues), stage, 10, self.watch)
-        grouping = Grouping(
-            *(store, GroupWriter(store, announcer, self.watch), grouping_announcer, self.watch),
-            lambda: f"worker-{next(self._ids)}",
+        services = Container(
+            settings=Settings.load({"CACHE_MEMORY_SECONDS": "0"}, ()),
+            clock=self.watch,
+            store=store or self.store,
+            queues=self.queues,
+            archive=self.archive,
+            analyzers=Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers}),
+            apis={},
+            apis_off=(),
+            credentials=credentials_in({}),
+            traffic=StoreTraffic(self.store, self.watch),
+            last_write=object,
+            connections=1,
+            started=self.watch(),
+            resources=contextlib.AsyncExitStack(),
         )
-        correcting_grouping = CorrectingGrouping(store, grouping_corrections, splits, writer, announcer, generations)
-        workflows = Workflows(
-            RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
-            {
-                DELETE: Deletion(articles, writer, generations, grouping_announcer, Removal(store, self.archive)),
-                BACKFILL: Backfill(store, catalog, writer, watchlist, generations, announcer),
-                REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
-                COMPARE: Comparing(store, catalog, watchlist, analyzers),
-                MERGE: Merging(store, catalog, writer, corrections, recount, generations, self.watch),
-                CORRECT: Correcting(corrections, writer, generations, self.watch),
-                **dict.fromkeys((CORRECT_GROUPING, SPLIT_ARTICLE), correcting_grouping),
-            },
-            self.watch,
-        )
-        analysis = Handler(ANALYSIS_STAGE, Analysis(writer, self.watch).work, store, Announcer(self.queues), self.watch)
-        changes = ToolChanges(catalog, workflows, analyzers)
-        correcting = CorrectionChanges(
-            *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
-            *(generations, self.watch),
-        )
-        return Worker(
-            *(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations),
-            *(corrections, correcting),
-            GroupingChanges(articles, grouping_corrections, splits, workflows, generations, grouping.announcer),
-            grouping,
-        )
+        services.announcer = forgetful(self.queues)
+        services.stories.splits = ArticleSplits(services.store, self.watch, most_listed=self.most_listed)
+        return Worker(services)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))

@@ -148,6 +148,9 @@ class Article(ScoredDocument):
     """
 
     CONTAINER: ClassVar[str] = "articles"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset(
+        {"tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words", "words"}
+    )
     PARTITION_FIELD: ClassVar[str] = "source_id"
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ARTICLE}
     ID: ClassVar[str] = "article"
@@ -247,9 +250,6 @@ class Article(ScoredDocument):
 
     def shown(self) -> dict[str, Any]:
         fields = super().shown()
-        hidden = ("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links")
-        for name in (*hidden, "other_words", "words"):
-            del fields[name]
         if self.full_text is not None:
             del fields["full_text"]["archive_key"]
         fields["scored_text"] = self.scored_text or ("feed" if self.analyzed_at is not None else None)
@@ -296,6 +296,7 @@ class Observation(StoredDocument):
     """
 
     CONTAINER: ClassVar[str] = "articles"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"article_timestamp", "deleted_at"})
     PARTITION_FIELD: ClassVar[str] = "source_id"
 
     entity_type: Literal["Observation"] = "Observation"
@@ -344,8 +345,3 @@ class Observation(StoredDocument):
     @property
     def id(self) -> str:
         return f"obs:{self.source}:{self.observed_day.replace('-', '')}"
-
-    def shown(self) -> dict[str, Any]:
-        fields = super().shown()
-        del fields["article_timestamp"], fields["deleted_at"]
-        return fields

@@ -36,6 +36,8 @@ class StoredDocument(Value):
     ID_OF: ClassVar[str] = ""
     COMPUTED: ClassVar[tuple[str, ...]] = ()
     STATES: ClassVar[Mapping[str, Machine]] = {}
+    HIDDEN: ClassVar[frozenset[str]] = frozenset()
+    """The fields that neither the API nor an export shows."""
 
     created_at: Time
     updated_at: Time
@@ -76,8 +78,8 @@ class StoredDocument(Value):
         return document
 
     def shown(self) -> dict[str, Any]:
-        """The fields as the API shows them: under their own names, absent ones as null."""
-        return self.model_dump(mode="json")
+        """The fields as the API shows them: under their own names, absent ones as null, without the HIDDEN ones."""
+        return self.model_dump(mode="json", exclude=set(self.HIDDEN))
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:

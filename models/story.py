@@ -125,6 +125,7 @@ class Story(_OfStories):
     """
 
     ID_OF: ClassVar[str] = "event_id"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"words"})
 
     entity_type: Literal["Story"] = "Story"
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
@@ -153,11 +154,6 @@ class Story(_OfStories):
         description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`.",
     )
     words: tuple[Text, ...] = ()
-
-    def shown(self) -> dict[str, Any]:
-        fields = super().shown()
-        del fields["words"]
-        return fields
 
 
 def key_id(key: str) -> str:

@@ -16,7 +16,7 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
@@ -24,6 +24,7 @@ from typing import Any, Literal, get_args
 from models.article import Article, Observation
 from models.errors import InvalidInput
 from models.mention import SentimentScore
+from models.stored import StoredDocument
 from models.story import RemovedStory, Story
 from models.values import unix_seconds
 from services.articles.sources import with_source_counts
@@ -68,28 +69,26 @@ class _Kind:
 
     container: Container
     where: tuple[Where, ...]
-    read: Callable[[Document], Any]
+    model: type[StoredDocument]
     keys: tuple[str, ...]
     removed: str
     marks: str | None = None
 
 
 _KINDS: Mapping[Layer, _Kind] = {
-    "canonical": _Kind(
-        ARTICLES, (Where("entity_type", "eq", "Article"),), Article.from_document, ("source_id",), "deleted_at"
-    ),
+    "canonical": _Kind(ARTICLES, (Where("entity_type", "eq", "Article"),), Article, ("source_id",), "deleted_at"),
     "raw": _Kind(
         ARTICLES,
         (Where("entity_type", "eq", "Observation"),),
-        Observation.from_document,
+        Observation,
         ("source_id", "source", "observed_day"),
         "deleted_at",
     ),
-    "mentions": _Kind(MENTIONS, (), SentimentScore.from_document, ("tool_id", "source_id"), "removed_at"),
+    "mentions": _Kind(MENTIONS, (), SentimentScore, ("tool_id", "source_id"), "removed_at"),
     "stories": _Kind(
         STORIES,
         (Where("entity_type", "in", ("Story", RemovedStory.KIND)),),
-        Story.from_document,
+        Story,
         ("event_id",),
         "removed_at",
         RemovedStory.KIND,
@@ -156,7 +155,7 @@ class Export:
     ) -> tuple[list[dict[str, Any]], int]:
         """The records in the order of the documents, and how many could not be read."""
         kept = [each for each in documents if not _is_removal(kind, each)]
-        read: Listed[Any] = listed_documents(kept, kind.read, "id")
+        read: Listed[Any] = listed_documents(kept, kind.model.from_document, "id")
         if layer == "canonical":
             read = await with_source_counts(self._store, read)
         shown = {(each.partition, each.id): each.shown() for each in read.items}
@@ -213,30 +212,14 @@ def _decoded(layer: Layer, cursor: str) -> _Cursor:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _COMMON = ("entity_type", "schema_version", "created_at", "updated_at", "ttl_timestamp")
 _REMOVAL = ("removed", "removed_at")
-_NEVER_SHOWN: Mapping[Layer, frozenset[str]] = {
-    "canonical": frozenset(
-        {
-            *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words"),
-            "words",
-        }
-    ),
-    "raw": frozenset({"article_timestamp", "deleted_at"}),
-    "mentions": frozenset(),
-    "stories": frozenset({"words"}),
-}
 
 
-def _columns(layer: Layer, fields: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
-    own = [each for each in fields if each not in _NEVER_SHOWN[layer]]
-    return tuple(dict.fromkeys((*first, *_REMOVAL, *own, *_COMMON)))
+def _columns(kind: _Kind) -> tuple[str, ...]:
+    own = (name for name in kind.model.model_fields if name not in kind.model.HIDDEN)
+    return tuple(dict.fromkeys((*kind.keys, *_REMOVAL, *own, *_COMMON)))
 
 
-COLUMNS: Mapping[Layer, tuple[str, ...]] = {
-    "canonical": _columns("canonical", Article.model_fields, ("source_id",)),
-    "raw": _columns("raw", Observation.model_fields, ("source_id", "source", "observed_day")),
-    "mentions": _columns("mentions", SentimentScore.model_fields, ("tool_id", "source_id")),
-    "stories": _columns("stories", Story.model_fields, ("event_id",)),
-}
+COLUMNS: Mapping[Layer, tuple[str, ...]] = {layer: _columns(kind) for layer, kind in _KINDS.items()}
 
 
 def csv_lines(layer: Layer, items: Iterable[Mapping[str, Any]], *, with_header: bool) -> str:

@@ -197,8 +197,9 @@ AGENTS = Form(re.compile(r"[\x20-\x7e]{1,300}").fullmatch, "printable ASCII, sev
 
 def setting(default: Any, description: str, **options: Any) -> Any:
     """A field of `Settings`, with further fields of `Setting`. Its name is the attribute in upper case, and its key the
-    attribute, unless they are given."""
-    return dataclasses.field(default=default, metadata={"row": Setting(default, description, **options)})
+    attribute, unless they are given. A secret is in no representation of the settings."""
+    row = Setting(default, description, **options)
+    return dataclasses.field(default=default, repr=not row.secret, metadata={"row": row})
 
 
 def row_of(attribute: str, field: dataclasses.Field[Any]) -> Setting:

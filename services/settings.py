@@ -56,7 +56,7 @@ class ApiAccess:
     base_url: str = ""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The checked settings. `store` is always `sqlite` or `cosmos`, `archive` always `folder` or `blob`; other settings
     without a value have their default."""
@@ -343,21 +343,6 @@ class Settings:
             yield "MANAGEMENT_KEY", f"must have at least {SHORTEST_MANAGEMENT_KEY} characters on Azure"
         if not self.fetch_user_agent:
             yield "FETCH_USER_AGENT", "must have at least one value"
-
-    def value(self, row: Setting) -> Any:
-        """The value of one row of the table."""
-        if row.api is None:
-            return getattr(self, row.attribute)
-        access = self.news_apis.get(row.api, ApiAccess(""))
-        return access.token if row.secret else access.base_url or row.default
-
-    def __repr__(self) -> str:
-        shown = (
-            f"{row.attribute}={'***' if row.secret and value else value!r}"
-            for row in table()
-            if (value := self.value(row)) != row.default
-        )
-        return f"Settings({', '.join(shown)})"
 
 
 def table(apis: Sequence[NewsApi] = NEWS_APIS) -> tuple[Setting, ...]:

@@ -29,7 +29,7 @@ from services.fetch.addresses import (
     same_origin,
     without_query,
 )
-from services.fetch.limits import THRESHOLD, Breaker, HostLimits, HostReport
+from services.fetch.limits import Breaker, HostLimits, HostReport
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_headers, max_age_seconds, retry_after_seconds, validator
 from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
@@ -71,7 +71,6 @@ class Fetcher:
         settings: Settings,
         *,
         most_bytes: int = MAX_BYTES,
-        breaker_threshold: int = THRESHOLD,
         clock: Clock = utc_now,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -87,7 +86,7 @@ class Fetcher:
         self._chance = chance
         self._agents = itertools.cycle(settings.fetch_user_agent)
         self._limits = HostLimits(settings.max_concurrent_requests, settings.max_concurrent_requests_per_host)
-        self._breaker = Breaker(breaker_threshold)
+        self._breaker = Breaker()
         transport = transport or CheckedTransport(
             connections=settings.max_concurrent_requests,
             allow_private_addresses=settings.allow_private_addresses,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from services.fetch.addresses import is_loopback
+
+T = TypeVar("T")
 
 POLITE_PER_HOST = 2
 """Requests to one host at a time, unless a setting gives another limit. Without that setting, requests to this machine
@@ -200,9 +204,10 @@ class HostReport:
 
 
 @dataclass(slots=True)
-class _Failing:
-    """The failures of one host."""
+class _Host:
+    """The failures of one host since its last answer."""
 
+    answered_at: float = -math.inf
     failures: int = 0
     pause_until: float = 0.0
 
@@ -210,54 +215,50 @@ class _Failing:
 class Breaker:
     """The circuit breaker of hosts.
 
-    After `threshold` failures in a row, requests to the host are refused for a pause. The first failure after the pause
+    After THRESHOLD failures in a row, requests to the host are refused for a pause. The first failure after the pause
     begins another. Times are seconds, all of the same clock.
     """
 
-    def __init__(self, threshold: int = THRESHOLD) -> None:
-        self._threshold = threshold
-        self._failing: dict[str, _Failing] = {}
-        self._answered: dict[str, float] = {}
+    def __init__(self) -> None:
+        self._hosts: dict[str, _Host] = {}
         self._reports: dict[str, HostReport] = {}
 
     def pause(self, host: str, now: float) -> float | None:
         """The seconds until a request may be sent; None if it may be sent now."""
-        failing = self._failing.get(host)
-        return failing.pause_until - now if failing is not None and now < failing.pause_until else None
+        known = self._hosts.get(host)
+        return known.pause_until - now if known is not None and now < known.pause_until else None
 
     def succeeded(self, host: str, now: float) -> None:
-        self._failing.pop(host, None)
-        self._answered.pop(host, None)
-        self._answered[host] = now
-        if len(self._answered) > MAX_HOSTS:
-            del self._answered[next(iter(self._answered))]
-        self._report(host, HostReport(succeeded=True))
+        _remember(self._hosts, host, _Host(now))
+        _remember(self._reports, host, HostReport(succeeded=True))
 
     def unanswered(self, host: str, now: float, reason: str) -> None:
         """A request without an answer, which may be the fault of its URL: a failure of the host, unless the host has
         answered another request within ANSWERED_WITHIN_SECONDS."""
-        answered = self._answered.get(host)
-        if answered is None or now - answered >= ANSWERED_WITHIN_SECONDS:
+        known = self._hosts.get(host)
+        if known is None or now - known.answered_at >= ANSWERED_WITHIN_SECONDS:
             self.failed(host, now, reason)
 
     def failed(self, host: str, now: float, reason: str, retry_after: float = 0.0) -> None:
         """`retry_after` is the host's own Retry-After in seconds."""
-        failing = self._failing.setdefault(host, _Failing())
-        failing.failures += 1
-        if failing.failures >= self._threshold and now >= failing.pause_until:
-            failing.pause_until = now + min(max(PAUSE_SECONDS, retry_after), LONGEST_PAUSE_SECONDS)
-        if len(self._failing) > MAX_HOSTS:
-            del self._failing[next(iter(self._failing))]
+        known = self._hosts.get(host) or _Host()
+        known.failures += 1
+        if known.failures >= THRESHOLD and now >= known.pause_until:
+            known.pause_until = now + min(max(PAUSE_SECONDS, retry_after), LONGEST_PAUSE_SECONDS)
+        _remember(self._hosts, host, known)
         before = self._reports.get(host, HostReport())
         wait = max(before.retry_after, retry_after)
-        self._report(host, HostReport(before.succeeded, before.failures + 1, reason, wait))
+        _remember(self._reports, host, HostReport(before.succeeded, before.failures + 1, reason, wait))
 
     def take_reports(self) -> dict[str, HostReport]:
         """The reports since the last call, by host."""
         taken, self._reports = self._reports, {}
         return taken
 
-    def _report(self, host: str, report: HostReport) -> None:
-        self._reports[host] = report
-        if len(self._reports) > MAX_HOSTS:
-            del self._reports[next(iter(self._reports))]
+
+def _remember(known: dict[str, T], host: str, value: T) -> None:
+    """Forgets the host that was noted longest ago, if there are too many."""
+    known.pop(host, None)
+    known[host] = value
+    if len(known) > MAX_HOSTS:
+        del known[next(iter(known))]

@@ -74,11 +74,12 @@ def test_after_the_pause_the_first_failure_begins_another() -> None:
 
 
 def test_a_pause_is_as_long_as_the_host_asked_for_within_bounds() -> None:
-    breaker = Breaker(threshold=1)
+    breaker = failing(4)
     breaker.failed("host", 0.0, "429", 300.0)
     assert breaker.pause("host", 0.0) == 300
-    breaker.failed("other", 0.0, "429", 1e9)
-    assert breaker.pause("other", 0.0) == 600
+    breaker = failing(4)
+    breaker.failed("host", 0.0, "429", 1e9)
+    assert breaker.pause("host", 0.0) == 600
 
 
 def test_the_reports_count_the_failures_since_the_last_success_and_are_given_once() -> None:
@@ -99,11 +100,9 @@ def test_the_reports_count_the_failures_since_the_last_success_and_are_given_onc
 
 
 def test_only_so_many_hosts_are_remembered() -> None:
-    breaker = Breaker(threshold=1)
-    for index in range(MAX_HOSTS + 1):
-        breaker.failed(f"host{index}", 0.0, "timeout")
-    assert breaker.pause("host0", 0.0) is None
-    assert breaker.pause(f"host{MAX_HOSTS}", 0.0) == 60
-    reports = breaker.take_reports()
-    assert len(reports) == MAX_HOSTS
-    assert "host0" not in reports
+    breaker = failing()
+    for index in range(MAX_HOSTS):
+        assert breaker.pause("host", 0.0) == 60
+        breaker.succeeded(f"host{index}", 0.0)
+    assert breaker.pause("host", 0.0) is None
+    assert len(breaker.take_reports()) == MAX_HOSTS

@@ -16,7 +16,7 @@ from services.container import Container
 from services.figures.evidence import Times
 from services.figures.reader import Aggregate, resource_of
 from services.figures.trends import STEPS
-from services.mentions.listing import mentions_between
+from services.mentions.listing import mentions_page
 from services.topology import REFRESH_TOOLS
 from services.work.listing import asked_time
 from triggers.bindings import Routes
@@ -194,7 +194,7 @@ async def list_mentions(services: Container, req: func.HttpRequest) -> func.Http
     times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
     tool = await services.tools.get(req.route_params["tool"])
     (limit, cursor), view = page_of(req), VIEW.of(req)
-    page = await mentions_between(services.store, tool.tool_id, times, limit, cursor, SENTIMENT.of(req))
+    page = await mentions_page(services.store, tool.tool_id, limit, cursor, SENTIMENT.of(req), **times)
     return resources_response(page, lambda mention: MentionResource.of(mention, view))
 
 

@@ -30,7 +30,7 @@ from services.figures.breadth import publisher_of, source_of
 from services.figures.completeness import changed_since
 from services.figures.points import MENTIONS_KEPT
 from services.mentions.listing import mentions_page
-from services.ports import Listed, Query, Store, Where, listed, pages
+from services.ports import Listed, Query, Store, Where, pages
 from services.store.containers import ARTICLES, FEEDS, MENTIONS, STORIES
 
 MAX_LISTED = 50
@@ -305,13 +305,8 @@ class Evidence:
     ) -> Listed[SentimentScore]:
         """With `said`, the mentions with this sentiment, or the unscored ones."""
         window, after = window_of(entry, cursor)
-        where = (
-            Where("published_at", "ge", format_time(window.start)),
-            Where("published_at", "lt", format_time(window.end)),
-        )
-        page = await mentions_page(self.store, entry.tool_id, where, limit, after, said)
-        mentions = listed(page, SentimentScore.from_document, "source_id")
-        return replace(mentions, next=page.next and f"{window.seconds[1]}-{page.next}")
+        page = await mentions_page(self.store, entry.tool_id, limit, after, said, since=window.start, until=window.end)
+        return replace(page, next=page.next and f"{window.seconds[1]}-{page.next}")
 
 
 def window_of(entry: SentimentCacheEntry, cursor: str | None) -> tuple[Window, str | None]:

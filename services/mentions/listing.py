@@ -6,7 +6,7 @@ No index has the sentiment of a mention: a list with this filter reads on until 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -35,37 +35,33 @@ def says(mention: Document, said: str) -> bool:
 
 
 async def mentions_page(
-    store: Store, tool_id: str, where: Sequence[Where], limit: int, after: str | None, said: str | None
-) -> Page:
-    """One page of the mentions that meet `where`; with `said`, it may be shorter than `limit` though others follow."""
-    every = (Where("removed_at", "missing"), *where)
-    query = Query(every, partition=tool_id, order="by_published", reverse=True, limit=limit, after=after)
-    page = await store.query(MENTIONS.name, query)
-    if said is None:
-        return page
-    found = [each for each in page.items if says(each, said)]
-    for _ in range(MAX_PAGES - 1):
-        if page.next is None or len(found) == limit:
-            break
-        page = await store.query(MENTIONS.name, replace(query, limit=limit - len(found), after=page.next))
-        found += [each for each in page.items if says(each, said)]
-    return Page(found, page.next)
-
-
-async def mentions_between(
-    store: Store, tool_id: str, times: Mapping[str, datetime], limit: int, after: str | None, said: str | None
+    store: Store,
+    tool_id: str,
+    limit: int,
+    after: str | None,
+    said: str | None = None,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> Listed[SentimentScore]:
-    """One page of the tool's mentions from `since` up to, but without, `until`. Raises InvalidInput."""
-    since, until = times.get("since"), times.get("until")
+    """One page of the tool's mentions from `since` up to, but without, `until`, latest first. With `said`, those with
+    this sentiment, or the unscored ones: it may be shorter than `limit` though others follow. Raises InvalidInput."""
     if since is not None and until is not None and until <= since:
         raise InvalidInput("until", "a time after since")
-    where = []
+    where = [Where("removed_at", "missing")]
     if since is not None:
         where.append(Where("published_at", "ge", format_time(since)))
     if until is not None:
         where.append(Where("published_at", "lt", format_time(until)))
-    page = await mentions_page(store, tool_id, where, limit, after, said)
-    return listed(page, SentimentScore.from_document, "source_id")
+    query = Query(tuple(where), partition=tool_id, order="by_published", reverse=True, limit=limit, after=after)
+    found: list[Document] = []
+    for _ in range(MAX_PAGES):
+        page = await store.query(MENTIONS.name, query)
+        found += [each for each in page.items if said is None or says(each, said)]
+        if said is None or page.next is None or len(found) == limit:
+            break
+        query = replace(query, limit=limit - len(found), after=page.next)
+    return listed(Page(found, page.next), SentimentScore.from_document, "source_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +121,13 @@ async def tool_articles(
 ) -> Listed[dict[str, Any]]:
     """One page of articles, newest first; with `said`, those whose mention has this sentiment, or is unscored. Mentions
     outlive their articles: a page may be shorter than `limit`."""
-    page = await mentions_page(store, tool_id, (), limit, after, said)
-    mentions = listed(page, SentimentScore.from_document, "source_id")
+    mentions = await mentions_page(store, tool_id, limit, after, said)
     keys = [(each.source_id, Article.ID) for each in mentions.items]
     found = await store.read_many(ARTICLES.name, keys)
     articles = await with_source_counts(store, listed_documents(found, Article.from_document, "source_id"))
     alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
     items = [_shown(alive[each.source_id], each, view) for each in mentions.items if each.source_id in alive]
-    return Listed(items, page.next, (*mentions.unreadable, *articles.unreadable))
+    return Listed(items, mentions.next, (*mentions.unreadable, *articles.unreadable))
 
 
 def _shown(article: Article, mention: SentimentScore, view: View) -> dict[str, Any]:

@@ -7,9 +7,7 @@ from typing import Any
 
 from models.resources.articles import MentionResource
 from models.stored import WordsJudgement
-from models.values import format_time
 from services.mentions.listing import MAX_PAGES, NamedMention, mentions_page, observed
-from services.ports import Where
 from services.store.sqlite import SqliteStore
 from tests import documents
 from tests.documents import TOOL_ID, article, mention, observation
@@ -28,12 +26,12 @@ async def said(put: Put, *which: dict[str, Any]) -> None:
 
 
 async def pages_of(
-    store: SqliteStore, limit: int, sentiment: str | None, where: tuple[Where, ...] = ()
+    store: SqliteStore, limit: int, sentiment: str | None, since: datetime | None = None
 ) -> list[list[str]]:
     pages, after = [], None
     while True:
-        page = await mentions_page(store, documents.TOOL_ID, where, limit, after, sentiment)
-        pages.append([each["id"] for each in page.items])
+        page = await mentions_page(store, documents.TOOL_ID, limit, after, sentiment, since=since)
+        pages.append([each.source_id for each in page.items])
         after = page.next
         if after is None:
             return pages
@@ -47,8 +45,7 @@ async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStor
     assert await pages_of(store, 2, "unscored") == [["m01", "m04"], ["m07"]]
     assert await pages_of(store, 5, "negative") == [["m02"]]
     assert await pages_of(store, 5, "neutral") == [[]]
-    since = Where("published_at", "ge", format_time(NOW - timedelta(minutes=4)))
-    assert await pages_of(store, 5, "unscored", (since,)) == [["m01", "m04"]]
+    assert await pages_of(store, 5, "unscored", NOW - timedelta(minutes=4)) == [["m01", "m04"]]
 
 
 def test_a_list_reads_at_most_twenty_pages() -> None:

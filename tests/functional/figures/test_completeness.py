@@ -12,8 +12,10 @@ from typing import Any, cast
 import pytest
 
 from models.article import Article
+from models.cache import SentimentCacheEntry
 from models.errors import Unavailable
 from models.tool import Tool
+from services.figures.evidence import Evidence
 from services.mentions.due import mark_dirty, tools_with_dirty_hours_among
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
@@ -22,6 +24,7 @@ from tests import documents
 from tests.builders import Watch
 from tests.failing_stores import Interrupted
 from tests.functional.figures.conftest import NOW
+from tests.functional.figures.meanwhile import Meanwhile
 from tests.functional.figures.world import Judgement, Process, a_mention, a_tool
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
@@ -205,3 +208,34 @@ async def test_a_figure_is_served_without_the_backlog_if_it_cannot_be_counted(
     body = await served(worker)
     assert [body[name] for name in ("pending_articles", "failed_articles", "complete")] == [None, None, False]
     await worker.close()
+
+
+async def _figure(process: Process) -> SentimentCacheEntry:
+    await process.store.upsert(CATALOG.name, TOOL.to_document())
+    await process.analyse(TOOL.tool_id, "one", Judgement(NOW - timedelta(minutes=5), "positive"))
+    return (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
+
+
+async def test_a_recount_in_the_second_of_the_entry_is_a_change(
+    store: SqliteStore, watch: Watch, process: Process
+) -> None:
+    entry = await _figure(process)
+    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is False
+    await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
+    await process.cache.generations.raise_(TOOL.tool_id)
+    after = (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
+    assert after.total_mentions == 2
+    assert (await process.cache.evidence.window_facts(after, None))["changed_since"] is False
+
+
+async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, watch: Watch, process: Process) -> None:
+    entry = await _figure(process)
+    watch.advance(seconds=5)
+    await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
+    late = Meanwhile(
+        store, "query", CATALOG.name, 1, lambda: process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+    )
+    assert (await Evidence(late).window_facts(entry, None))["changed_since"] is True
+    assert late.happened

@@ -1,18 +1,20 @@
 """The raw layer's history looks every mention up, so that it has a limit, and says what stays under it."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from models.errors import InvalidInput
 from models.values import format_time
 from services.figures.coverage import Coverage
-from services.figures.history import History, RawHistory
+from services.figures.history import MAX_RAW_MENTIONS, History, RawHistory, sources_of
 from services.figures.points import Span, span_of
 from services.figures.recount import Recount
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
+from tests.documents import mention
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.world import Judgement, Process, a_mention, a_tool
 
@@ -74,3 +76,29 @@ async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, his
     found = await history.raw(TOOL.tool_id, _last(1))
     assert [(point.source, point.figures["total_mentions"]) for point in found.points] == [("reuters-world", 1)]
     assert found.unreadable == ("article-1",)
+
+
+def test_at_most_a_hundred_thousand_mentions_are_read() -> None:
+    assert MAX_RAW_MENTIONS == 100_000
+
+
+@pytest.mark.parametrize(
+    ("article", "sources"),
+    [
+        ({"sources": ["reuters", "bbc"]}, [("reuters", None), ("bbc", None)]),
+        (
+            {"sources": ["reuters", "bbc"], "source_attribution": {"bbc": {"revision": "r2"}, "reuters": None}},
+            [("reuters", None), ("bbc", "r2")],
+        ),
+        ({"sources": ["reuters"], "source_attribution": 7}, [("reuters", None)]),
+        ({"sources": []}, [("wire", None)]),
+        ({"sources": 7}, [("wire", None)]),
+        ({}, [("wire", None)]),
+        (None, [("wire", None)]),
+    ],
+)
+def test_a_mention_counts_for_its_articles_sources_or_else_for_the_one_it_names(
+    article: dict[str, Any] | None, sources: list[tuple[str, str | None]]
+) -> None:
+    assert list(sources_of(mention(source="wire"), article)) == sources
+    assert list(sources_of(mention(source=None), None)) == [("unknown", None)]

@@ -10,7 +10,6 @@ from datetime import timedelta
 import pytest
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
-from models.errors import NotFound
 from models.tool import Tool
 from services.figures.reader import Aggregate
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -51,11 +50,6 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
     body = json.loads(missed.body)
     assert body["tool"] == "tool 0"
     assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, None, 100.0)
-
-
-async def test_an_unknown_tool_has_no_aggregate(store: SqliteStore, watch: Watch, process: Process) -> None:
-    with pytest.raises(NotFound):
-        await process.cache.reader.read("nobody", "HOUR_1")
 
 
 async def test_an_aggregate_in_memory_is_served_for_its_seconds_without_a_read_of_the_store(

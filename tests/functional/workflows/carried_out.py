@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import contextlib
 
-from models.cache import CacheGeneration
 from models.run import JobRun
 from models.tool import Tool
-from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
+from services.store.containers import MENTIONS, RUNS
 from services.work.driver import WorkResult
 from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import World
-
-
-async def generation(world: World, tool: Tool) -> int:
-    document = await world.store.read(SENTIMENT_CACHE.name, tool.tool_id, f"{tool.tool_id}:generation")
-    return CacheGeneration.from_document(document).generation if document else 0
 
 
 async def until_done(world: World, run: JobRun, writes: int) -> WorkResult:

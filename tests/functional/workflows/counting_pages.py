@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 
 from models.run import Attempt, JobRun
@@ -34,17 +33,6 @@ class CountingPages:
         if number < self.pages:
             return PageResult({"next": number + 1}, 10, {"articles": 10}, failed)
         return PageResult(None, 10, {"articles": 10, "removed": 2}, failed, ("tool",))
-
-
-class TickingClock:
-    """Moves by a millisecond whenever it is asked."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(milliseconds=1)
-        return self.now
 
 
 class Office:

@@ -22,11 +22,10 @@ from services.work.driver import (
 )
 from services.work.runs import LEASE
 from tests.builders import Watch, overdue_keys
-from tests.documents import NOW
 from tests.failing_stores import hesitant
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.world import World
-from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, TickingClock, check_attempts
+from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, check_attempts
 
 DONE = WorkResult(changed_tools=("tool",))
 METRICS = {"articles": 30, "removed": 2, "failed": 3}
@@ -181,17 +180,3 @@ async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died
     for run_id in both:
         await world.worker.workflows.advance(run_id)
     assert await overdue(hours=1) == []
-
-
-async def test_durations_are_of_one_clock_and_pages_of_one_that_never_goes_back(store: SqliteStore) -> None:
-    clock, seconds = TickingClock(NOW + timedelta(milliseconds=900)), itertools.count(0, 0.25)
-    office = Office(store, clock)
-    run = await office.engine.accept(WORKFLOW)
-    before = clock.now
-    await office.worker(seconds=lambda: next(seconds)).advance(run.run_id)
-    took = round((clock.now - before).total_seconds() * 1000)
-    after = await office.run(run.run_id)
-    assert after.began_ms is not None
-    assert 0 < after.duration_ms <= took < 20
-    assert before.timestamp() * 1000 < after.began_ms < clock.now.timestamp() * 1000
-    assert [each.duration_ms for each in await office.engine.attempts(run.run_id)] == [250, 250, 250]

@@ -11,8 +11,9 @@ from models.errors import Conflict, NotFound, ToolpulseError
 from services.tools.form import tool_change
 from services.work.driver import WorkResult
 from tests.failing_stores import hesitant
+from tests.functional.figures.world import generation_of
 from tests.functional.mentions.world import Worker, World
-from tests.functional.workflows.carried_out import break_mention, generation, heal_mention, status, until_done
+from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
 
 
 @pytest.mark.parametrize("writes", [0, 2, 3, 4, 6, 11, 99])
@@ -37,7 +38,7 @@ async def test_a_merge_that_dies_anywhere_moves_names_and_mentions_exactly_once(
     mentions = await world.mentions(new)
     assert set(mentions) == {both, *theirs}
     assert {each.name for each in mentions[both].matches} == {"Hexwharf Registry", "Pebblegrid"}
-    assert (await generation(world, old), await generation(world, new)) >= (1, 1)
+    assert (await generation_of(world.store, old.tool_id), await generation_of(world.store, new.tool_id)) >= (1, 1)
     for tool in (old, new):
         await world.is_counted(tool)
     late = await world.article(7, "HWR is good")

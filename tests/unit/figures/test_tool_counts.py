@@ -10,8 +10,9 @@ import pytest
 from models.errors import ChangedMeanwhile, Conflict
 from models.tally import TimelineHours, by_day, by_hour
 from models.timeline import DirtyHour, Timeline
-from models.values import format_time, hour_key
+from models.values import CLOCKS_DIFFER, format_time, hour_key
 from services.figures.counting import Count, hours_of, is_of_last_recount, recounts_of, timeline_document
+from services.figures.recount import are_right, spans
 from services.figures.tool_counts import CountsWrite, ToolCounts, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
@@ -229,3 +230,18 @@ def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source(
     assert "_etag" not in second
     assert [recounts_of(each) for each in (None, first, second)] == [0, 1, 2]
     assert Timeline.from_document(second).ingestion_count == 2
+
+
+def test_consecutive_hours_are_counted_together() -> None:
+    found = spans(["2026022122", "2026022123", "2026022200", "2026022202"])
+    assert [(start.hour, (end - start) / timedelta(hours=1)) for start, end in found] == [(22, 3), (2, 1)]
+    assert spans([]) == []
+
+
+def test_counts_are_not_right_that_a_clock_ahead_stored() -> None:
+    for ahead, right in ((-timedelta(days=400), True), (CLOCKS_DIFFER, True), (2 * CLOCKS_DIFFER, False)):
+        assert are_right({**windows_of(NOW), "updated_at": format_time(NOW + ahead)}, NOW) is right
+
+
+def test_unfinished_counts_are_not_right() -> None:
+    assert not are_right({**windows_of(NOW), "unfinished": True}, NOW)

@@ -1,0 +1,137 @@
+"""Backfills and reanalyses, wherever their worker dies, and what each page of a workflow invalidates."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from models.run import JobRun
+from models.tool import Tool
+from services.mentions.analyzers.port import Judgement
+from services.tools.form import tool_change
+from services.work.driver import BACKFILL, MERGE, REANALYZE, WORKFLOWS_STAGE
+from services.work.runs import LEASE
+from services.workflows.backfill import PAGE
+from tests.builders import overdue_keys
+from tests.functional.figures.world import Process, generation_of
+from tests.functional.mentions.world import Words, World
+from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 99])
+async def test_a_reanalysis_that_dies_anywhere_scores_every_mention_again(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia")
+    articles = [await world.article(number, "Quorvia is good") for number in range(1, 5)]
+    await world.delivered(articles)
+    await world.store.delete("articles", articles[3], "article")
+    world.analyzer.version = "2"
+    run = await world.worker.changes.reanalyze("Quorvia")
+    result = await until_done(world, run, writes)
+    assert (await status(world, run), result.changed_tools) == ("SUCCEEDED", (tool.tool_id,))
+    versions = {source_id: each.analyzer_version for source_id, each in (await world.mentions(tool)).items()}
+    assert versions == {**dict.fromkeys(articles[:3], "2"), articles[3]: "1"}
+    assert await generation_of(world.store, tool.tool_id) >= 1
+    await world.is_counted(tool)
+
+
+async def test_a_reanalysis_in_which_mentions_failed_is_partial_and_names_them(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    well, cursed, broken = [await world.article(number, "Quorvia is good") for number in range(1, 4)]
+    await world.delivered([well, cursed, broken])
+    await world.edit(cursed, "Quorvia is cursed text")
+    await break_mention(world, tool, broken)
+    world.analyzer.version = "2"
+    ended = await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert (ended.status, ended.progress, ended.metrics["rescored"], ended.metrics["failed"]) == ("PARTIAL", 3, 1, 2)
+    assert [error.split(":")[1] for error in ended.errors] == [each.split(":")[1] for each in (cursed, broken)]
+    assert (await world.worker.workflows.advance(ended.run_id)).changed_tools == (tool.tool_id,)
+    await heal_mention(world, tool, broken)
+    await world.edit(cursed, "Quorvia is good")
+    again = await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert (again.status, again.metrics["failed"], again.errors) == ("SUCCEEDED", 0, ())
+    assert {each.analyzer_version for each in (await world.mentions(tool)).values()} == {"2"}
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 7, 9, 12, 99])
+async def test_an_alias_is_applied_to_30_days_wherever_that_dies(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia", "Quo")
+    ages = {"new": 0, "known": 1, "old": 29, "too old": 31}
+    articles = {
+        name: await world.article(
+            number,
+            f"{'Quorvia' if name == 'known' else 'Qrvdb'} is good",
+            timestamp=world.watch.now - timedelta(days=age),
+        )
+        for number, (name, age) in enumerate(ages.items(), 1)
+    }
+    lost = await world.article(9, "Quo is good")
+    await world.delivered([*articles.values(), lost])
+    change = tool_change({"aliases": ["QRVDB"]})
+    changed, run = await world.worker.changes.change("Quorvia", change)
+    assert run is not None
+    assert changed.aliases == ("QRVDB",)
+    result = await until_done(world, run, writes)
+    assert (await status(world, run), result.changed_tools) == ("SUCCEEDED", (tool.tool_id,))
+    assert set(await world.mentions(tool)) == {articles["new"], articles["known"], articles["old"]}
+    assert await generation_of(world.store, tool.tool_id) >= 1
+    searched = (await world.worker.catalog.get("Quorvia")).searched_since
+    assert searched is not None
+    assert timedelta(days=30) <= world.watch.now - searched < timedelta(days=31)
+    await world.is_counted(tool)
+
+
+@pytest.mark.parametrize("writes", range(8))
+async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_again(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia")
+    one = await world.article(1, "Qrvdb is good")
+    await world.delivered([one])
+    change = tool_change({"aliases": ["QRVDB"]})
+    await world.dying(writes, lambda worker: worker.changes.change("Quorvia", change))
+    world.watch.advance(seconds=LEASE.total_seconds() + 60)
+    for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
+        await world.worker.workflows.advance(run_id)
+    is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
+    assert (one in await world.mentions(tool)) == is_changed
+
+
+class Grumpy(Words):
+    """Judges every text as negative."""
+
+    def judged(self, text: str) -> Judgement:
+        return Judgement("negative", 0.9, -0.5)
+
+
+async def page(world: World, workflow: str, run: JobRun) -> JobRun:
+    """The run after one page of it."""
+    result = await world.new_worker().workflows.workflows[workflow].page(run)
+    assert result.checkpoint is not None, "not the last page"
+    return run.changed(world.watch.now, status="RUNNING", checkpoint=result.checkpoint)
+
+
+async def test_each_page_of_a_workflow_invalidates_the_figures_that_it_changes(world: World) -> None:
+    elsewhere = Process(world.store, world.watch)
+
+    async def served(tool: Tool) -> tuple[int, int]:
+        entry = (await elsewhere.cache.reader.read(tool.tool_id, "DAY_30")).entry
+        return entry.positive_count, entry.negative_count
+
+    for number in range(1, PAGE + 2):
+        await world.article(number, "Hexwharf is good")
+    tool, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    assert await served(tool) == (0, 0)
+    run = await world.worker.changes.backfill([tool.tool_id])
+    await page(world, BACKFILL, run)
+    assert await served(tool) == (PAGE, 0)
+    await world.run(run)
+    assert await served(tool) == (PAGE + 1, 0)
+
+    world.analyzer = Grumpy("2")
+    await page(world, REANALYZE, await world.worker.changes.reanalyze(tool.tool_id))
+    assert await served(tool) == (1, PAGE)
+
+    run = await page(world, MERGE, await world.worker.changes.merge(tool.tool_id, other.tool_id))
+    assert await served(other) == (0, 0)
+    await page(world, MERGE, run)
+    assert sum(await served(other)) == PAGE
+    await elsewhere.close()

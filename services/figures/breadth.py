@@ -107,15 +107,13 @@ def figures_of(sums: Sums, publishers: Mapping[str, int], sources: Mapping[str, 
     """From the sums over stories, and the mentions by publisher and by source."""
     if not sums.mentions:
         return Breadth()
-    return figures_at(sums, len(publishers), *largest(publishers), *largest(sources))
+    return _figures_of(sums, len(publishers), *largest(publishers), *largest(sources))
 
 
 @lru_cache(maxsize=8192)
-def figures_at(sums: Sums, publishers: int, publisher: str, by_publisher: int, source: str, by_source: int) -> Breadth:
+def _figures_of(sums: Sums, publishers: int, publisher: str, by_publisher: int, source: str, by_source: int) -> Breadth:
     """The same from the number of publishers, and the largest publisher and source with their mentions. Kept, since
     most windows have the same mentions at the next refresh."""
-    if not sums.mentions:
-        return Breadth()
     return Breadth(
         stories=sums.stories,
         publishers=publishers,

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.article import Article
-from models.errors import UnreadableDocument
 from models.run import JobRun
 from models.values import format_time, parse_time
 from services.figures.entries import Generations
@@ -20,7 +19,7 @@ from services.figures.recount import Recount
 from services.mentions.due import REFRESH_STAGE, mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Detector, Watchlist
@@ -43,7 +42,8 @@ class Backfill:
     announcer: Announcer
 
     async def page(self, run: JobRun) -> PageResult:
-        found = [await self.catalog.find(text) for text in _texts(run.parameters.get("tools"))]
+        texts: Any = run.parameters["tools"]
+        found = [await self.catalog.find(text) for text in texts]
         tools = frozenset(tool.tool_id for tool in found if tool is not None)
         return await self.search(tools, run)
 
@@ -78,7 +78,7 @@ def _concerned(documents: Iterable[Document], detector: Detector, tools: frozens
     reports these as failed."""
     found = []
     for document in documents:
-        article = readable(document)
+        article = readable(document, Article.from_document)
         # A full text is not here: the writer reads it, and finds what it names.
         may_have_one = not tools.isdisjoint(document.get("tool_ids_ever_detected", ())) or "full_text" in document
         if may_have_one or article is None or not tools.isdisjoint(detect(article, detector)):
@@ -86,21 +86,9 @@ def _concerned(documents: Iterable[Document], detector: Detector, tools: frozens
     return found
 
 
-def readable(document: Document) -> Article | None:
-    """None for an article that cannot be read: it does not stop the others."""
-    try:
-        return Article.from_document(document)
-    except UnreadableDocument:
-        return None
-
-
 def published_since(since: str, after: str | None, *, newest_first: bool = False) -> Query:
     where = (Where("timestamp", "ge", since), Where("deleted_at", "missing"))
     return Query(where, order="by_time", reverse=newest_first, limit=PAGE, after=after)
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class Merging:
 
 
 def record(run: JobRun, source: Tool, target: Tool, now: datetime) -> ToolMerge:
-    author, reason = run.parameters.get("author"), run.parameters.get("reason")
+    signed: Any = run.parameters
     return ToolMerge(
         created_at=now,
         updated_at=now,
@@ -152,8 +152,8 @@ def record(run: JobRun, source: Tool, target: Tool, now: datetime) -> ToolMerge:
         merged_name=source.primary_name,
         names=source.names,
         **{field: getattr(source, field) for field in LISTS},
-        author=None if author is None else str(author),
-        reason=None if reason is None else str(reason),
+        author=signed.get("author"),
+        reason=signed.get("reason"),
         made_at=now,
         made_by_run=run.run_id,
     )

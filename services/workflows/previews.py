@@ -31,12 +31,12 @@ from services.articles.writing import known_articles
 from services.mentions.correction_documents import corrections_of_mentions
 from services.mentions.corrections import removes
 from services.mentions.understanding import detect
-from services.ports import Clock, Document, Store
+from services.ports import Clock, Document, Store, readable
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 from services.tools.catalog import Catalog, owns
 from services.tools.detector import Detected, Detector, Watchlist
 from services.tools.form import ToolFields, changed_tool
-from services.workflows.backfill import LOOKED_BACK, published_since, readable
+from services.workflows.backfill import LOOKED_BACK, published_since
 
 MAX_ARTICLES = 20_000
 MAX_SAMPLES = 10
@@ -80,7 +80,11 @@ class _Detectors:
     after: Detector
 
     def changes(self, documents: Iterable[Document]) -> list[_Change]:
-        found = (self._change(article) for each in documents if (article := readable(each)) is not None)
+        found = (
+            self._change(article)
+            for each in documents
+            if (article := readable(each, Article.from_document)) is not None
+        )
         return [change for change in found if change is not None]
 
     def _change(self, article: Article) -> _Change | None:

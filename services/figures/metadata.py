@@ -24,7 +24,7 @@ from models.values import hour_key
 from services import telemetry
 from services.ports import Clock, Document, Store, Where, readable
 from services.store.containers import SENTIMENT_CACHE
-from services.store.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
+from services.store.counting import Counts, CountWriter
 
 ReadResult = Literal["HIT", "STALE", "MISS"]
 """How an aggregate was read: HIT and STALE were stored or in memory, MISS was computed."""
@@ -44,12 +44,12 @@ _COUNTED_IN = {
 class Counters:
     """Counts the reads of the cache, by hour and in total. A read never waits for a write."""
 
-    def __init__(self, store: Store, clock: Clock, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._by_hour: dict[str, Counts] = {}
         self._totals: Counter[str] = Counter()
-        self.writer = CountWriter(store, flushed_every)
+        self.writer = CountWriter(store)
         self.writer.register(self._take)
 
     def read(self, state: ReadResult, seconds: float) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -81,7 +81,7 @@ class Begun:
 
 @dataclass(slots=True)
 class Refresh:
-    """Refreshes tools. `seconds` measures how long a batch takes."""
+    """Refreshes tools."""
 
     store: Store
     catalog: Catalog
@@ -92,7 +92,6 @@ class Refresh:
     clock: Clock
     recount: Recount
     engine: RunEngine
-    seconds: Callable[[], float] = time.perf_counter
 
     async def tick(self, invocation_id: str | None = None) -> Begun:
         """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
@@ -127,10 +126,10 @@ class Refresh:
     async def work(self, message: RefreshMessage) -> None:
         """Refreshes the tools of a message. Does nothing for a batch that is done, or whose run is over."""
         if message.run_id is None:
-            began = self.seconds()
+            began = time.perf_counter()
             refreshed = await self.refresh_tools(message.tool_ids)
             await self.announcer.announce(REFRESH_STAGE, refreshed.late)
-            self.announcer.slow_down(REFRESH_STAGE, next_delay(self.seconds() - began))
+            self.announcer.slow_down(REFRESH_STAGE, next_delay(time.perf_counter() - began))
             return
         run, batch = await self.engine.find(message.run_id), f"batch:{message.batch}"
         if run is None or run.is_finished:
@@ -208,18 +207,18 @@ class Refresh:
 
     async def _try(self, attempt: Attempt, tool_ids: Sequence[str]) -> None:
         """Refreshes the tools of a batch, and records how it ended. Of a worker that dies there is no attempt."""
-        began = self.seconds()
+        began = time.perf_counter()
         try:
             refreshed = await self.refresh_tools(tool_ids)
             await self.announcer.announce(REFRESH_STAGE, refreshed.late)
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
-                await self.engine.note(rules.failed(attempt, error, self._milliseconds(began), self.clock()))
+                await self.engine.note(rules.failed(attempt, error, _milliseconds(began), self.clock()))
             raise
         failed = {**refreshed.failed, **dict.fromkeys(refreshed.late, LATE)}
         ended = rules.succeeded(
             attempt,
-            self._milliseconds(began),
+            _milliseconds(began),
             self.clock(),
             progress=len(refreshed.done),
             counts={
@@ -237,9 +236,6 @@ class Refresh:
         )
         await self.engine.note(ended)
 
-    def _milliseconds(self, began: float) -> int:
-        return round((self.seconds() - began) * 1000)
-
     async def _close(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
         """Writes the metadata first: if this process dies in between, the next tick closes the run."""
         after = summary(run, attempts)
@@ -250,6 +246,10 @@ class Refresh:
             level = logging.INFO if after["status"] == "SUCCEEDED" else logging.ERROR
             fields = {"run_id": run.run_id, "status": after["status"], "tools": after["progress"]}
             log_event(log, level, "cache_refreshed", **fields, failed=after["metrics"]["tools_failed"])
+
+
+def _milliseconds(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
 
 
 def reason_of(error: Exception) -> str:

@@ -91,7 +91,8 @@ async def change_many(
     async def once() -> None:
         waiting = [key for key in dict.fromkeys(keys) if key not in stored]
         unread = [key for key in waiting if key not in first]
-        found = dict(zip(unread, await store.read_many(container, unread), strict=True))
+        read = await store.read_many(container, unread) if unread else []
+        found = dict(zip(unread, read, strict=True))
         wanted: dict[Key, tuple[Mapping[str, Any] | None, Operation]] = {}
         for key in waiting:
             document = found[key] if key in found else first.pop(key)

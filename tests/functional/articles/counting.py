@@ -19,9 +19,9 @@ class CountingStore(DyingStore):
         self._fail_writes_from = fail_writes_from
         self.writes = 0
 
-    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
         if name not in _READS:
             self.writes += 1
             if self.writes >= self._fail_writes_from:
                 raise Unavailable("the store is away")
-        return await super()._do(name, *arguments, half=half)
+        return await super()._do(name, *arguments, **options)

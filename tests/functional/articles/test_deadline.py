@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from models.run import IngestionBatch
 from services import deadline
 from services.feeds.claims import INGESTION_STAGE
-from services.ports import Document
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
 
@@ -19,9 +20,9 @@ class Slow(CountingStore):
 
     reads = 0
 
-    async def read(self, container: str, partition: str, id: str) -> Document | None:
-        self.reads += id == "seen"
-        return await super().read(container, partition, id)
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        self.reads += name == "read" and arguments[2] == "seen"
+        return await super()._do(name, *arguments, **options)
 
     def seconds(self) -> float:
         return 90.0 if self.reads >= AT_ONCE else 0.0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from services.articles.reading import Articles
-from services.ports import BatchOutcome, Operation
 from services.store.containers import ARTICLES
 from tests.functional.articles.dying import DyingStore
 from tests.functional.articles.turns import NEVER
@@ -20,12 +19,10 @@ class DeletedMeanwhile(DyingStore):
         self._articles = Articles(world.store, world.clock)
         self._source_id = source_id
 
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
-        if container == ARTICLES.name:
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if (name, arguments[0]) == ("batch_many", ARTICLES.name):
             await self._articles.delete(self._source_id)
-        return await super().batch_many(container, batches)
+        return await super()._do(name, *arguments, **options)
 
 
 async def test_an_edit_of_an_article_that_is_deleted_meanwhile_leaves_no_text(world: World) -> None:

@@ -1,6 +1,6 @@
 """A feed after a fetch: schedule, validators, errors, claims. No feed affects another."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -11,7 +11,7 @@ from services.feeds.claims import INGESTION_STAGE, MAX_FEEDS
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
-from services.ports import Operation, Store
+from services.ports import Store
 from tests.builders import overdue_keys
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
@@ -41,13 +41,13 @@ class _LosesResponses(CountingStore):
         self._saves = saves
         self._lost = set[str]()
 
-    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
-        if container == "feeds" and partition not in self._lost:
-            self._lost.add(partition)
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if (name, arguments[0]) == ("batch", "feeds") and arguments[1] not in self._lost:
+            self._lost.add(arguments[1])
             if self._saves:
-                await super().batch(container, partition, operations)
+                await super()._do(name, *arguments, **options)
             raise Unavailable("no answer came")
-        return await super().batch(container, partition, operations)
+        return await super()._do(name, *arguments, **options)
 
 
 @pytest.mark.parametrize("saves", [True, False])

@@ -149,8 +149,8 @@ async def test_articles_are_found_by_further_sources_with_every_filter(small: Wo
 
 async def test_a_deleted_article_keeps_no_text_of_a_further_source(small: World) -> None:
     await published_by(small, *"abcd")
-    name = (await small.article())["source_id"]
-    await Articles(small.store, small.clock).delete(name)
+    deleted = (await small.article())["source_id"]
+    await Articles(small.store, small.clock).delete(deleted)
     assert await small.observations() == []
     left = await small.all(ARTICLES.name)
     assert "says so" not in str(left)
@@ -166,13 +166,13 @@ async def test_an_observation_that_was_written_after_the_deletion_is_removed(sma
     """A worker reads the article, the article is deleted, the worker writes its observation."""
     await published_by(small, *"ab", source_priority=1)
     await published_by(small, "c")
-    name = (await small.article())["source_id"]
+    deleted = (await small.article())["source_id"]
 
     class DeletedMeanwhile(DyingStore):
-        async def batch_many(self, container: str, batches: Any) -> Any:
-            if container == ARTICLES.name:
-                await Articles(small.store, small.clock).delete(name)
-            return await super().batch_many(container, batches)
+        async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+            if (name, arguments[0]) == ("batch_many", ARTICLES.name):
+                await Articles(small.store, small.clock).delete(deleted)
+            return await super()._do(name, *arguments, **options)
 
     await small.add_feed("d", [story("d", text="d says so.")])
     await small.poll("d", small.new_worker(DeletedMeanwhile(small.store, NEVER, "before")))
@@ -230,13 +230,13 @@ async def test_a_priority_that_was_changed_while_a_further_source_is_written_is_
     class ChangedMeanwhile(DyingStore):
         """The priority of `d` gets worse after its attempt has begun, when the workflow finds no article yet."""
 
-        async def batch_many(self, container: str, batches: Any) -> Any:
-            if container == ARTICLES.name and not self.operations > 90:
+        async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+            if (name, arguments[0]) == ("batch_many", ARTICLES.name) and not self.operations > 90:
                 self.operations = 91
                 document = await small.store.read("feeds", "d", "feed")
                 assert document is not None
                 await small.store.replace("feeds", {**document, "source_priority": 8}, document["_etag"])
-            return await super().batch_many(container, batches)
+            return await super()._do(name, *arguments, **options)
 
     await small.add_feed("d", [story("d", text="d says so.")], source_priority=1)
     await small.poll("d", small.new_worker(ChangedMeanwhile(small.store, NEVER, "before")))

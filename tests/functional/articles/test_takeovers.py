@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from models.errors import Unavailable
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
-from services.ports import BatchOutcome, Operation, Store
+from services.ports import Store
 from services.store.containers import ARTICLES, FEEDS
 from tests.failing_stores import Interrupted
 from tests.functional.articles.dying import DyingStore
@@ -35,12 +34,10 @@ class Slow(DyingStore):
         await self._wait_if("fetching")
         return result
 
-    async def batch_many(
-        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[BatchOutcome]:
-        if container == ARTICLES.name:
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if (name, arguments[0]) == ("batch_many", ARTICLES.name):
             await self._wait_if("writing")
-        return await super().batch_many(container, batches)
+        return await super()._do(name, *arguments, **options)
 
     async def _wait_if(self, where: str) -> None:
         if where == self._where:
@@ -72,10 +69,10 @@ class KeepsFeeds(DyingStore):
     def __init__(self, world: World) -> None:
         super().__init__(world.store, NEVER, "before")
 
-    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
-        if container == FEEDS.name:
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if (name, arguments[0]) == ("batch", FEEDS.name):
             raise Unavailable("down")
-        return await super().batch(container, partition, operations)
+        return await super()._do(name, *arguments, **options)
 
 
 async def test_an_outage_of_the_store_counts_as_no_death_of_a_worker(world: World) -> None:

@@ -57,5 +57,5 @@ class TurnStore(DyingStore):
         self._turns = turns
         self._worker = worker
 
-    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
-        return await self._turns.take(self._worker, lambda: super(TurnStore, self)._do(name, *arguments, half=half))
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        return await self._turns.take(self._worker, lambda: super(TurnStore, self)._do(name, *arguments, **options))

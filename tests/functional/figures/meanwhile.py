@@ -21,8 +21,8 @@ class Meanwhile(DyingStore):
         self._happens = happens
         self.happened = False
 
-    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
-        answer = await super()._do(name, *arguments, half=half)
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        answer = await super()._do(name, *arguments, **options)
         if (name, arguments[0]) == self._awaited:
             self._turns_left -= 1
             if self._turns_left == 0:

@@ -144,10 +144,10 @@ class Reading(CountingStore):
         super().__init__(store)
         self._ids = ids
 
-    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
         if name == "read_many":
             self._ids += [key for _, key in arguments[1]]
-        return await super()._do(name, *arguments, half=half)
+        return await super()._do(name, *arguments, **options)
 
 
 async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, process: Process) -> None:

@@ -250,10 +250,10 @@ async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, 
 class AwayWithoutTools(DyingStore):
     """Cannot read which hours are dirty."""
 
-    async def query(self, container: str, query: Query) -> Any:
-        if container == CATALOG.name:
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if (name, arguments[0]) == ("query", CATALOG.name):
             raise Unavailable("the store did not answer")
-        return await super().query(container, query)
+        return await super()._do(name, *arguments, **options)
 
 
 async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(

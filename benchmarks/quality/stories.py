@@ -18,7 +18,7 @@ from benchmarks.quality.near_duplicates import signed, token_set
 from models.story import SILENCE
 from services.stories.candidates import latest, nearest
 from services.stories.grouping import Known, decide_all
-from services.stories.handler import PORTION
+from services.stories.writing import PORTION
 
 EVENTS = "headline_groups_events.tsv"
 ALIKE = 70

@@ -30,10 +30,9 @@ from services.ports import Store
 from services.store.containers import ARTICLES, LOCATORS, STORIES
 from services.store.sqlite import SqliteStore
 from services.stories.candidates import latest
-from services.stories.handler import Grouping
 from services.stories.similarity import compare
 from services.stories.stage import GroupingAnnouncer, grouping_stage
-from services.stories.writing import GroupWriter
+from services.stories.writing import Grouping
 from services.work.announcing import Announcer
 from tests.builders import MemoryQueues, Watch
 from tests.documents import article, reading
@@ -177,10 +176,9 @@ async def _arrive(store: Store, new: Sequence[Made], first: int, watch: Watch) -
 async def _grouped(store: Store, watch: Watch) -> None:
     """Works on the messages of all articles that are due."""
     queues, ids = MemoryQueues(), count()
-    refreshes = Announcer(queues)
     stage = grouping_stage(timedelta(minutes=5))
     announcer = GroupingAnnouncer(store, Announcer(queues), stage, MEASURED, watch)
-    grouping = Grouping(store, GroupWriter(store, refreshes, watch), announcer, watch, lambda: f"w{next(ids)}")
+    grouping = Grouping(store, announcer, watch, lambda: f"w{next(ids)}")
     while (await grouping.handle(())).done:
         pass
 

@@ -41,9 +41,8 @@ from services.settings import Settings
 from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
-from services.stories.handler import Grouping
 from services.stories.stage import GroupingAnnouncer, grouping_stage
-from services.stories.writing import GroupWriter
+from services.stories.writing import Grouping
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
 from services.work.announcing import Announcer, Sweeper
@@ -213,13 +212,12 @@ async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncI
 
 async def _ingestion(bench: Bench) -> None:
     worker = bench.worker()
-    grouping = _grouping_worker(bench, 10)
     upkeep = Upkeep(
         worker.queues,
         bench.store,
         bench.clock,
         Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
-        (*STAGES, grouping.announcer.stage),
+        (*STAGES, grouping_stage(timedelta(minutes=5))),
         BacklogReader(bench.store, ANALYSIS_STAGE),
         Budget(bench.store, Policy(), bench.clock),
         ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
@@ -291,7 +289,7 @@ async def _ingested_items(bench: Bench, feed: str, items: list[Item]) -> tuple[s
 
 async def _grouping(bench: Bench) -> None:
     """Made news beside as much that is grouped already. benchmarks/stories.py measures more stored articles."""
-    grouping = _grouping_worker(bench, GROUPED)
+    grouping = _grouping_worker(bench)
     news = Newsroom(1, bench.clock.now - timedelta(days=1)).news(per_day=2 * GROUPED)
     for step in ("", GROUP):
         items = []
@@ -304,11 +302,10 @@ async def _grouping(bench: Bench) -> None:
                 pass
 
 
-def _grouping_worker(bench: Bench, threshold: int) -> Grouping:
-    stage, sends = grouping_stage(timedelta(minutes=5)), Announcer(MemoryQueues())
-    announcer = GroupingAnnouncer(bench.store, sends, stage, threshold, bench.clock)
-    writer = GroupWriter(bench.store, bench.announcer, bench.clock)
-    return Grouping(bench.store, writer, announcer, bench.clock, lambda: next(bench.ids))
+def _grouping_worker(bench: Bench) -> Grouping:
+    stage = grouping_stage(timedelta(minutes=5))
+    announcer = GroupingAnnouncer(bench.store, bench.announcer, stage, GROUPED, bench.clock)
+    return Grouping(bench.store, announcer, bench.clock, lambda: next(bench.ids))
 
 
 async def _cache(bench: Bench) -> None:

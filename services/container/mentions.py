@@ -14,10 +14,9 @@ from services.mentions.passages import MentionPassages
 from services.mentions.writing import Analysis, Delays, MentionWriter
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
-from services.stories.handler import Grouping
 from services.stories.pins import GroupingCorrections
 from services.stories.reading import Ledger, Stories
-from services.stories.writing import GroupWriter
+from services.stories.writing import Grouping
 from services.tools.detector import Watchlist
 from services.work.handling import Handler
 
@@ -67,8 +66,7 @@ class StoryPart:
     @cached_property
     def grouping(self) -> Grouping:
         of = self._of
-        writer = GroupWriter(of.store, of.announcer, of.clock)
-        return Grouping(of.store, writer, of.grouping_announcer, of.clock, new_id)
+        return Grouping(of.store, of.grouping_announcer, of.clock, new_id)
 
     @cached_property
     def corrections(self) -> GroupingCorrections:

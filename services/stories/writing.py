@@ -1,7 +1,7 @@
 """Groups articles and writes what follows, until members, mentions and articles agree.
 
-The worker has the lease. The order of writes lets the next try repair a crash, since an article stays due until the
-last write:
+One worker groups at a time, under a lease, since what it decides depends on what others have decided. The order of
+writes lets the next try repair a crash, since an article stays due until the last write:
     1. keys, by which later articles find these;
     2. other articles that depend on what changes are made due: those whose story an article opened that has left it or
        was edited, those that repeated it, and those that repeat an earlier article which arrived later;
@@ -15,16 +15,18 @@ An article of which another writer changed a document in between stays due.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 
 from models.article import Article
-from models.errors import UnreadableDocument
-from models.values import format_time, parse_time
+from models.errors import Unavailable, UnreadableDocument
+from models.story import LEASE, GroupingLease
+from models.values import format_time, is_over, parse_time
 from services.logs import log_unreadable
-from services.mentions.due import REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
+from services.mentions.due import REFRESH_STAGE, SIGNALS_STAGE, mark_dirty_by_tool, mark_signals_due
 from services.mentions.understanding import published_at
 from services.ports import (
     Clock,
@@ -37,17 +39,21 @@ from services.ports import (
     Store,
     Where,
 )
-from services.store.change import Decided, change_many
-from services.store.containers import ARTICLES, MENTIONS, STORIES
+from services.store.change import DELETE, Decided, change, change_many
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, STORIES
 from services.stories.candidates import Candidates, read_members
 from services.stories.grouping import Known, copies_before, decide_all
 from services.stories.members import day_of_time, is_same, member_of, readable_member, signed
 from services.stories.pins import members_of, read_constraints
 from services.stories.signature import Signature
-from services.work.announcing import Announcer
-from services.work.handling import reason_of
+from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer
+from services.work.handling import Handled, Handler, Worked, reason_of
 
-log = logging.getLogger("toolpulse.stories")
+PORTION = 100
+MAX_LISTED = 1000
+"""The most due articles that one message has grouped."""
+BUSY_SECONDS = 10.0
+"""How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
 
 WRITES_AT_ONCE = 25
 """Members, or mentions, in one batch: so many are far below the limit of two megabytes."""
@@ -105,13 +111,55 @@ class _Batch:
         return is_new and known is not None and known.decision is not None and known.decision.story_reason is None
 
 
-class GroupWriter:
-    """Groups articles and writes the result."""
+class Grouping:
+    """Groups articles and writes the result, for the messages of `group-headlines`."""
 
-    def __init__(self, store: Store, refreshes: Announcer, clock: Clock) -> None:
+    def __init__(self, store: Store, announcer: GroupingAnnouncer, clock: Clock, new_id: Callable[[], str]) -> None:
         self._store = store
-        self._refreshes = refreshes
+        self._announcer = announcer
         self._clock = clock
+        self._new_id = new_id
+
+    async def handle(self, source_ids: Sequence[str], delivery: int = 1, invocation_id: str | None = None) -> Handled:
+        """Groups the articles that a message names, and all others that are due. Raises Unavailable if the store or the
+        queues did not answer."""
+        lease = Lease(self._store, self._clock, self._new_id())
+        keys = [*source_ids, *await self._announcer.due(MAX_LISTED)]
+        if not keys:
+            return Handled()
+        if not await lease.hold():
+            await self._announcer.again(BUSY_SECONDS)
+            return Handled(left=list(source_ids))
+        handler = Handler(
+            *(self._announcer.stage, partial(self._work, lease), self._store, self._announcer.announcer, self._clock),
+            portion=PORTION,
+            at_once=1,
+            new_id=self._new_id,
+        )
+        try:
+            handled = await handler.handle(keys, delivery, invocation_id)
+        finally:
+            with contextlib.suppress(Unavailable):  # then the lease ends by itself
+                await lease.release()
+        if handled.done and await self._announcer.due(1):  # also what depends on these articles
+            await self._announcer.again(DELAY_SECONDS)
+        return handled
+
+    async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
+        if not await lease.hold():
+            raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)
+        stage = self._announcer.stage
+        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        now = self._clock()
+        due = [each for each in found if each is not None and (alone or stage.is_due(each, now))]
+        kill = [] if alone else [each["source_id"] for each in due if stage.has_killed(each)]
+        wanted = [each for each in due if each["source_id"] not in kill]
+        if not wanted:
+            return Worked(kill=kill)
+        grouped = await self.group(wanted)
+        await self._announcer.announcer.announce(SIGNALS_STAGE, sorted(grouped.events))
+        counts = {"grouped": len(grouped.finished), "stories": len(grouped.events), "mentions": grouped.mentions}
+        return Worked(len(grouped.finished), grouped.failed, kill=kill, counts=counts)
 
     async def group(self, documents: Sequence[Document]) -> Outcome:
         """Groups these articles. Raises Unavailable: then all of them stay due."""
@@ -234,7 +282,7 @@ class GroupWriter:
         batch.stays |= await self._in_batches(MENTIONS.name, changed)
         if moments:
             await mark_dirty_by_tool(self._store, moments, batch.now)
-            await self._refreshes.announce(REFRESH_STAGE, moments)
+            await self._announcer.announcer.announce(REFRESH_STAGE, moments)
         return sum(len(each) for each in changed.values())
 
     async def _finish(self, batch: _Batch) -> set[str]:
@@ -264,6 +312,38 @@ class GroupWriter:
         outcomes = await self._store.batch_many(container, batches) if batches else []
         failed = [some for some, outcome in zip(names, outcomes, strict=True) if isinstance(outcome, Exception)]
         return {name for some in failed for name in some}
+
+
+class Lease:
+    """The right of one worker to group articles: a document in `catalog`, which ends if the worker dies."""
+
+    def __init__(self, store: Store, clock: Clock, holder: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._holder = holder
+
+    async def hold(self) -> bool:
+        """Takes the lease, or renews it. False if another worker has it."""
+        now = self._clock()
+
+        def decide(stored: Document | None) -> Decided:
+            if stored is not None and stored["holder"] != self._holder and not _has_ended(stored, now):
+                return None
+            return GroupingLease(created_at=now, updated_at=now, holder=self._holder).to_document()
+
+        after = await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
+        return after is not None and after["holder"] == self._holder
+
+    async def release(self) -> None:
+        def decide(stored: Document | None) -> Decided:
+            return DELETE if stored is not None and stored["holder"] == self._holder else None
+
+        await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
+
+
+def _has_ended(stored: Document, now: datetime) -> bool:
+    until = stored.get("ttl_timestamp")
+    return until is None or is_over(datetime.fromtimestamp(until, UTC), now, LEASE)
 
 
 def _signatures(articles: Iterable[Article]) -> list[Signature]:

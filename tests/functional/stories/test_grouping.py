@@ -159,7 +159,7 @@ async def test_an_article_that_was_edited_meanwhile_stays_due(world: World) -> N
     document = await world.store.read(ARTICLES.name, articles[0], Article.ID)
     assert document is not None
     await world.edit(articles[0], RELEASE)
-    outcome = await world.writer().group([document])
+    outcome = await world.worker.grouper.group([document])
     assert (outcome.finished, articles[0] in await world.due()) == (set(), True)
     await world.group()
     await world.is_right()

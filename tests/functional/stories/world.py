@@ -8,14 +8,12 @@ from typing import Any
 
 from models.article import Article
 from models.story import Story, StoryMember, key_id
-from services.ports import Query, Store, Where, query_all
+from services.ports import Query, Where, query_all
 from services.signals.writing import SignalWriter
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS, STORIES
-from services.stories.handler import Lease
 from services.stories.members import known, signed, story_of
-from services.stories.writing import GroupWriter
+from services.stories.writing import Lease
 from services.topology import GENERATE_IDEAS, GROUP_HEADLINES
-from tests.builders import forgetful
 from tests.functional.mentions.world import Worker
 from tests.functional.mentions.world import World as MentionsWorld
 
@@ -45,10 +43,6 @@ class World(MentionsWorld):
     def lease(self) -> Lease:
         """The lease of another worker."""
         return Lease(self.store, self.watch, f"another-{next(self._ids)}")
-
-    def writer(self, store: Store | None = None) -> GroupWriter:
-        store = store or self.store
-        return GroupWriter(store, forgetful(self.queues), self.watch)
 
     async def group(self, worker: Worker | None = None) -> None:
         """Groups what is due, as the messages do until nothing is left, and counts the stories that changed."""

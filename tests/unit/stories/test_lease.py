@@ -6,7 +6,7 @@ from pathlib import Path
 
 from models.story import LEASE
 from services.store.sqlite import SqliteStore
-from services.stories.handler import Lease
+from services.stories.writing import Lease
 from tests.builders import Watch
 from tests.documents import NOW
 

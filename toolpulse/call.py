@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from toolpulse.client import Client, part
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
@@ -139,6 +140,15 @@ def content_of(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}", FAILED) from None
+
+
+@contextmanager
+def complete(file: Path) -> Iterator[TextIO]:
+    """A text file that appears when it is complete."""
+    unfinished = writable(file).with_name(file.name + ".part")
+    with unfinished.open("w", encoding="utf-8") as out:
+        yield out
+    unfinished.replace(file)
 
 
 def writable(file: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, most, writable
+from toolpulse.call import Call, complete, most
 from toolpulse.completing import tools
 from toolpulse.declare import Limit, MaybeFile, command, group
 from toolpulse.made import an_act, an_item
@@ -78,10 +78,8 @@ def export(call: Call, file: MaybeFile = None) -> None:
         count = _written(call, sys.stdout)
         call.out.say(f"{count} lines")
         return
-    unfinished = writable(file).with_name(file.name + ".part")
-    with unfinished.open("w", encoding="utf-8") as out:
+    with complete(file) as out:
         count = _written(call, out)
-    unfinished.replace(file)
     call.out.say(f"{count} lines, in {file}")
 
 

@@ -13,7 +13,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from toolpulse.call import Call, writable
+from toolpulse.call import Call, complete, writable
 from toolpulse.declare import command
 from toolpulse.failures import FAILED, Failure
 from toolpulse.output import progress
@@ -103,21 +103,18 @@ class _State:
         return cursor, position
 
     def write(self, cursor: str, position: int) -> None:
-        unfinished = self.file.with_name(self.file.name + ".part")
-        state = {"layer": self.layer, "format": self.format, "cursor": cursor, "bytes": position}
-        unfinished.write_text(json.dumps(state), encoding="utf-8")
-        unfinished.replace(self.file)
+        with complete(self.file) as out:
+            json.dump({"layer": self.layer, "format": self.format, "cursor": cursor, "bytes": position}, out)
 
 
 def as_array(call: Call, layer: str, path: Path) -> int:
     """Writes the layer as one JSON array, and returns the number of items. The file appears when it is complete."""
-    count, unfinished = 0, path.with_name(path.name + ".part")
-    with unfinished.open("w", encoding="utf-8") as file:
+    count = 0
+    with complete(path) as file:
         for page in call.client.exported("export", layer=layer):
             for line in page.text.splitlines():
                 if not json.loads(line).get("removed"):
                     file.write(("[\n" if count == 0 else ",\n") + line)
                     count += 1
         file.write("\n]\n" if count else "[]\n")
-    unfinished.replace(path)
     return count

@@ -4,56 +4,31 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from models.errors import Conflict
 from services import telemetry
-from services.telemetry import METRICS, PREFIX, Metric
+from services.telemetry import METRICS, PREFIX
+from tests.exported import exported_to_memory
 
 ROOT = Path(__file__).resolve().parents[3]
-TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-
-class Fixed:
-    """A backend with one trace."""
-
-    def traceparent(self) -> str | None:
-        return TRACE
-
-    def kept_share(self) -> float | None:
-        return None
-
-    def span(
-        self,
-        name: str,
-        kind: telemetry.KindOfSpan,
-        parent: str | None,
-        link: str | None,
-        attributes: Mapping[str, telemetry.Attribute],
-    ) -> AbstractContextManager[telemetry.Span]:
-        raise AssertionError("not called")
-
-    def record(self, metric: Metric, value: float, attributes: Mapping[str, telemetry.Attribute]) -> None: ...
-
-    def observe(self, metric: Metric, read: Callable[[], Iterable[telemetry.Sample]]) -> None: ...
 
 
 @pytest.fixture
 def on() -> Iterator[None]:
-    telemetry.begin(Fixed())
-    yield
-    telemetry.end()
+    with exported_to_memory(1.0), telemetry.span("work"):
+        yield
 
 
 @pytest.mark.parametrize("message", ['{"run_id":"a"}', '{"tool_ids":["a","b"],"run_id":null}', "{}"])
 def test_a_message_carries_the_trace_beside_its_fields(on: None, message: str) -> None:
     sent = telemetry.with_trace(message)
-    assert json.loads(sent) == {**json.loads(message), "traceparent": TRACE}
-    assert telemetry.trace_of(sent) == TRACE
+    trace = telemetry.trace_of(sent)
+    assert trace is not None
+    assert json.loads(sent) == {**json.loads(message), "traceparent": trace}
     assert len(sent) - len(message) <= 72
 
 

@@ -302,7 +302,7 @@ class OperationPart:
         of = self._of
         return Health(
             *(of.store, of.queues, of.archive, of.heartbeats, of.figures.backlog, of.traffic, of.clock, VERSION),
-            *(of.started, sorted(of.apis), of.apis_off),
+            *(of.started, of.apis_off),
         )
 
     @cached_property

@@ -266,30 +266,19 @@ class Claims:
         )
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
-        """Registers each news API with a token as a feed, once: later changes by people are kept.
-
-        An API whose name is the id of another feed is registered by the first worker that starts after the removal of
-        that feed.
-        """
+        """Registers each news API with a token as a feed, once: later changes by people are kept. No other feed can get
+        the name of an API as its id."""
         if not self._apis_are_feeds:
             known = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._apis])
             missing = [api for api, document in zip(self._apis.values(), known, strict=True) if document is None]
             if missing:
                 await self._store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
-            for name in names_taken(self._apis, known):
-                log_event(log, logging.ERROR, "news_api_name_taken", feed_id=name)
             self._apis_are_feeds = True
 
 
 def is_to_fetch(run: IngestionBatch, feed: Document) -> bool:
     """Whether the run claimed the feed, and nobody has fetched it since."""
     return run.claimed.get(feed["feed_id"]) == (feed.get("last_fetch_time") or "")
-
-
-def names_taken(apis: Iterable[str], feeds: Iterable[Document | None]) -> list[str]:
-    """The news APIs whose name is the id of another feed. `feeds` are the feeds with these ids."""
-    found = zip(apis, feeds, strict=True)
-    return [name for name, feed in found if feed is not None and feed.get("kind", FEED_KIND) != name]
 
 
 def chosen(due: Iterable[Document], most: int) -> list[Document]:

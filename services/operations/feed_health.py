@@ -88,14 +88,13 @@ def judge_feeds(
     feeds: FeedCounts,
     last_success: datetime | None,
     sources_off: Sequence[str],
-    taken: Sequence[str],
     now: datetime,
     *,
     is_cut_off: bool = False,
 ) -> Check:
     """Unhealthy if no feed can be fetched, and none could for a day. Degraded from DEGRADED_SHARE of ill feeds on; if
-    there are feeds, and none is enabled; if feeds are overdue, unless this installation `is_cut_off` from the web; or
-    if a news API that has a token cannot be polled, because its name is the id of another feed."""
+    there are feeds, and none is enabled; or if feeds are overdue, unless this installation `is_cut_off` from the
+    web."""
     details = []
     is_dead = bool(feeds.counting) and feeds.unreached >= feeds.counting
     is_unhealthy = is_dead and last_success is not None and now - last_success > NO_SUCCESS_FOR
@@ -109,8 +108,6 @@ def judge_feeds(
         details.append(
             f"{feeds.overdue} enabled feeds had no success for a day: see last_successful_fetch in GET feeds"
         )
-    if taken:
-        details.append(f"not polled, as another feed has their id: {', '.join(taken)}")
     is_well = not details
     if is_well:
         details.append("feeds that are fetched when due" if feeds.stored else "no feeds yet: add one with POST feeds")

@@ -15,10 +15,8 @@ from typing import Any
 
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError, Unavailable, Unusable
-from models.feed import Feed
 from models.operations import Audit, Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
-from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.due import DirtyTools, dirty_tools
 from services.operations.checks import Check, Status, judge_clock, judge_reviews, waiting_reviews
@@ -233,8 +231,7 @@ def judge_audit(audit: Audit | None) -> Check:
 class Health:
     """Checks the health of the app.
 
-    `started` is when this worker started; `sources_on` are the news APIs that have a token, `sources_off` those that
-    have none.
+    `started` is when this worker started; `sources_off` are the news APIs that have no token.
     """
 
     def __init__(
@@ -248,7 +245,6 @@ class Health:
         clock: Clock,
         version: str,
         started: datetime,
-        sources_on: Sequence[str] = (),
         sources_off: Sequence[str] = (),
     ) -> None:
         self._store = store
@@ -261,7 +257,6 @@ class Health:
         self._clock = clock
         self._version = version
         self._started = started
-        self._sources_on = tuple(sources_on)
         self._sources_off = tuple(sources_off)
         self._latest: tuple[float, asyncio.Task[HealthReport]] | None = None
 
@@ -305,14 +300,12 @@ class Health:
 
     async def _feeds_active(self) -> Check:
         now = self._clock()
-        found = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_on])
-        taken = names_taken(self._sources_on, found)
         overdue_since = now - NO_SUCCESS_FOR if now - self._started >= FIRST_RUNS_WITHIN else None
         feeds = await count_feeds(self._store, overdue_since)
         outage = await read_outage(self._store)
         is_cut_off = outage is not None and outage.lasts
         success = await self._last_real_success()
-        return judge_feeds(feeds, success, self._sources_off, taken, now, is_cut_off=is_cut_off)
+        return judge_feeds(feeds, success, self._sources_off, now, is_cut_off=is_cut_off)
 
     async def _web(self) -> Check:
         return judge_web(await read_outage(self._store), self._clock())

@@ -102,23 +102,6 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
     assert run.tickers_processed == ("AAPL", "ZZZZ")
 
 
-async def test_an_api_whose_name_is_the_id_of_another_feed_is_logged_once_and_that_feed_is_still_fetched(
-    store: SqliteStore, clock: SettableClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}, api_tickers=("AAPL",))
-    world = World(store, clock, settings)
-    await world.add_feed("tiingo")
-    for _ in range(2):
-        (run,) = await world.worker.claims.claim_every(clock.now)
-        assert list(run.claimed) == ["tiingo"]
-        await world.worker.ingestion.ingest(run.run_id)
-        clock.forward(hours=1)
-    assert (await world.feed("tiingo")).kind == "feed"
-    logged = [each.getMessage() for each in caplog.records if "news_api_name_taken" in each.getMessage()]
-    assert len(logged) == 1
-    assert "tiingo" in logged[0]
-
-
 async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     async def watched() -> tuple[str, ...]:
         return ("QRVA", "AAPL")

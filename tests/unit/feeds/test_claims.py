@@ -26,7 +26,6 @@ from services.feeds.claims import (
     Planned,
     chosen,
     grouped,
-    names_taken,
     spread,
     taken,
     untaken,
@@ -65,13 +64,6 @@ async def add(store: SqliteStore, *names: str, **fields: Any) -> None:
 
 def named(runs: Sequence[IngestionBatch]) -> list[str]:
     return [feed_id for run in runs for feed_id in run.claimed]
-
-
-def test_a_news_api_whose_name_is_the_id_of_another_feed_is_named() -> None:
-    own, other, old = feed(feed_id="a", kind="a"), feed(feed_id="b"), feed(feed_id="c")
-    without_kind = {name: value for name, value in old.to_document().items() if name != "kind"}
-    documents = [own.to_document(), other.to_document(), without_kind, None]
-    assert names_taken(("a", "b", "c", "d"), documents) == ["b", "c"]
 
 
 def test_at_most_200_feeds_of_a_host_are_chosen() -> None:

@@ -33,7 +33,7 @@ def counts(by_people: int = 0, overdue: int = 0, enabled: int | None = None, **b
 
 
 def judged(feeds: FeedCounts, success: datetime | None = NOW, **more: Any) -> tuple[Status, str]:
-    check = judge_feeds(feeds, success, (), (), NOW, **more)
+    check = judge_feeds(feeds, success, (), NOW, **more)
     return check.status, check.detail
 
 
@@ -67,18 +67,15 @@ def test_the_shares_of_ill_feeds(feeds: FeedCounts, success: datetime | None, st
 
 
 def test_the_facts_have_every_verdict_that_occurs_and_name_no_feed() -> None:
-    shown = judge_feeds(counts(ok=3, empty=1, disabled=2, by_people=1), NOW, ("finnhub",), (), NOW).shown()
+    shown = judge_feeds(counts(ok=3, empty=1, disabled=2, by_people=1), NOW, ("finnhub",), NOW).shown()
     assert shown["verdicts"] == {"ok": 3, "empty": 1, "disabled": 2}
     assert (shown["count"], shown["counting"], shown["ill"], shown["disabled_by_app"]) == (4, 5, 2, 1)
     assert shown["sources_off"] == ["finnhub"]
 
 
-@pytest.mark.parametrize(("taken", "status"), [((), "healthy"), (("finnhub",), "degraded")])
-def test_a_news_api_that_cannot_become_a_feed_degrades(taken: tuple[str, ...], status: Status) -> None:
-    check = judge_feeds(counts(ok=3), NOW, ("tiingo",), taken, NOW)
-    assert check.status == status
-    assert ("not polled, as another feed has their id: finnhub" in check.detail) == bool(taken)
-    assert "off, as they have no token: tiingo" in check.detail
+def test_a_news_api_without_a_token_is_named_and_is_no_fault() -> None:
+    check = judge_feeds(counts(ok=3), NOW, ("tiingo",), NOW)
+    assert (check.status, "off, as they have no token: tiingo" in check.detail) == ("healthy", True)
 
 
 async def test_stored_feeds_are_counted(store: SqliteStore, put: Put) -> None:

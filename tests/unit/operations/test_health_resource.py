@@ -31,7 +31,7 @@ CHECKS = {
     "scheduler": judge_timers((), {}, NOW, NOW),
     "clock": judge_clock({}, NOW, NOW),
     "web": judge_web(DOWN, NOW),
-    "feeds_active": judge_feeds(FeedCounts(), None, (), (), NOW),
+    "feeds_active": judge_feeds(FeedCounts(), None, (), NOW),
     "last_successful_fetch": judge_last_fetch(None, NOW, NOW),
     "queues": judge_queues(()),
     "analysis": judge_backlog(Backlog(None, None), NOW, NOW),

@@ -34,9 +34,8 @@ from models.operations import (
 )
 from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
-from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
-from models.story import RemovedStory, Story, StoryMember, event_id
+from models.story import RemovedStory, Side, Signal, SignalsDue, Story, StoryMember, event_id
 from models.tally import Tally, by_day
 from models.timeline import (
     DailyClose,

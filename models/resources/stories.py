@@ -11,8 +11,7 @@ from models.article import Article, JoinRule
 from models.correction import GroupingCorrectionKind
 from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
-from models.signal import Signal
-from models.story import SILENCE, Reason, Story, StoryMember, first_article
+from models.story import SILENCE, Reason, Signal, Story, StoryMember, first_article
 from models.values import Count, Day, IdPart, Polarity, Sentiment, Text, Time, parse_time
 
 StoryState = Literal["open", "closed"]

@@ -5,7 +5,7 @@
 * The refreshes: tools with dirty hours, whose mentions have changed since they were counted. The hours are marked after
   the mentions were written. The recount (services/figures/recount.py) deletes the marks together with the counts that
   it writes.
-* The signals: stories whose articles, or what these say of tools, have changed. Their marks (models/signal.py) are
+* The signals: stories whose articles, or what these say of tools, have changed. Their marks (models/story.py) are
   written after the change. services/signals decides the signals, and deletes the marks.
 """
 
@@ -17,8 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from models.article import Article
-from models.signal import SignalsDue, due_id
-from models.story import day_of
+from models.story import SignalsDue, day_of, due_id
 from models.timeline import DirtyHour
 from models.values import hour_key, parse_time
 from services.ports import Document, Operation, Query, Store, Upsert, Where, query_all

@@ -8,8 +8,7 @@ from typing import Any, Literal, get_args
 
 from models.resources.base import View
 from models.resources.stories import SignalResource
-from models.signal import Signal, SignalKind
-from models.story import Story, day_of
+from models.story import Signal, SignalKind, Story, day_of
 from services.articles.reading import article_filter
 from services.ports import Listed, Query, Store, Where, listed, readable
 from services.store.containers import SIGNALS, STORIES

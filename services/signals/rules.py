@@ -15,8 +15,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Literal
 
-from models.signal import MAX_NAMED, NOBODY, Side, Signal, SignalKind, signal_id
-from models.story import Topic
+from models.story import MAX_NAMED, NOBODY, Side, Signal, SignalKind, Topic, signal_id
 from models.tally import Tally
 from models.values import format_time
 

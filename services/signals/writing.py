@@ -1,6 +1,6 @@
 """Counts one story, decides its signals from what is stored, and writes them.
 
-The mark of the story (models/signal.py) is read first, and deleted last if it is the version that was read. A change of
+The mark of the story (models/story.py) is read first, and deleted last if it is the version that was read. A change of
 the story is marked after it was written: so whoever deletes the mark has read the change. A worker that wrote while
 another one deleted the mark may have read less: it decides again, until it has nothing to write.
 """
@@ -15,8 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Unavailable
 from models.mention import SentimentScore
-from models.signal import Signal, due_id
-from models.story import StoryMember, Topic, day_of
+from models.story import Signal, StoryMember, Topic, day_of, due_id
 from models.tally import Tally
 from models.timeline import Timeline
 from models.values import Day, Hour, format_time, hour_key, hour_start

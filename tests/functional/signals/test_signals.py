@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from models.request import SignedBody
-from models.signal import Side
+from models.story import Side
 from services.mentions.due import mark_signals_due
 from services.store.containers import STORIES
 from tests.documents import NOW

@@ -7,7 +7,7 @@ import json
 from datetime import timedelta
 
 from models.article import Article
-from models.signal import Signal, SignalsDue
+from models.story import Signal, SignalsDue
 from models.tool import Tool
 from services.mentions.due import SIGNALS_STAGE
 from services.ports import Query, Store, Where, query_all

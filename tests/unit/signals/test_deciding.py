@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from models.signal import Signal
+from models.story import Signal
 from services.signals.rules import TOLD_WITHIN, ToolStory, decide
 from tests.documents import NOW, TOOL_ID
 from tests.unit.signals.stories import EVENT, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from models.signal import Side
+from models.story import Side
 from models.tally import Tally
 from services.signals.rules import side_of
 from services.signals.writing import days_known, reports_by_tool, week_before

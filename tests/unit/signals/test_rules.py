@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from models.signal import NOBODY, Side
+from models.story import NOBODY, Side
 from models.tally import Tally
 from services.signals.rules import (
     CLEAR,

@@ -62,7 +62,6 @@ one was made, as bits, the lowest for hour 0."""
 class FetchDay(StoredDocument):
     """The fetches of all feeds on one UTC day, by feed. Bits are only added."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "FETCHES"
     ID_OF: ClassVar[str] = "day"
 
@@ -75,7 +74,6 @@ class FetchDay(StoredDocument):
 class FetchDaysProgress(StoredDocument):
     """Up to which feed the days were written, if there are more feeds than are looked at in one go."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "FETCHES_PROGRESS"
     ID: ClassVar[str] = "progress"
 
@@ -456,7 +454,6 @@ class FetchPrice(StoredDocument):
     One document for all feeds. `fetches_per_feed_hour` is the mean that led to the last correction, at `updated_at`.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "SCHEDULE"
     ID: ClassVar[str] = "fetch-price"
 
@@ -474,7 +471,6 @@ class HostState(StoredDocument):
     feeds' own matter; if most begin at once, a proxy or a page to log in to answers for them.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HOSTS"
 
     entity_type: Literal["HostState"] = "HostState"
@@ -503,7 +499,6 @@ class Outage(StoredDocument):
     kind. `until` is null while it lasts; `updated_at` is when the evidence was last counted.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = HostState.PARTITION
     ID: ClassVar[str] = "web"
 

@@ -17,7 +17,6 @@ from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, Value, h
 class _Totals(StoredDocument):
     """Counts since the app was first deployed; services/store/counting.py adds to them."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "TOTALS"
     ID: ClassVar[str]
 
@@ -114,7 +113,6 @@ class Heartbeat(StoredDocument):
     CLOCK_WENT_BACK: ClassVar[timedelta] = timedelta(minutes=5)
     GAP_KEPT: ClassVar[timedelta] = timedelta(days=1)
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HEARTBEAT"
     ID_OF: ClassVar[str] = "timer"
 
@@ -161,7 +159,6 @@ class Heartbeat(StoredDocument):
 class MigrationRecord(StoredDocument):
     """One numbered migration that has been run."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "MIGRATION"
 
     entity_type: Literal["MigrationRecord"] = "MigrationRecord"
@@ -180,12 +177,15 @@ class MigrationRecord(StoredDocument):
         return f"{self.number:04d}"
 
 
-class _OfHour(StoredDocument):
-    """A document for each clock hour."""
+class StoreLoad(StoredDocument):
+    """The requests of all workers to Cosmos DB in one clock hour, by minute: `requests_07` counts those of the eighth
+    minute, `refused_07` those that were refused, `waited_07` milliseconds of waiting."""
 
-    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "STORE_LOAD"
     ID_OF: ClassVar[str] = "hour"
 
+    entity_type: Literal["StoreLoad"] = "StoreLoad"
+    ttl_timestamp: UnixSeconds | None = lives(hours=48)
     hour: Hour
 
     @classmethod
@@ -193,21 +193,10 @@ class _OfHour(StoredDocument):
         return cls.model_validate({"created_at": now, "updated_at": now, "hour": hour_key(now)})
 
 
-class StoreLoad(_OfHour):
-    """The requests of all workers to Cosmos DB in one clock hour, by minute: `requests_07`
-    counts those of the eighth minute, `refused_07` those that were refused, `waited_07` milliseconds of waiting."""
-
-    PARTITION: ClassVar[str] = "STORE_LOAD"
-
-    entity_type: Literal["StoreLoad"] = "StoreLoad"
-    ttl_timestamp: UnixSeconds | None = lives(hours=48)
-
-
 class AnnouncedWork(StoredDocument):
     """What of one stage was last announced as overdue: all items due at or before `due_until`, at `announced_at` or
     later."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "WORK"
     ID_OF: ClassVar[str] = "stage"
 
@@ -238,7 +227,6 @@ class Audit(StoredDocument):
     """The last round of the audit, and the checkpoint of the `present` one, if there is one: it goes on in `section`,
     behind `position`."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "AUDIT"
     ID: ClassVar[str] = "audit"
 

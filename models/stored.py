@@ -23,13 +23,13 @@ READABLE_VERSIONS = ("1", "2")
 class StoredDocument(Value):
     """One kind of document.
 
-    A subclass defines `CONTAINER` and the container's `PARTITION_FIELD`. Its partition is the constant `PARTITION`, or
-    the field `PARTITION_FIELD`; its id is the constant `ID`, or the field `ID_OF`. Either may be another property if it
-    follows from several fields. `COMPUTED` lists the properties that are stored
-    as fields too. `STATES` maps a field to the state machine that its changes must obey.
+    A document outside of the catalog defines `CONTAINER` and its `PARTITION_FIELD`. The partition is the constant
+    `PARTITION`, or the field `PARTITION_FIELD`; the id is the constant `ID`, or the field `ID_OF`. A subclass overrides
+    the property if the key follows otherwise. `COMPUTED` lists the properties that are stored as fields too. `STATES`
+    maps a field to the state machine that its changes must obey.
     """
 
-    CONTAINER: ClassVar[str]
+    CONTAINER: ClassVar[str] = "catalog"
     PARTITION_FIELD: ClassVar[str] = "pk"
     PARTITION: ClassVar[str] = ""
     ID: ClassVar[str]

@@ -186,7 +186,6 @@ class GroupingKey(StoredDocument):
 class GroupingLease(StoredDocument):
     """The lease of the grouping. Which worker groups articles, until `ttl_timestamp`: one at a time."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "GROUPING"
     ID: ClassVar[str] = "lease"
 

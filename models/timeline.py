@@ -293,7 +293,6 @@ class HistoryProgress(StoredDocument):
     in between on which nothing ran. A tool without counts of such a day had no mentions on it. `after` is where the
     next page of tools begins on the day after."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HISTORY"
     ID: ClassVar[str] = "progress"
 

@@ -49,8 +49,6 @@ def is_tool_id(text: str) -> bool:
 class OfTool(StoredDocument):
     """A document of a tool in the container `catalog`."""
 
-    CONTAINER: ClassVar[str] = "catalog"
-
     tool_id: IdPart
 
     @property
@@ -170,7 +168,6 @@ class Tool(OfTool):
 class ToolName(StoredDocument):
     """The specification's NameMapping: the tool that owns a name. Creating the document claims the name."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     COMPUTED: ClassVar[tuple[str, ...]] = ("name_normalized",)
     ID: ClassVar[str] = "NAME"
 
@@ -198,7 +195,6 @@ class ToolName(StoredDocument):
 class CatalogVersion(StoredDocument):
     """The version of the catalog. It changes with each name or rule of detection, so that detectors are built again."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "CATALOG"
     ID: ClassVar[str] = "VERSION"
 

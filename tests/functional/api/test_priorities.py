@@ -6,7 +6,6 @@ import contextlib
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -29,6 +28,7 @@ from tests.builders import MemoryQueues
 from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call
 from tests.functional.api.world import app_with_feeds, fetch_all
+from tests.functional.articles.world import item, rss
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 TEXTS = {
@@ -44,12 +44,9 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
 
     def document(name: str) -> str:
         headlines = ["Quorvia publishes its planner", "Quorvia opens its new offices"][: 2 if name == "good" else 1]
-        items = "".join(
-            f"<item><title>{headline}</title><link>https://{name}.example/{n}</link>"
-            f"<description>Quorvia: {TEXTS[name]}</description><pubDate>{format_datetime(NOW)}</pubDate></item>"
-            for n, headline in enumerate(headlines)
-        )
-        return f"<rss version='2.0'><channel><title>x</title>{items}</channel></rss>"
+        more: dict[str, Any] = {"text": f"Quorvia: {TEXTS[name]}", "published": NOW, "guid": None}
+        entries = [item(n, title=each, link=f"https://{name}.example/{n}", **more) for n, each in enumerate(headlines)]
+        return rss(entries).decode()
 
     feeds = {"good": {"source_priority": 5}, "bad": {"source_priority": 6}}
     async with app_with_feeds(environment, document, feeds) as app:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from services.container import Container
 from tests.functional.api.conftest import call
 from tests.functional.api.world import app_with_feeds, fetch_all
+from tests.functional.articles.world import Item, rss
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 
@@ -26,13 +26,12 @@ class Press:
         }
 
     def document(self, name: str) -> str:
-        items = "".join(
-            f"<item><title>{headline}</title><link>https://{name}.example/stories/{n}?a=1&amp;b=2</link>"
-            + (f"<guid isPermaLink='false'>https://{name}.example/?p={n}</guid>" if name == "with-guids" else "")
-            + f"<pubDate>{format_datetime(NOW)}</pubDate></item>"
-            for n, headline in enumerate(self.headlines[name])
-        )
-        return f"<rss version='2.0'><channel><title>{name}</title>{items}</channel></rss>"
+        base = f"https://{name}.example"
+        entries = [
+            Item(each, f"{base}/stories/{n}?a=1&b=2", f"{base}/?p={n}" if name == "with-guids" else None, NOW)
+            for n, each in enumerate(self.headlines[name])
+        ]
+        return rss(entries).decode()
 
 
 @pytest.fixture

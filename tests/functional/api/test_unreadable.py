@@ -1,6 +1,6 @@
 """One document that cannot be read, whatever wrote it, is left out of lists and named; asked for alone, it says so."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -22,15 +22,9 @@ from tests.documents import (
     tool,
 )
 from tests.functional.api.conftest import Answer, call
+from tests.functional.api.test_reading import AGES, NOW, put
 
-NOW = datetime.now(UTC).replace(microsecond=0)
-AGES: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
 GOOD_ID, BAD_ID = (f"dedup:{number:032x}" for number in (1, 2))
-
-
-async def put(app: Container, *documents: StoredDocument) -> None:
-    for document in documents:
-        await app.store.upsert(document.CONTAINER, document.to_document())
 
 
 async def put_broken(app: Container, document: StoredDocument, **wrong: Any) -> None:

@@ -50,7 +50,6 @@ STEPS = st.one_of(
     st.tuples(st.just("read"), NUMBERS, st.sampled_from(list(PERIODS)), DEATHS),
     st.tuples(st.just("drop"), NUMBERS, DEATHS),
     st.tuples(st.just("reanalyse"), NUMBERS, DEATHS),
-    st.tuples(st.just("merge"), NUMBERS, NUMBERS, DEATHS),
     st.tuples(st.just("redeliver")),
     st.tuples(st.just("wait"), st.sampled_from([1, 29, 60, 13 * 60, 15 * 60, 31 * 60, 3600, 7200, 20 * 3600, 86_400])),
 )
@@ -66,7 +65,6 @@ class Machine:
         self.clock = clock
         self.process = Process(store, clock)
         self.judgements: dict[tuple[str, str], Judgement] = {}
-        self.merged: dict[str, str] = {}
         self.waiting: list[Work] = []
         self.tools = [a_tool(number, START - timedelta(days=40)) for number in range(TOOLS)]
 
@@ -103,8 +101,6 @@ class Machine:
         self, number: int, source: int, sentiment: Any, age: timedelta, version: str, breadth: Any
     ) -> Work | None:
         key = (self.tools[number].tool_id, f"article-{source}")
-        if key[0] in self.merged:
-            return None
         known = self.judgements.get(key)
         published_at = known.published_at if known else self.clock.now - age
         self.judgements[key] = Judgement(published_at, sentiment, version, *breadth)
@@ -112,14 +108,14 @@ class Machine:
 
     async def regroup(self, number: int, source: int, story: str | None) -> Work | None:
         key = (self.tools[number].tool_id, f"article-{source}")
-        if key not in self.judgements or key[0] in self.merged:
+        if key not in self.judgements:
             return None
         self.judgements[key] = replace(self.judgements[key], story=story)
         return self._settling(key)
 
     async def unsay(self, number: int, source: int) -> Work | None:
         key = (self.tools[number].tool_id, f"article-{source}")
-        if key not in self.judgements or key[0] in self.merged:
+        if key not in self.judgements:
             return None
         self.judgements[key] = Judgement(self.judgements[key].published_at, None)
         return self._settling(key)
@@ -128,8 +124,7 @@ class Machine:
         """A message names the article only: whoever gets it late does what the article says by then."""
 
         async def work(process: Process) -> None:
-            if key[0] not in self.merged:
-                await process.analyse(*key, self.judgements[key])
+            await process.analyse(*key, self.judgements[key])
 
         return work
 
@@ -153,19 +148,6 @@ class Machine:
 
         return work
 
-    async def merge(self, number: int, into: int) -> Work | None:
-        source, target = self.tools[number].tool_id, self.tools[into].tool_id
-        if source == target or {source, target} & self.merged.keys():
-            return None
-        await self.redeliver()
-        self.merged[source] = target
-        for (tool_id, name), judgement in list(self.judgements.items()):
-            if tool_id == source:
-                there = self.judgements.get((target, name))
-                if there is None or there.sentiment is None:
-                    self.judgements[target, name] = judgement
-        return lambda process: process.merge(source, target)
-
     async def check(self) -> None:
         await self.redeliver()
         await self.process.refresh()
@@ -177,14 +159,9 @@ class Machine:
                 served = await fresh.cache.reader.read(tool.tool_id, period)
                 assert served.state == "HIT"
                 await check_entry(self.store, served.entry, self.clock.now)
-                assert served.entry.tool_id == self.with_problem_responses(tool.tool_id)
+                assert served.entry.tool_id == tool.tool_id
         for process in (self.process, fresh):
             await process.close()
-
-    def with_problem_responses(self, tool_id: str) -> str:
-        while tool_id in self.merged:
-            tool_id = self.merged[tool_id]
-        return tool_id
 
 
 async def _run(template: Path, steps: list[tuple[Any, ...]]) -> None:

@@ -18,13 +18,12 @@ from services.figures.reader import Aggregate, resource_of
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_page
 from services.topology import REFRESH_TOOLS
-from services.work.listing import asked_time
+from services.work.listing import asked_span, asked_time
 from triggers.bindings import Routes
 from triggers.contract import Answer, Header, ListOf, accepted_as_run, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
 from triggers.parameters import (
     VIEW,
-    given_of,
     header,
     maybe_of_numbers,
     maybe_one_of,
@@ -191,10 +190,11 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
 )
 async def list_mentions(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the mentions of a tool, latest first."""
-    times = {name: asked_time(name, given) for name, given in given_of(req, (SINCE, UNTIL)).items()}
+    since, until = asked_span(req.params)
     tool = await services.tools.get(req.route_params["tool"])
     (limit, cursor), view = page_of(req), VIEW.of(req)
-    page = await mentions_page(services.store, tool.tool_id, limit, cursor, SENTIMENT.of(req), **times)
+    said = SENTIMENT.of(req)
+    page = await mentions_page(services.store, tool.tool_id, limit, cursor, said, since=since, until=until)
     return resources_response(page, lambda mention: MentionResource.of(mention, view))
 
 

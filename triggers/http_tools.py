@@ -32,6 +32,7 @@ from services.tools.form import (
     new_tool,
     tool_change,
 )
+from services.work.listing import asked_span
 from triggers.bindings import Routes
 from triggers.contract import File, ListOf, accepted_as_run, created, ok
 from triggers.http_codec import (
@@ -209,7 +210,7 @@ async def list_tool_references(services: Container, req: func.HttpRequest) -> fu
     All articles with a mention of the tool, also those that have expired.
     """
     tool = await services.tools.get(req.route_params["tool"])
-    page = await services.references.page(tool, Asked.of(req.params), *page_of(req))
+    page = await services.references.page(tool, Asked.of(ROLE.of(req), *asked_span(req.params)), *page_of(req))
     return list_response(page.items, page.next, page.unreadable, not_kept=page.not_kept)
 
 

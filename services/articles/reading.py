@@ -51,7 +51,7 @@ from services.ports import (
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, LOCATORS
 from services.store.plans import decode_cursor, encode_cursor, plan
-from services.work.listing import asked_time
+from services.work.listing import asked_span
 
 LONGEST_SEARCH = 200
 MAX_WORDS = 20
@@ -161,12 +161,10 @@ def article_filter(given: Mapping[str, str]) -> ArticleFilter:
     for field in ("tag", "publisher"):
         if field in given and not 1 <= len(given[field]) <= _LONGEST_FILTER:
             raise InvalidInput(field, f"1 to {_LONGEST_FILTER} characters")
-    times = {field: asked_time(field, given[field]) for field in ("since", "until") if field in given}
-    since, until = times.get("since"), times.get("until")
-    if since and until and until <= since:
-        raise InvalidInput("until", "a time after since")
+    since, until = asked_span(given)
     search = text_search(given["text"]) if "text" in given else NO_SEARCH
-    values = {**given, **{field: format_time(time) for field, time in times.items()}}
+    times = {field: format_time(at) for field, at in (("since", since), ("until", until)) if at is not None}
+    values = {**given, **times}
     values.pop("text", None)
     unscored = values.get("sentiment") == UNSCORED
     if unscored:

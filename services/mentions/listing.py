@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 from models.article import Article, Observation
-from models.errors import InvalidInput
 from models.mention import SentimentScore, what_it_says
 from models.resources.articles import ArticleResource, MentionResource, ObservationResource, SaidOfTool
 from models.resources.base import View
@@ -45,9 +44,7 @@ async def mentions_page(
     until: datetime | None = None,
 ) -> Listed[SentimentScore]:
     """One page of the tool's mentions from `since` up to, but without, `until`, latest first. With `said`, those with
-    this sentiment, or the unscored ones: it may be shorter than `limit` though others follow. Raises InvalidInput."""
-    if since is not None and until is not None and until <= since:
-        raise InvalidInput("until", "a time after since")
+    this sentiment, or the unscored ones: it may be shorter than `limit` though others follow."""
     where = [Where("removed_at", "missing")]
     if since is not None:
         where.append(Where("published_at", "ge", format_time(since)))

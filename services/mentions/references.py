@@ -7,10 +7,10 @@ one belongs to this one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from models.article import Article
 from models.errors import InvalidInput
@@ -18,13 +18,11 @@ from models.mention import SentimentScore
 from models.resources.tools import ReferenceResource
 from models.tool import Reference, ReferenceDay, ReferenceRole, Tool
 from models.values import format_time, parse_time
-from services.articles.reading import article_filter
 from services.ports import Document, Query, Store, Where, listed_documents, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.plans import decode_cursor, encode_cursor, plan
 from services.tools.catalog import Catalog
 
-ROLES: tuple[ReferenceRole, ...] = get_args(ReferenceRole)
 KEPT_AFTER = timedelta(days=30)
 """The references of days that began so long ago are kept. Days are frozen two days later, and mentions live for 45."""
 MAX_KEPT = 2000
@@ -58,14 +56,8 @@ class Asked:
     until: str = _LAST
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> Asked:
-        """Raises InvalidInput with the field and the allowed values."""
-        role = next((each for each in ROLES if each == given.get("role")), None)
-        if "role" in given and role is None:
-            raise InvalidInput("role", f"one of {', '.join(ROLES)}")
-        times = article_filter({name: given[name] for name in ("since", "until") if name in given})
-        bounds = {each.op: str(each.value) for each in times.where}
-        return cls(role, bounds.get("ge", _FIRST), bounds.get("lt", _LAST))
+    def of(cls, role: ReferenceRole | None, since: datetime | None, until: datetime | None) -> Asked:
+        return cls(role, format_time(since) if since else _FIRST, format_time(until) if until else _LAST)
 
 
 @dataclass(slots=True)

@@ -82,7 +82,7 @@ def run_filter(given: Mapping[str, str], *, with_quiet: bool = False) -> RunFilt
     for name in ("subject", "feed"):
         if name in given and not _ID.fullmatch(given[name]):
             raise InvalidInput(name, "an id")
-    since, until = _span(given)
+    since, until = asked_span(given)
     values = {**given, **{name: format_time(at) for name, at in (("since", since), ("until", until)) if at is not None}}
     return RunFilter(tuple(Where(*_CONDITIONS[name], value) for name, value in values.items()), with_quiet)
 
@@ -92,7 +92,7 @@ def attempt_filter(given: Mapping[str, str]) -> AttemptFilter:
     status = next((each for each in get_args(AttemptStatus) if each == given.get("status")), None)
     if "status" in given and status is None:
         raise InvalidInput("status", f"one of {', '.join(get_args(AttemptStatus))}")
-    return AttemptFilter(status, *_span(given))
+    return AttemptFilter(status, *asked_span(given))
 
 
 def asked_time(field: str, text: str) -> datetime:
@@ -104,7 +104,8 @@ def asked_time(field: str, text: str) -> datetime:
         raise InvalidInput(field, str(error)) from None
 
 
-def _span(given: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+def asked_span(given: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+    """The times `since` and `until` of a query, if they are given. Raises InvalidInput."""
     since, until = (asked_time(name, given[name]) if name in given else None for name in ("since", "until"))
     if since is not None and until is not None and until <= since:
         raise InvalidInput("until", "a time after since")

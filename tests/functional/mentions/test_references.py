@@ -23,13 +23,13 @@ from tests.functional.mentions.world import World
 DAY = timedelta(days=1)
 
 
-async def listed(world: World, tool: Tool, limit: int = 50, **filters: str) -> list[dict[str, Any]]:
+async def listed(world: World, tool: Tool, limit: int = 50, **filters: Any) -> list[dict[str, Any]]:
     """All references, page by page."""
     known = await world.worker.catalog.get(tool.tool_id)
     reader, cursor = reader_of(world), None
     found: list[dict[str, Any]] = []
     while True:
-        page = await reader.page(known, Asked.of(filters), limit, cursor)
+        page = await reader.page(known, Asked(**filters), limit, cursor)
         assert len(page.items) == limit or page.next is None
         found += page.items
         cursor = page.next

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from models.errors import InvalidInput
 from models.resources.tools import ReferenceResource
 from models.tool import Reference, ReferenceRole
-from services.mentions.references import Asked, reference_of
+from services.mentions.references import reference_of
 from tests.documents import ARTICLE_ID, mention, reference, tool
 
 
@@ -38,26 +37,6 @@ def test_the_tool_knows_which_article_is_its_first(
     first: str | None, stored: ReferenceRole, served: ReferenceRole
 ) -> None:
     assert reference(role=stored).role_for(tool(discovery_reference=first)) == served
-
-
-class TestAsked:
-    def test_filters_are_read(self) -> None:
-        asked = Asked.of({"role": "OTHER", "since": "2026-02-01T00:00:00Z", "until": "2026-02-02T01:00:00+01:00"})
-        assert asked == Asked("OTHER", "2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z")
-        assert Asked.of({}) == Asked()
-
-    @pytest.mark.parametrize(
-        ("given", "field"),
-        [
-            ({"role": "other"}, "role"),
-            ({"since": "yesterday"}, "since"),
-            ({"since": "2026-02-02T00:00:00Z", "until": "2026-02-01T00:00:00Z"}, "until"),
-        ],
-    )
-    def test_what_is_not_allowed_is_refused(self, given: dict[str, str], field: str) -> None:
-        with pytest.raises(InvalidInput) as refused:
-            Asked.of(given)
-        assert refused.value.field == field
 
 
 def test_a_served_reference_links_to_its_article_while_it_exists() -> None:

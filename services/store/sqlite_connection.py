@@ -399,7 +399,7 @@ class Housekeeper(threading.Thread):
             (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             self.damage = None if result == "ok" else str(result).splitlines()[-1]
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            if _code(error) in _DAMAGED:
                 self.damage = str(error)
 
     def _purge(self, connection: sqlite3.Connection) -> None:

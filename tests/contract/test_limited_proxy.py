@@ -1,6 +1,5 @@
 """The proxy charges what the model of benchmarks/scale charges, and refuses what exceeds its limit."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -95,19 +94,6 @@ async def test_what_may_be_stale_costs_half(store: CosmosStore, limited: Limited
         assert await store.count("signals", may_be_stale=may_be_stale) == 1
         spent.append(limited.spent.total)
     assert spent[0] == pytest.approx(2 * spent[1])
-
-
-async def test_a_container_gets_no_more_than_its_limit(store: CosmosStore, limited: LimitedProxy) -> None:
-    limited.limit = 100.0
-    clock = asyncio.get_running_loop().time
-    start = clock()
-    await store.batch_many("signals", [("t", [Upsert(signal(f"many-{n}", n))]) for n in range(60)])
-    lasted = clock() - start
-    assert limited.spent.total > 400
-    # A second's units at first; and the 16 batches that are under way at the limit, each at most 8 units, are charged.
-    assert limited.spent.total <= 100 * (lasted + 1) + 16 * 8
-    assert limited.spent.refused["signals"] == store.counters["signals"].throttles
-    limited.limit = None
 
 
 async def test_a_refusal_says_how_long_to_wait_and_spends_nothing(store: CosmosStore, limited: LimitedProxy) -> None:

@@ -19,7 +19,7 @@ TIMES = st.sampled_from([None, "2026-02-21T20:00:00Z", "2026-02-21T20:00:01Z", "
 FIELDS = st.fixed_dictionaries(
     {},
     optional={
-        "published_at": TIMES,
+        "created_at": TIMES,
         "n": st.integers(-5, 5)
         | st.floats(-5, 5).map(lambda value: round(value, 3))
         | st.booleans()
@@ -66,7 +66,7 @@ class Model:
 
 
 def document_of(tool: str, name: str, fields: dict[str, Any], now: int) -> Document:
-    document = {"id": name, "tool_id": tool, **fields}
+    document = {"id": name, "pk": tool, **fields}
     lifetime = document.pop("lifetime", None)
     return document if lifetime is None else {**document, "ttl_timestamp": now + lifetime}
 
@@ -81,7 +81,7 @@ async def take(step: tuple[str, str, str, Any], store: Store, model: Model, etag
         await batch(tool, given_value, store, model)
         return
     key, there, now = (tool, name), (tool, name) in model.alive(), model.clock.seconds()
-    held = await store.read("mentions", *key)
+    held = await store.read("quarantine", *key)
     assert (held is not None) == there
     etag = held["_etag"] if held is not None else "none"
     if held is not None:
@@ -89,18 +89,18 @@ async def take(step: tuple[str, str, str, Any], store: Store, model: Model, etag
     if what == "wait":
         model.clock.forward(given_value)
     elif what.startswith("delete"):
-        deleted = await store.delete("mentions", *key, etag if what == "delete if" else None)
+        deleted = await store.delete("quarantine", *key, etag if what == "delete if" else None)
         assert deleted is there or key in model.documents
         model.documents.pop(key, None)
     else:
         document = document_of(tool, name, given_value, now)
         try:
             if what == "create":
-                await store.create("mentions", document)
+                await store.create("quarantine", document)
             elif what == "upsert":
-                await store.upsert("mentions", document)
+                await store.upsert("quarantine", document)
             else:
-                await store.replace("mentions", document, etag if what == "replace" else etags.get(key, "") + "0")
+                await store.replace("quarantine", document, etag if what == "replace" else etags.get(key, "") + "0")
         except Conflict:
             assert what == "create"
             assert there
@@ -121,7 +121,7 @@ async def batch(tool: str, wanted: list[tuple[str, str, Any]], store: Store, mod
         is_expired = key in documents and not there
         what = "delete if" if is_expired and asked == "delete" else asked  # a store may delete what has expired
         document = document_of(tool, name, fields or {}, now)
-        held = await store.read("mentions", *key)
+        held = await store.read("quarantine", *key)
         etag = "none" if held is None else held["_etag"]
         if what in ("create", "upsert"):
             operations.append(Create(document) if what == "create" else Upsert(document))
@@ -137,7 +137,7 @@ async def batch(tool: str, wanted: list[tuple[str, str, Any]], store: Store, mod
             documents.pop(key, None)
         else:
             documents[key] = document
-    (outcome,) = await store.batch_many("mentions", [(tool, operations)])
+    (outcome,) = await store.batch_many("quarantine", [(tool, operations)])
     if isinstance(outcome, list):
         assert failed == []
         assert [etag is None for etag in outcome] == [isinstance(operation, Delete) for operation in operations]
@@ -151,7 +151,7 @@ async def all_pages(store: Store, query: dict[str, Any], limit: int) -> list[Doc
     found: list[Document] = []
     after = None
     while True:
-        page = await store.query("mentions", Query(**query, limit=limit, after=after))
+        page = await store.query("quarantine", Query(**query, limit=limit, after=after))
         found += [plain(item) for item in page.items]
         if page.next is None:
             return found
@@ -161,19 +161,19 @@ async def all_pages(store: Store, query: dict[str, Any], limit: int) -> list[Doc
 async def compare(store: Store, model: Model, limit: int, number: int) -> None:
     alive = model.alive()
     for key in {(tool, name) for tool in ("a", "b", "ü") for name in ("1", "2", "3")}:
-        held = await store.read("mentions", *key)
+        held = await store.read("quarantine", *key)
         assert (held and plain(held)) == alive.get(key)
     everything = [alive[key] for key in sorted(alive)]
     dated = sorted(
-        (document for document in everything if document.get("published_at")),
-        key=lambda document: (document["published_at"], document["tool_id"], document["id"]),
+        (document for document in everything if document.get("created_at")),
+        key=lambda document: (document["created_at"], document["pk"], document["id"]),
     )
     for reverse in (False, True):
         way = -1 if reverse else 1
         assert await all_pages(store, {"reverse": reverse}, limit) == everything[::way]
-        assert await all_pages(store, {"reverse": reverse, "order": "by_published"}, limit) == dated[::way]
-        within = [document for document in dated if document["tool_id"] == "a"]
-        query = {"reverse": reverse, "order": "by_published", "partition": "a"}
+        assert await all_pages(store, {"reverse": reverse, "order": "by_created"}, limit) == dated[::way]
+        within = [document for document in dated if document["pk"] == "a"]
+        query = {"reverse": reverse, "order": "by_created", "partition": "a"}
         assert await all_pages(store, query, limit) == within[::way]
     larger = [
         document
@@ -181,15 +181,15 @@ async def compare(store: Store, model: Model, limit: int, number: int) -> None:
         if isinstance(document.get("n"), int | float) and not isinstance(document["n"], bool) and document["n"] > number
     ]
     assert await all_pages(store, {"where": (Where("n", "gt", number),)}, limit) == larger
-    assert await store.count("mentions", (Where("n", "gt", number),)) == len(larger)
+    assert await store.count("quarantine", (Where("n", "gt", number),)) == len(larger)
 
 
 async def run(make: Callable[[], Store], clock: SettableClock, steps: Any, limit: int, number: int) -> None:
     store = make()
     try:
-        left = (await store.query("mentions", Query(limit=1000))).items
+        left = (await store.query("quarantine", Query(limit=1000))).items
         for document in left:
-            await store.delete("mentions", document["tool_id"], document["id"])
+            await store.delete("quarantine", document["pk"], document["id"])
         model, etags = Model(clock), dict[tuple[str, str], str]()
         for step in steps:
             await take(step, store, model, etags)

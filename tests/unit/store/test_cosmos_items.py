@@ -5,7 +5,7 @@ import pytest
 from models.errors import InvalidInput
 from services.ports import Query, Where
 from services.store import cosmos_items, plans, rules
-from services.store.containers import FEEDS, MENTIONS, Container
+from services.store.containers import FEEDS, MENTIONS, QUARANTINE, Container
 
 NOW = 1_000
 
@@ -108,7 +108,7 @@ def test_a_later_page_begins_behind_its_cursor() -> None:
     ],
 )
 def test_a_condition_is_text_without_values(where: Where, condition: str) -> None:
-    text, _ = cosmos_items.count(plans.plan(MENTIONS, Query((where,))), NOW)
+    text, _ = cosmos_items.count(plans.plan(QUARANTINE, Query((where,))), NOW)
     assert text.startswith(f"SELECT VALUE COUNT(1) FROM c WHERE {condition} AND {ALIVE}")
 
 

@@ -9,7 +9,7 @@ import pytest
 from models.errors import InvalidInput
 from services.ports import Query, Where
 from services.store import plans
-from services.store.containers import ARTICLES, FEEDS, MENTIONS, RUNS, SENTIMENT_CACHE, Container
+from services.store.containers import ARTICLES, FEEDS, MENTIONS, QUARANTINE, RUNS, SENTIMENT_CACHE, Container
 from services.store.plans import Bound, plan
 
 
@@ -43,7 +43,7 @@ def test_a_limit_is_a_whole_number_of_1_to_1000(limit: Any) -> None:
     ids=str,
 )
 def test_a_condition_that_an_index_serves_is_planned(where: Where) -> None:
-    assert plan(MENTIONS, Query((where,))).query.where == (where,)
+    assert plan(QUARANTINE, Query((where,))).query.where == (where,)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_condition_that_an_index_serves_is_planned(where: Where) -> None:
         (Where("n", "in", tuple(range(101))), "n: must be compared with 1 to 100 values"),
         (Where("n", "in", [1, None]), "n: must be compared with text, a finite number, true or false"),  # type: ignore[list-item]
         (Where("n", "like", "x"), "op: must be eq, lt, le, gt, ge, in, contains or missing"),  # type: ignore[arg-type]
-        (Where("a b", "eq", 1), "a b: is not indexed in mentions, so no query can filter by it"),
-        (Where("_etag", "missing"), "_etag: is not indexed in mentions, so no query can filter by it"),
+        (Where("a b", "eq", 1), "a b: is not indexed in quarantine, so no query can filter by it"),
+        (Where("_etag", "missing"), "_etag: is not indexed in quarantine, so no query can filter by it"),
     ],
 )
 def test_a_condition_that_no_store_keeps_is_refused(where: Where, refusal_text: str) -> None:
-    assert str(refusal(MENTIONS, Query((where,)))) == refusal_text
+    assert str(refusal(QUARANTINE, Query((where,)))) == refusal_text
 
 
 def test_a_field_without_an_index_is_refused() -> None:
@@ -136,8 +136,8 @@ def test_a_cursor_is_text_for_a_url_and_keeps_every_value() -> None:
         Query(),
         Query(partition="t", order="by_published"),
         Query(partition="t", reverse=True),
-        Query((Where("n", "eq", 1),), partition="t"),
-        Query((Where("n", "in", [1]),), partition="t"),
+        Query((Where("removed_at", "eq", "1"),), partition="t"),
+        Query((Where("removed_at", "in", ["1"]),), partition="t"),
     ],
 )
 def test_a_cursor_of_another_query_is_refused(other: Query) -> None:
@@ -147,8 +147,8 @@ def test_a_cursor_of_another_query_is_refused(other: Query) -> None:
 
 
 def test_conditions_of_lists_and_tuples_are_one_query() -> None:
-    first = plan(MENTIONS, Query((Where("n", "in", [1, 2]),)))
-    assert plan(MENTIONS, Query((Where("n", "in", (1, 2)),))).fingerprint == first.fingerprint
+    first = plan(QUARANTINE, Query((Where("n", "in", [1, 2]),)))
+    assert plan(QUARANTINE, Query((Where("n", "in", (1, 2)),))).fingerprint == first.fingerprint
 
 
 def encoded(value: Any) -> str:

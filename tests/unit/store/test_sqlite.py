@@ -308,20 +308,6 @@ async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., S
     assert not of_stores() - before
 
 
-async def test_calls_that_wait_when_the_store_closes_are_unavailable(
-    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
-) -> None:
-    store = open_store(wait_seconds=0.5)
-    await store.ensure_containers()
-    raw.execute("BEGIN IMMEDIATE")
-    calls = [asyncio.create_task(store.upsert("mentions", item(f"{n}"))) for n in range(5)]
-    await asyncio.sleep(0.05)
-    await store.close()
-    raw.execute("COMMIT")
-    outcomes = await asyncio.gather(*calls, return_exceptions=True)
-    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
-
-
 async def test_an_older_file_gets_the_tables_and_indexes_that_it_lacks(
     open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from models.errors import InvalidInput, Unavailable
+from models.errors import Unavailable
 from services.ports import Create, Delete, Document, Replace, Upsert, utc_now
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_connection import Threads, Work
@@ -131,24 +131,6 @@ async def test_a_batch_is_not_split_between_transactions(threads: CountingThread
 async def test_a_call_without_batches_writes_nothing(threads: CountingThreads) -> None:
     assert await Commits(threads).write("mentions", []) == []
     assert threads.transactions == []
-
-
-async def test_a_call_that_is_refused_does_not_disturb_the_others(store: SqliteStore) -> None:
-    await store.create("mentions", item("taken"))
-    outcomes = await asyncio.gather(
-        store.create_many("mentions", [item("a"), item("b", n=float("nan"))]),
-        store.create_many("mentions", [item("a"), item("taken")]),
-        store.batch("mentions", "t", [Create(item("lost")), Create(item("taken"))]),
-        store.batch("mentions", "t", [Replace(item("taken"), None)]),  # type: ignore[arg-type]
-        store.write_many("mentions", [item("c")]),
-        return_exceptions=True,
-    )
-    assert isinstance(outcomes[0], InvalidInput)
-    assert outcomes[1] == [True, False]
-    assert getattr(outcomes[2], "operation", None) == 1
-    assert isinstance(outcomes[3], InvalidInput)
-    found = await store.read_many("mentions", [("t", name) for name in ("a", "b", "lost", "taken", "c")])
-    assert [each is not None for each in found] == [True, False, False, True, True]
 
 
 async def test_of_batches_that_share_a_transaction_each_sees_those_before(store: SqliteStore) -> None:

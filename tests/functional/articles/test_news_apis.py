@@ -1,23 +1,17 @@
 """The specification's example: one article that Tiingo and Finnhub both have, under their own names for it."""
 
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from models.article import Article
 from models.run import IngestionBatch
 from services.articles.poll import FeedPoller
 from services.feeds.news_apis import enabled_apis
-from services.fetch.fetcher import Fetcher
 from services.fetch.outcome import FetchResult, FetchStatus, credentials_in
 from services.settings import ApiAccess, Settings
-from services.store.sqlite import SqliteStore
-from tests.functional.articles.standins import NewsStandIns
-from tests.functional.articles.world import Page, SettableClock, World
+from services.store.containers import FEEDS
+from tests.functional.articles.world import Page, World
 
 PUBLISHED = datetime(2025, 12, 21, 13, 0, 0, tzinfo=UTC)
 TIINGO = [
@@ -47,39 +41,22 @@ FINNHUB = [
 ]
 
 
-@pytest.fixture
-async def store(tmp_path: Path, clock: SettableClock) -> AsyncIterator[SqliteStore]:
-    clock.now = datetime(2025, 12, 21, 14, 28, 0, tzinfo=UTC)
-    store = SqliteStore(tmp_path / "store.db", clock)
-    await store.ensure_containers()
-    yield store
-    await store.close()
+def asking(world: World, *names: str, tickers: tuple[str, ...] = ("AAPL",)) -> World:
+    """The world with tokens for these APIs."""
+    tokens = {name: ApiAccess(f"{name}-token") for name in names}
+    return World(world.store, world.clock, Settings(store="sqlite", news_apis=tokens, api_tickers=tickers))
 
 
-async def test_the_example_is_one_article_with_two_sources_and_two_observations(
-    store: SqliteStore, clock: SettableClock
-) -> None:
-    """Served by local stand-ins, over HTTP, with the real fetcher."""
-    async with NewsStandIns(TIINGO, {"AAPL": FINNHUB}) as serving:
-        settings = Settings(
-            store="sqlite",
-            news_apis={
-                "tiingo": ApiAccess("t-secret", serving.url),
-                "finnhub": ApiAccess("f-secret", f"{serving.url}/api/v1"),
-            },
-            api_tickers=("AAPL", "ZZZZ"),
-        )
-        fetcher = Fetcher(Settings(store="sqlite", retry_attempts=1, allow_private_addresses=True))
-        world = World(store, clock, settings)
-        worker = world.new_worker(shelf=fetcher)
-        outcomes = []
-        batches = await worker.claims.claim_due(clock.now)
-        for name in ("tiingo", "finnhub"):
-            (batch,) = [each for each in batches if name in each.claimed]
-            outcomes.append(await worker.ingestion.ingest(batch.run_id))
-            clock.forward(minutes=1)
-        again = [await world.poll(name, worker) for name in ("tiingo", "finnhub")]
-        await fetcher.close()
+async def test_the_example_is_one_article_with_two_sources_and_two_observations(world: World) -> None:
+    world.clock.now = datetime(2025, 12, 21, 14, 28, 0, tzinfo=UTC)
+    world = asking(world, "tiingo", "finnhub", tickers=("AAPL", "ZZZZ"))
+    world.shelf.pages["https://api.tiingo.com/tiingo/news"] = Page(json.dumps(TIINGO).encode())
+    world.shelf.pages["https://finnhub.io/api/v1/company-news"] = Page(json.dumps(FINNHUB).encode())
+    feeds = [api.feed(world.clock.now).to_document() for api in enabled_apis(world.settings).values()]
+    await world.store.create_many(FEEDS.name, feeds)
+    outcomes = [await world.poll(name) for name in ("tiingo", "finnhub")]
+    world.clock.forward(minutes=1)
+    again = [await world.poll(name) for name in ("tiingo", "finnhub")]
 
     article = Article.from_document(await world.article())
     assert article.source_id == "dedup:" + article.dedup_key
@@ -97,7 +74,6 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
     assert [each["source"] for each in await world.observations()] == ["finnhub", "tiingo"]
     assert outcomes[0].article_ids == (article.source_id,)
     assert [each.article_ids for each in again] == [(), ()]
-    assert serving.tokens == {"Token t-secret", "f-secret"}
     run = IngestionBatch.from_document((await world.runs())[0])
     assert run.tickers_processed == ("AAPL", "ZZZZ")
 
@@ -122,11 +98,8 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     assert "symbol=AAPL" in asked[0]
 
 
-async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(
-    store: SqliteStore, clock: SettableClock
-) -> None:
-    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("BAD", "AAPL"))
-    world = World(store, clock, settings)
+async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(world: World) -> None:
+    world = asking(world, "finnhub", tickers=("BAD", "AAPL"))
     news = {"id": 7, "headline": "Apple reports Q4 earnings beat", "url": "https://a.example/7"}
 
     class Refusing:
@@ -137,7 +110,7 @@ async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_
             world.shelf.pages[request.url.partition("?")[0]] = page
             return await world.shelf.fetch(request)
 
-    (batch,) = await world.worker.claims.claim_every(clock.now)
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
     await world.new_worker(shelf=Refusing()).ingestion.ingest(batch.run_id)
     feed = await world.feed("finnhub")
     assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)

@@ -247,12 +247,9 @@ class FeedRegistry:
     async def add_all(self, wanted: Sequence[Feed]) -> list[Added | Conflict | InvalidInput]:
         """Adds each feed as `add` does, with a result for each. A feed that is refused does not stop the others."""
         gate = asyncio.Semaphore(_AT_ONCE)
-        addresses = [normalize_url(new.feed_url) for new in wanted]
-        firsts: dict[str, Feed] = {}
-        for address, new in zip(addresses, wanted, strict=True):
-            firsts.setdefault(address, new)
-        known = await self._at(firsts)
-        moved = await self._moved_to([new.feed_url for address, new in firsts.items() if address not in known])
+        pairs = [(normalize_url(new.feed_url), new) for new in wanted]
+        known = await self._at({address for address, _ in pairs})
+        moved = await self._moved_to([new.feed_url for address, new in pairs if address not in known])
 
         async def one(address: str, new: Feed) -> Added | Conflict | InvalidInput:
             there = known.get(address) or moved.get(new.feed_url)
@@ -265,11 +262,7 @@ class FeedRegistry:
                 except (Conflict, InvalidInput) as refused:
                     return refused
 
-        results = dict(zip(firsts, await asyncio.gather(*(one(*each) for each in firsts.items())), strict=True))
-        return [
-            results[address] if new is firsts[address] else _again(results[address])
-            for address, new in zip(addresses, wanted, strict=True)
-        ]
+        return list(await asyncio.gather(*(one(*each) for each in pairs)))
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> Feed:
         """The feed with a change that `feed_change` returned. Raises Conflict if another feed has that URL, and
@@ -409,7 +402,3 @@ class FeedRegistry:
             return
         with suppress(ChangedMeanwhile):
             await self._store.delete(FEEDS.name, address_key(url), FeedAddress.ID, found["_etag"])
-
-
-def _again(result: Added | Conflict | InvalidInput) -> Added | Conflict | InvalidInput:
-    return Added(result.feed, is_new=False) if isinstance(result, Added) else result

@@ -28,6 +28,7 @@ from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.locator import DocumentAlias, document_key
 from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.states import AcquisitionStatus, ValidationStatus
+from models.values import unix_milliseconds
 from services import deadline
 from services.archive.keys import folder_of
 from services.articles.writing import Announce
@@ -346,21 +347,17 @@ def counted_as(validation: ValidationStatus, acquisition: AcquisitionStatus) -> 
 
 def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
     """The attempt as it ended. What a site does not give, and what waits for a person, is no failure of the try."""
-    milliseconds = max(0, round((now - one.began).total_seconds() * 1000))
-    figures: dict[str, Any] = {
-        "counts": {counted_as(after.validation_status, after.acquisition_status): 1},
-        "status_code": one.status_code,
-        "error_fingerprint": after.last_error_fingerprint,
-    }
-    if after.acquisition_status != "FAILED_RETRYABLE":
-        return rules.succeeded(one.attempt, milliseconds, now, **figures)
+    has_failed = after.acquisition_status == "FAILED_RETRYABLE"
     return one.attempt.changed(
         now,
-        status="FAILED",
-        duration_ms=milliseconds,
-        error_type=after.last_error_fingerprint or "failed",
-        error_message=(one.error or "")[: rules.LONGEST_MESSAGE] or None,
-        **figures,
+        status="FAILED" if has_failed else "SUCCEEDED",
+        duration_ms=max(0, round((now - one.began).total_seconds() * 1000)),
+        ended_ms=unix_milliseconds(now),
+        counts={counted_as(after.validation_status, after.acquisition_status): 1},
+        status_code=one.status_code,
+        error_fingerprint=after.last_error_fingerprint,
+        error_type=(after.last_error_fingerprint or "failed") if has_failed else None,
+        error_message=((one.error or "")[: rules.LONGEST_MESSAGE] or None) if has_failed else None,
     )
 
 

@@ -90,8 +90,8 @@ class Candidates:
             if member is not None and member.decision is not None:
                 self.decided[name] = member
 
-    def new_keys(self, due: Collection[Known], now: datetime) -> list[tuple[str, Sequence[Operation]]]:
-        """The writes after which each key of these articles names them."""
+    async def write_keys(self, store: Store, due: Collection[Known], now: datetime) -> None:
+        """Has each key of these articles name them. Raises Unavailable if another worker wrote one of the keys."""
         added: dict[str, dict[str, int]] = {}
         for each in due:
             for key in each.signature.keys:
@@ -102,14 +102,9 @@ class Candidates:
             after = latest(before | articles)
             if after != before:
                 batches.append((key_id(key), [_write(key, self.keys[key], after, now)]))
-        return batches
-
-    async def write_keys(self, store: Store, due: Collection[Known], now: datetime) -> None:
-        """Raises Unavailable if another worker wrote one of the keys."""
-        batches = self.new_keys(due, now)
-        for outcome in await store.batch_many(LOCATORS.name, batches) if batches else ():
-            if isinstance(outcome, Exception):
-                raise Unavailable("another worker groups articles", retry_after=1.0)
+        outcomes = await store.batch_many(LOCATORS.name, batches)
+        if any(isinstance(each, Exception) for each in outcomes):
+            raise Unavailable("another worker groups articles", retry_after=1.0)
 
 
 async def read_members(store: Store, days: Mapping[str, str]) -> dict[str, Document | None]:

@@ -96,20 +96,16 @@ class GroupingCorrections:
     store: Store
     clock: Clock
 
-    async def find(self, correction_id: str) -> GroupingCorrection | None:
+    async def get(self, correction_id: str) -> GroupingCorrection:
+        """Raises NotFound."""
         try:
             partition = partition_of_correction(correction_id)
         except ValueError:
-            return None
-        document = await self.store.read(STORIES.name, partition, correction_id)
-        return None if document is None else GroupingCorrection.from_document(document)
-
-    async def get(self, correction_id: str) -> GroupingCorrection:
-        """Raises NotFound."""
-        found = await self.find(correction_id)
-        if found is None:
+            partition = ""
+        document = await self.store.read(STORIES.name, partition, correction_id) if partition else None
+        if document is None:
             raise NotFound(f"correction: there is none with the id {correction_id[:200]!r}")
-        return found
+        return GroupingCorrection.from_document(document)
 
     async def page(self, state: str | None, limit: int, after: str | None) -> Listed[GroupingCorrection]:
         """One page of all corrections, those of the latest days first; with `state`, it may be shorter than `limit`."""
@@ -120,8 +116,8 @@ class GroupingCorrections:
 
     async def of_article(self, article: Article) -> list[GroupingCorrection]:
         """The corrections that name the article, in the order in which they were made."""
-        found = [await self.find(each) for each in article.grouping_corrections or ()]
-        return sorted((each for each in found if each is not None), key=lambda each: (each.made_at, each.correction_id))
+        found = await _corrections(self.store, article.grouping_corrections or ())
+        return sorted(found, key=lambda each: (each.made_at, each.correction_id))
 
     async def make(self, correction: GroupingCorrection) -> GroupingCorrection:
         """The stored correction. Making it again changes nothing."""
@@ -202,11 +198,14 @@ def constraints_of(source_id: str, corrections: Iterable[GroupingCorrection]) ->
 
 async def read_constraints(store: Store, articles: Mapping[str, Collection[str]]) -> dict[str, Constraints]:
     """The constraints of articles, each given with its `grouping_corrections`. Without any, nothing is read."""
-    ids = sorted({each for named in articles.values() for each in named})
-    keys = [(partition_of_correction(each), each) for each in ids]
-    documents = await store.read_many(STORIES.name, keys) if keys else []
-    found = listed_documents(documents, GroupingCorrection.from_document, "correction_id").items
+    found = await _corrections(store, {each for named in articles.values() for each in named})
     return {source_id: constraints_of(source_id, found) for source_id in articles}
+
+
+async def _corrections(store: Store, ids: Iterable[str]) -> list[GroupingCorrection]:
+    """Those of these corrections that can be read."""
+    found = await store.read_many(STORIES.name, [(partition_of_correction(each), each) for each in sorted(ids)])
+    return listed_documents(found, GroupingCorrection.from_document, "correction_id").items
 
 
 def _named(said: Mapping[str, tuple[str, str]], field: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ between two of the reads, a figure that lacks an article shows in one of them. T
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from models.errors import Unavailable
@@ -40,11 +40,7 @@ class Completeness:
         return replace(now, complete=self.complete and now.complete)
 
     def shown(self) -> dict[str, Any]:
-        return {
-            "pending_articles": self.pending_articles,
-            "failed_articles": self.failed_articles,
-            "complete": self.complete,
-        }
+        return asdict(self)
 
 
 NOT_KNOWN = Completeness.of(UNKNOWN)

@@ -27,6 +27,7 @@ from models.timeline import (
     DaySums,
     EarlierHours,
     HourRows,
+    StoredCount,
     Timeline,
     WindowTables,
 )
@@ -158,15 +159,7 @@ class Count:
         return cls(**document)
 
     def to_document(self) -> Document:
-        return {
-            "numbers": self.numbers,
-            "analyzers": self.analyzers,
-            "stories": self.stories,
-            "ungrouped": self.ungrouped,
-            "publishers": self.publishers,
-            "sources": self.sources,
-            "crowded": self.crowded,
-        }
+        return {name: getattr(self, name) for name in StoredCount.model_fields}
 
     @property
     def is_broad(self) -> bool:

@@ -27,7 +27,7 @@ from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
-from services.figures.coverage import Coverage, ToolCoverage
+from services.figures.coverage import Coverage
 from services.figures.points import MENTIONS_KEPT, STEPS, Counted, Point, Span, day_start, days_between, first_live_day
 from services.figures.recount import Recount
 from services.figures.windows import analyzers_of
@@ -88,11 +88,14 @@ class History:
             for day in (each for each in days if each < live.date().isoformat()):
                 is_known = progress is not None and progress.since <= day <= progress.closed_until
                 counted.put(day, "frozen" if is_known else "unknown")
-        coverage = (await self.coverage.of_tools([tool_id], span.now))[tool_id]
-        points = [_with_close(point, closes.get(point.name)) for point in counted.points()]
+        coverage, length = (await self.coverage.of_tools([tool_id], span.now))[tool_id], STEPS[span.step]
+        points = [
+            _with_coverage(point, closes.get(point.name), coverage.share(start, min(start + length, span.until)))
+            for point, start in zip(counted.points(), span.starts, strict=True)
+        ]
         total = {"coverage": coverage.share(span.start, span.until) if span.start >= live else None}
         return ToolHistory(
-            with_coverage(points, span, coverage),
+            points,
             {**counted.total.count.figures(), **total},
             counted.change.shown() if counted.change else None,
             tuple(unreadable),
@@ -128,22 +131,14 @@ def _of_days(model: type[DayCounts | DailyClose], tool_id: str, days: Sequence[D
     return Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id, limit=_PAGE)
 
 
-def _with_close(point: Point, close: DailyClose | None) -> Point:
-    """With the coverage that the daily close has kept; with all of its figures if nothing else is known."""
+def _with_coverage(point: Point, close: DailyClose | None, share: float | None) -> Point:
+    """With the coverage that the daily close has kept, or else this one; with all figures of the close if nothing else
+    is known."""
     if close is None:
-        return point
+        return replace(point, figures={"coverage": share, **point.figures})
     if point.state == "unknown":
         return replace(point, figures=close.figures, state="closed")
     return replace(point, figures={**point.figures, "coverage": close.figures.get("coverage")})
-
-
-def with_coverage(points: Sequence[Point], span: Span, coverage: ToolCoverage) -> list[Point]:
-    """The points of the span, those whose coverage was not stored with the present one."""
-    found = []
-    for point, start in zip(points, span.starts, strict=True):
-        share = coverage.share(start, min(start + STEPS[span.step], span.until))
-        found.append(replace(point, figures={"coverage": share, **point.figures}))
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ async def get_movement(services: Container, req: func.HttpRequest) -> func.HttpR
     start, end = (asked_time(each.name, each.of(req) or "") for each in (FROM, TO))
     times = Times.of(start, end, SHIFT.of(req), services.clock())
     tool = await services.tools.get(req.route_params["tool"])
-    movement = await services.figures.movements.of(tool.tool_id, times)
+    movement = await services.figures.evidence.movement(tool.tool_id, times)
     completeness = await services.figures.completeness.of_all()
     return json_response({"tool_id": tool.tool_id, "tool": tool.primary_name, **movement, **completeness.shown()})
 

@@ -6,7 +6,7 @@ the two only has entered or left. What these mentions did is added up by story a
     effect = (sum over entered of (polarity - previous average) - the same sum over left) / present mentions
 
 The effects of all mentions add up to the difference of the two averages, so a list by story or by publisher explains
-all of it. Mentions are passed in the order of their publication. `MovementReader` reads, all other functions are pure.
+all of it. Mentions are passed in the order of their publication. `Evidence` reads, all other functions are pure.
 """
 
 from __future__ import annotations
@@ -200,14 +200,41 @@ def rescored_in(mentions: Iterable[Mention], scored: int) -> list[dict[str, Any]
     return found[:MAX_LISTED]
 
 
-@dataclass(frozen=True, slots=True)
-class MovementReader:
-    """Reads what moved a figure."""
+# The cursor has the end of the first page's window: later pages have the same window even if the entry was refreshed.
+_CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Reads the mentions that an aggregate counts, and what moved it."""
 
     store: Store
 
-    async def of(self, tool_id: str, times: Times) -> dict[str, Any]:
-        """Raises InvalidInput if the two times have too many mentions."""
+    async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
+        """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
+
+        `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window
+        now.
+        """
+        window, _ = window_of(entry, cursor)
+        start_ts, end_ts = window.seconds
+        return {
+            "period_start_ts": start_ts,
+            "period_end_ts": end_ts,
+            "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
+            "changed_since": bool(await changed_since(self.store, {entry.tool_id: entry.recounts})),
+        }
+
+    async def page(
+        self, entry: SentimentCacheEntry, limit: int, cursor: str | None, said: str | None = None
+    ) -> Listed[SentimentScore]:
+        """With `said`, the mentions with this sentiment, or the unscored ones."""
+        window, after = window_of(entry, cursor)
+        page = await mentions_page(self.store, entry.tool_id, limit, after, said, since=window.start, until=window.end)
+        return replace(page, next=page.next and f"{window.seconds[1]}-{page.next}")
+
+    async def movement(self, tool_id: str, times: Times) -> dict[str, Any]:
+        """What moved a figure. Raises InvalidInput if the two times have too many mentions."""
         mentions = await self._mentions(tool_id, times)
         found, present = movement_of(mentions, times), list(filter(times.is_present, mentions))
         headlines, names = await self._headlines(found.stories), await self._source_names(found.sources)
@@ -273,40 +300,6 @@ class MovementReader:
         """How many of their articles are in each language."""
         articles = await self.store.read_many(ARTICLES.name, [(each["source_id"], Article.ID) for each in mentions])
         return Counter(each.get("language") or "und" for each in articles if each is not None)
-
-
-# The cursor has the end of the first page's window: later pages have the same window even if the entry was refreshed.
-_CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
-
-
-@dataclass(slots=True)
-class Evidence:
-    """Reads the mentions that an aggregate counts."""
-
-    store: Store
-
-    async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
-        """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
-
-        `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window
-        now.
-        """
-        window, _ = window_of(entry, cursor)
-        start_ts, end_ts = window.seconds
-        return {
-            "period_start_ts": start_ts,
-            "period_end_ts": end_ts,
-            "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
-            "changed_since": bool(await changed_since(self.store, {entry.tool_id: entry.recounts})),
-        }
-
-    async def page(
-        self, entry: SentimentCacheEntry, limit: int, cursor: str | None, said: str | None = None
-    ) -> Listed[SentimentScore]:
-        """With `said`, the mentions with this sentiment, or the unscored ones."""
-        window, after = window_of(entry, cursor)
-        page = await mentions_page(self.store, entry.tool_id, limit, after, said, since=window.start, until=window.end)
-        return replace(page, next=page.next and f"{window.seconds[1]}-{page.next}")
 
 
 def window_of(entry: SentimentCacheEntry, cursor: str | None) -> tuple[Window, str | None]:

@@ -9,7 +9,7 @@ from services.figures.completeness import CompletenessReader
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.entries import Entries, Generations
-from services.figures.evidence import Evidence, MovementReader
+from services.figures.evidence import Evidence
 from services.figures.history import History, RawHistory
 from services.figures.metadata import Counters
 from services.figures.reader import Reader, RecentAggregates
@@ -58,7 +58,7 @@ class Figures:
         self.raw_history = RawHistory(store, self.history)
         self.daily_closes = DailyCloses(store, self.recount, coverage, clock)
         self.trends = Trends(store, self.reader)
-        self.evidence, self.movements = Evidence(store), MovementReader(store)
+        self.evidence = Evidence(store)
 
     async def close(self) -> None:
         await self.counters.close()

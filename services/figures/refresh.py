@@ -18,9 +18,7 @@ from typing import Any
 from models.cache import FRESH_FOR, is_mostly_unscored
 from models.errors import ChangedMeanwhile, ToolpulseError, UnreadableDocument
 from models.run import MAX_ERRORS_KEPT, Attempt, JobRun
-from models.tally import Tally
 from models.values import CLOCKS_DIFFER, unix_seconds
-from services.figures import breadth
 from services.figures.entries import Entries, Generations
 from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sentiment, refresh_ended
 from services.figures.recount import Recount
@@ -54,8 +52,7 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 has become stale."""
 
 LATE = "not in time, and announced again"
-_OF_TOOL = ("coverage", "searched_since_ts", "backfilled")
-_FIGURES = ("generation", "recounts", *Tally().figures(), *breadth.FIELDS, "analyzers", *_OF_TOOL)
+_OF_MOMENT = ("created_at", "updated_at", "last_updated_ts", "period_start_ts", "period_end_ts", "oldest_mention_ts")
 _PAGE = 1000
 
 
@@ -260,7 +257,12 @@ def can_stay(stored: Document | None, entry: Document) -> bool:
     """Whether the stored entry, a young one, can stay instead of `entry`, which was just computed: if both have the
     same figures. If the tool was recounted since, the stored entry is replaced in any case: its figures may be wrong
     for its own, older window."""
-    return stored is not None and all(stored.get(name) == entry.get(name) for name in _FIGURES)
+    return stored is not None and _figures_of(stored) == _figures_of(entry)
+
+
+def _figures_of(entry: Document) -> Document:
+    """All that does not follow from the moment of the computation; what a store adds begins with an underscore."""
+    return {name: each for name, each in entry.items() if name not in _OF_MOMENT and name[0] != "_"}
 
 
 def done_batches(attempts: Iterable[Attempt]) -> dict[str, Attempt]:

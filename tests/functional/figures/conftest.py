@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest
 
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.functional.figures.world import Process
-
-NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+from tests.functional.figures.world import NOW, Process
 
 
 @pytest.fixture

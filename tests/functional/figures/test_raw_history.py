@@ -15,8 +15,7 @@ from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import mention
-from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Judgement, Process, a_mention, a_tool
+from tests.functional.figures.world import NOW, Judgement, Process, a_mention, a_tool
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 

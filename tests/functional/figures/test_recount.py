@@ -21,9 +21,9 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
 from tests.functional.figures.world import (
+    NOW,
     Judgement,
     Process,
     Said,

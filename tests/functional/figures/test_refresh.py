@@ -8,31 +8,28 @@ from typing import Any
 from models.cache import PERIODS
 from models.feed import FetchDay
 from models.tool import Tool
-from services.ports import Document
-from services.store.containers import CATALOG, SENTIMENT_CACHE
+from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
-from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, everything, stored_entry
+from tests.functional.figures.world import (
+    NOW,
+    Judgement,
+    Process,
+    check_entry,
+    entries_in,
+    everything,
+    some_tools,
+    stored_entry,
+)
 
 MADE = NOW - timedelta(days=40)
-
-
-async def _tools(store: SqliteStore, count: int) -> list[Tool]:
-    tools = [a_tool(number, MADE) for number in range(count)]
-    await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
-    return tools
-
-
-async def _entries(store: SqliteStore) -> list[Document]:
-    return [each for each in await everything(store, SENTIMENT_CACHE.name) if "period" in each]
 
 
 async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_find_them_stale(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    (tool,) = await _tools(store, 1)
+    (tool,) = await some_tools(store, 1)
     await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=3), "positive"))
     refresh = process.cache.refresh
     for minutes, written in ((0, 4), (0, 0), (5, 0), (8, 0), (1, 4), (13, 0)):
@@ -45,7 +42,7 @@ async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_fin
 async def test_entries_whose_coverage_has_changed_are_written_again(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    (tool,) = await _tools(store, 1)
+    (tool,) = await some_tools(store, 1)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     watch.advance(minutes=2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
@@ -59,7 +56,7 @@ async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_sl
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     """Its count seems older than they are."""
-    (tool,) = await _tools(store, 1)
+    (tool,) = await some_tools(store, 1)
     await process.cache.refresh.refresh_tools([tool.tool_id])
     watch.advance(minutes=-1)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
@@ -68,7 +65,7 @@ async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_sl
 
 
 async def test_an_entry_of_a_past_generation_is_written_again(store: SqliteStore, process: Process) -> None:
-    (tool,) = await _tools(store, 1)
+    (tool,) = await some_tools(store, 1)
     await process.cache.refresh.refresh_tools([tool.tool_id])
     await process.cache.generations.raise_(tool.tool_id)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
@@ -78,18 +75,18 @@ async def test_an_entry_of_a_past_generation_is_written_again(store: SqliteStore
 async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generations_kept(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    kept, merged, gone = await _tools(store, 3)
+    kept, merged, gone = await some_tools(store, 3)
     for tool in (kept, merged, gone):
         await process.cache.generations.raise_(tool.tool_id)
     await process.cache.refresh.tick()
-    assert len(await _entries(store)) == 12
+    assert len(await entries_in(store)) == 12
     await process.analyse(merged.tool_id, "article", Judgement(NOW - timedelta(hours=3), None))
     after = merged.changed(NOW, status="MERGED", merged_into=kept.tool_id)
     await store.upsert(CATALOG.name, after.to_document())
     await store.delete(CATALOG.name, gone.tool_id, Tool.ID)
     watch.advance(minutes=15)
     await process.cache.refresh.tick()
-    assert {each["tool_id"] for each in await _entries(store)} == {kept.tool_id}
+    assert {each["tool_id"] for each in await entries_in(store)} == {kept.tool_id}
     for tool in (merged, gone):
         assert await process.cache.generations.current(tool.tool_id) == 1
     # The hours of its mentions were marked dirty: they are recounted though the tool has no entries any more.
@@ -99,7 +96,7 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
 async def test_with_nothing_new_a_batch_takes_seven_operations(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    tools = await _tools(store, 50)
+    tools = await some_tools(store, 50)
     for tool in tools[:3]:
         for number in range(5):
             judgement = Judgement(NOW - timedelta(minutes=61 * number), "positive")
@@ -116,7 +113,7 @@ async def test_with_nothing_new_a_batch_takes_seven_operations(
 async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows_are_read(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    (tool,) = await _tools(store, 1)
+    (tool,) = await some_tools(store, 1)
     for number, minutes in enumerate((3, 18, 59, 60 * 24 - 1, 60 * 24 * 7 - 20, 60 * 24 * 30 - 40)):
         await process.analyse(
             tool.tool_id, f"article-{number}", Judgement(NOW - timedelta(minutes=minutes), "positive")

@@ -13,11 +13,10 @@ import pytest
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
-from models.tool import Tool
 from services import deadline
 from services.figures.refresh import LATE, Refresh
 from services.mentions.due import RefreshMessage
-from services.ports import Document, Query, Where
+from services.ports import Query, Where
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
@@ -25,20 +24,17 @@ from tests.builders import MemoryQueues, Watch
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Judgement, Process, Said, a_tool, everything, stored_entry
+from tests.functional.figures.world import (
+    NOW,
+    Judgement,
+    Process,
+    Said,
+    entries_in,
+    some_tools,
+    stored_entry,
+)
 
 MADE = NOW - timedelta(days=40)
-
-
-async def _tools(store: SqliteStore, count: int) -> list[Tool]:
-    tools = [a_tool(number, MADE) for number in range(count)]
-    await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
-    return tools
-
-
-async def _entries(store: SqliteStore) -> list[Document]:
-    return [each for each in await everything(store, SENTIMENT_CACHE.name) if "period" in each]
 
 
 async def _runs(store: SqliteStore) -> list[JobRun]:
@@ -75,10 +71,10 @@ async def test_up_to_fifty_tools_are_refreshed_without_messages(
 ) -> None:
     await process.cache.refresh.tick()
     assert (await _metadata(store)).total_entries == 0, "there are no tools"
-    await _tools(store, 50)
+    await some_tools(store, 50)
     begun = await process.cache.refresh.tick()
     assert begun.messages == []
-    assert len(await _entries(store)) == 200
+    assert len(await entries_in(store)) == 200
     run = (await _runs(store))[-1]
     assert (run.run_id, run.status, run.progress) == (begun.run_id, "SUCCEEDED", 50)
     metadata = await _metadata(store)
@@ -92,7 +88,7 @@ async def test_up_to_fifty_tools_are_refreshed_without_messages(
 async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_the_run_also_when_messages_arrive_twice(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    tools = await _tools(store, 120)
+    tools = await some_tools(store, 120)
     begun = await process.cache.refresh.tick("call")
     messages = [RefreshMessage.from_message(message) for message in begun.messages]
     assert [len(message.tool_ids) for message in messages] == [50, 50, 20]
@@ -119,7 +115,7 @@ async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_th
 async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    await _tools(store, 120)
+    await some_tools(store, 120)
     begun = await process.cache.refresh.tick()
     for message in begun.messages:
         await process.cache.refresh.work(RefreshMessage.from_message(message))
@@ -147,15 +143,15 @@ async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
 
 
 async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, process: Process) -> None:
-    (tool,) = await _tools(store, 1)
+    (tool,) = await some_tools(store, 1)
     assert isinstance(process.cache.refresh, Refresh)
     await process.cache.refresh.work(RefreshMessage((tool.tool_id,), "nobody", "0001"))
-    assert await _entries(store) == []
+    assert await entries_in(store) == []
 
 
 async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, process: Process, watch: Watch) -> None:
     """The last tool cannot be read at all, and is not among the active ones."""
-    tools = await _tools(store, 5)
+    tools = await some_tools(store, 5)
     await store.upsert(CATALOG.name, {**tools.pop().to_document(), "aliases": "none"})
     for tool in tools:
         await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
@@ -186,7 +182,7 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
 ) -> None:
     queues = MemoryQueues()
     process = Process(store, watch, queues=queues)
-    dirty, _ = await _tools(store, 2)
+    dirty, _ = await some_tools(store, 2)
     await process.refresh()
     watch.advance(minutes=5)
     await process.analyse(dirty.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
@@ -207,7 +203,7 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
 async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_and_counted_once(
     store: SqliteStore, watch: Watch, process: Process
 ) -> None:
-    await _tools(store, 60)
+    await some_tools(store, 60)
     for k in itertools.count(1):
         begun = await process.cache.refresh.tick()
         first, second = [RefreshMessage.from_message(message) for message in begun.messages]
@@ -229,7 +225,7 @@ async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_an
 
 
 async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, watch: Watch, process: Process) -> None:
-    await _tools(store, 60)
+    await some_tools(store, 60)
     for seed in range(3):
         begun = await process.cache.refresh.tick()
         messages = [RefreshMessage.from_message(message) for message in (*begun.messages, begun.messages[0])]
@@ -259,7 +255,7 @@ class AwayWithoutTools(DyingStore):
 async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    await _tools(store, 60)
+    await some_tools(store, 60)
     begun = await process.cache.refresh.tick()
     first, second = [RefreshMessage.from_message(message) for message in begun.messages]
     failing = Process(AwayWithoutTools(store, 1_000_000, "before"), watch)
@@ -275,34 +271,10 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     assert (await _runs(store))[0].status == "SUCCEEDED"
 
 
-async def test_a_refresh_in_which_every_tool_failed_has_failed_and_the_last_successful_one_stays(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    (tool,) = await _tools(store, 1)
-    await process.refresh()
-    succeeded = await _metadata(store)
-    await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
-    mention = await store.read(MENTIONS.name, tool.tool_id, "article")
-    assert mention is not None
-    await store.upsert(MENTIONS.name, {**mention, "polarity": "high"})
-    watch.advance(minutes=15)
-    await process.refresh()
-    assert [run.status for run in await _runs(store)] == ["SUCCEEDED", "FAILED"]
-    assert await _metadata(store) == succeeded
-    last = await _last(store)
-    assert (last.status, list(last.failed_tools), last.ended_at) == ("FAILED", [tool.tool_id], watch.now)
-    await store.upsert(MENTIONS.name, mention)
-    watch.advance(minutes=15)
-    await process.refresh()
-    metadata = await _metadata(store)
-    assert (metadata.last_refresh_ts, metadata.tools_refreshed) == (int(watch.now.timestamp()), (tool.tool_id,))
-    assert (await _last(store)).status == "SUCCEEDED"
-
-
 async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_tools(
     store: SqliteStore, watch: Watch
 ) -> None:
-    tools = await _tools(store, 3)
+    tools = await some_tools(store, 3)
     failing = Process(CountingStore(store, fail_writes_from=1), watch)
     with pytest.raises(Unavailable):
         await failing.cache.refresh.refresh_tools([tool.tool_id for tool in tools])
@@ -317,7 +289,7 @@ async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_t
 async def test_the_metadata_count_the_mentions_of_a_week_and_list_tools_that_are_mostly_unscored(
     store: SqliteStore, process: Process
 ) -> None:
-    tool, other = await _tools(store, 2)
+    tool, other = await some_tools(store, 2)
     for number in range(11):
         said: Said = "unscored" if number else "positive"
         await process.analyse(tool.tool_id, f"article-{number}", Judgement(NOW - timedelta(days=6), said))

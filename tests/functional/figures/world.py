@@ -9,7 +9,7 @@ import json
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
@@ -28,6 +28,7 @@ from services.tools.catalog import Catalog
 from tests.builders import MemoryQueues, forgetful
 from tests.functional.articles.dying import Died
 
+NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.0}
 Said = Sentiment | Literal["unscored"]
 
@@ -51,6 +52,12 @@ def a_tool(number: int, now: datetime, **changes: Any) -> Tool:
         "updated_at": now,
     }
     return Tool(**(fields | changes))
+
+
+async def some_tools(store: Store, count: int) -> list[Tool]:
+    tools = [a_tool(number, NOW - timedelta(days=40)) for number in range(count)]
+    await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
+    return tools
 
 
 def a_mention(
@@ -187,6 +194,10 @@ async def everything(store: Store, container: str, partition: str | None = None)
         after = page.next
         if after is None:
             return found
+
+
+async def entries_in(store: Store) -> list[Document]:
+    return [each for each in await everything(store, SENTIMENT_CACHE.name) if "period" in each]
 
 
 async def mentions_of(store: Store, tool_id: str) -> list[SentimentScore]:

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from models.timeline import DailyClose, DayCounts, HistoryProgress
-from models.values import format_time, is_ahead
+from models.values import is_ahead
 from services import deadline
 from services.figures.counting import Count
 from services.figures.coverage import Coverage
 from services.figures.points import LIVE_DAYS, STEPS, day_start, first_live_day
-from services.figures.recount import Recount
+from services.figures.recount import NOT_REMOVED, Recount, published
 from services.logs import log_event
 from services.mentions.references import keep_references
-from services.ports import Clock, Document, Query, Store, Where, query_all, readable
+from services.ports import Clock, Document, Query, Store, query_all, readable
 from services.store.containers import CATALOG, MENTIONS
 from services.tools.catalog import ONLY_TOOLS
 
@@ -32,7 +32,6 @@ CLOSED_AFTER = timedelta(hours=6)
 TOOLS_AT_ONCE = 20
 MAX_PAGES = 50
 """Pages of tools in one call, which has other work to leave time for."""
-_PAGE = 1000
 _DAY = timedelta(days=1)
 
 
@@ -120,14 +119,9 @@ class DailyCloses:
         return sum(await self.store.create_many(CATALOG.name, closes)) if closes else 0
 
     async def _keep_references(self, tool_ids: Sequence[str], day: date, now: datetime) -> None:
-        where = (
-            Where("tool_id", "in", tuple(tool_ids)),
-            Where("removed_at", "missing"),
-            Where("published_at", "ge", format_time(day_start(day))),
-            Where("published_at", "lt", format_time(day_start(day) + STEPS["day"])),
-        )
+        query = published(tool_ids, day_start(day), day_start(day) + STEPS["day"], NOT_REMOVED)
         mentions: dict[str, list[Document]] = {}
-        for mention in await query_all(self.store, MENTIONS.name, Query(where, order="by_published", limit=_PAGE)):
+        for mention in await query_all(self.store, MENTIONS.name, query):
             mentions.setdefault(mention["tool_id"], []).append(mention)
         for tool_id, of_day in mentions.items():
             await keep_references(self.store, tool_id, day, of_day, now)

@@ -29,6 +29,7 @@ from models.values import format_time
 from services.figures.breadth import publisher_of, source_of
 from services.figures.completeness import changed_since
 from services.figures.points import MENTIONS_KEPT
+from services.figures.recount import NOT_REMOVED
 from services.mentions.listing import mentions_page
 from services.ports import Listed, Query, Store, Where, pages
 from services.store.containers import ARTICLES, FEEDS, MENTIONS, STORIES
@@ -273,11 +274,7 @@ class Evidence:
             spans = [(spans[0][0], max(spans[0][1], spans[1][1]))]
         found: list[Mention] = []
         for start, end in spans:
-            where = (
-                Where("removed_at", "missing"),
-                Where("published_at", "ge", start),
-                Where("published_at", "lt", end),
-            )
+            where = NOT_REMOVED, Where("published_at", "ge", start), Where("published_at", "lt", end)
             query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
             async for page in pages(self.store, MENTIONS.name, query):
                 found += page.items

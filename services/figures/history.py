@@ -29,7 +29,7 @@ from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
 from services.figures.coverage import Coverage
 from services.figures.points import MENTIONS_KEPT, STEPS, Counted, Point, Span, day_start, days_between, first_live_day
-from services.figures.recount import Recount
+from services.figures.recount import NOT_REMOVED, Recount, published
 from services.figures.windows import analyzers_of
 from services.ports import Clock, Document, Query, Store, Where, listed, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
@@ -164,15 +164,10 @@ class RawHistory:
         if number > self.most_mentions:
             reason = f"at most {self.most_mentions:,} mentions are read, this time has {number:,} of this tool"
             raise InvalidInput(asked_for, f"a shorter time with layer=raw, any with layer=canonical: {reason}")
-        where = (
-            Where("removed_at", "missing"),
-            Where("published_at", "ge", format_time(span.start)),
-            Where("published_at", "lt", format_time(span.end)),
-        )
         unreadable: list[str] = []
         counts: dict[tuple[str, str], Tally] = {}
         analyzers: dict[tuple[str, str], set[str]] = {}
-        query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
+        query = published([tool_id], span.start, span.end, NOT_REMOVED)
         async for page in pages(self.store, MENTIONS.name, query):
             mentions = listed(page, SentimentScore.from_document, "source_id")
             unreadable += mentions.unreadable

@@ -36,6 +36,7 @@ _PAGE = 1000
 _QUERIES_AT_ONCE = 16
 _HOUR = timedelta(hours=1)
 _NO_END = datetime(9999, 1, 1, tzinfo=UTC)
+NOT_REMOVED = Where("removed_at", "missing")
 
 
 @dataclass(slots=True)
@@ -178,7 +179,7 @@ class Recount:
 
         async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
             async with gate:
-                async for page in pages(self.store, MENTIONS.name, _mentions(list(tools), *span)):
+                async for page in pages(self.store, MENTIONS.name, published(list(tools), *span)):
                     for mention in page.items:
                         try:
                             tools[mention["tool_id"]].count.add(mention)
@@ -219,13 +220,13 @@ def are_right(windows: Document, now: datetime) -> bool:
     return not windows.get("unfinished") and not is_ahead(parse_time(windows["updated_at"]), now)
 
 
-def _mentions(tool_ids: Sequence[str], since: datetime, until: datetime) -> Query:
-    """The tools' mentions that were published from `since` up to, but without, `until`."""
-    where = [Where("published_at", "ge", format_time(since)), Where("published_at", "lt", format_time(until))]
-    partition = tool_ids[0] if len(tool_ids) == 1 else None
-    if partition is None:
-        where.append(Where("tool_id", "in", tuple(tool_ids)))
-    return Query(tuple(where), partition=partition, order="by_published", limit=_PAGE)
+def published(tool_ids: Sequence[str], since: datetime, until: datetime, *where: Where) -> Query:
+    """The tools' mentions that were published from `since` up to, but without, `until`, oldest first."""
+    time = Where("published_at", "ge", format_time(since)), Where("published_at", "lt", format_time(until))
+    if len(tool_ids) == 1:
+        return Query((*time, *where), partition=tool_ids[0], order="by_published", limit=_PAGE)
+    of_tools = Where("tool_id", "in", tuple(tool_ids))
+    return Query((*time, of_tools, *where), order="by_published", limit=_PAGE)
 
 
 def spans(hours: Sequence[str]) -> list[tuple[datetime, datetime]]:

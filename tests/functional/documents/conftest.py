@@ -21,5 +21,5 @@ async def world(tmp_path: Path, server: Server) -> AsyncIterator[World]:
     store = SqliteStore(tmp_path / "toolpulse.db", watch)
     made = World(store, watch, server, FolderArchive(tmp_path / "archive"))
     yield made
-    await made.fetcher.close()
+    await made.worker.fetcher.close()
     await store.close()

@@ -46,7 +46,7 @@ async def test_two_workers_with_one_message_read_the_page_once(world: World) -> 
     messages *= 2
     workers = [world.new_worker(hesitant(world.store, seed)) for seed in (1, 2)]
     one = DOCUMENTS_STAGE.keys_of(messages[0])
-    await asyncio.gather(*(each.handle(one) for each in workers))
+    await asyncio.gather(*(each.fetching.document_work.handle(one) for each in workers))
     for each in asked:
         assert (await world.document(each.source_id)).validation_status == "VALID"
         assert len(await world.attempts(each.source_id)) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -38,7 +37,6 @@ def before_quarantine(store: Store, act: Any) -> Store:
 
 
 async def test_an_article_whose_address_changed_no_longer_holds_the_old_page(world: World) -> None:
-    world.mentions._ids = itertools.count(100)  # deletions have runs too
     asked, other = await world.article(1, "/old"), await world.article(2, "/other")
     world.server.answers |= {"/old": page(), "/new": page()}
     assert (await world.acquire(asked)).validation_status == "VALID"
@@ -51,7 +49,6 @@ async def test_an_article_whose_address_changed_no_longer_holds_the_old_page(wor
 
 async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None:
     """Also if the deletion came before the try had ended, and items of reviews before."""
-    world.mentions._ids = itertools.count(100)  # deletions have runs too
     asked, other = await world.article(1, "/1"), await world.article(2, "/2")
     world.server.answers |= {"/1": [ODD, page(html(paragraphs=["Too little."]))], "/2": ODD}
     await world.acquire(asked)

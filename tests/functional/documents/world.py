@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from models.document import DocumentProduct
@@ -13,19 +12,14 @@ from models.quarantine import QuarantineItem
 from models.run import Attempt
 from services.archive.folder import FolderArchive
 from services.articles.writing import Asked
-from services.documents.acquisition import Acquisition
+from services.container import Container
 from services.documents.documents import DOCUMENTS_STAGE, Documents
-from services.documents.profiles import Profiles
-from services.feeds.hosts import HostStates
-from services.fetch.fetcher import Fetcher
+from services.mentions.due import ANALYSIS_STAGE
 from services.ports import Archive, Query, Store, Where
-from services.settings import Settings
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
-from services.topology import ACQUIRE_DOCUMENTS
+from services.topology import ACQUIRE_DOCUMENTS, ANALYZE_ARTICLES
 from services.work.announcing import Sweeper
-from services.work.handling import Handler
-from services.work.runs import RunEngine
-from tests.builders import MemoryQueues, Watch, forgetful
+from tests.builders import Watch, forgetful
 from tests.documents import reading
 from tests.functional.fetch.conftest import Server, response
 from tests.functional.mentions.world import World as Mentions
@@ -55,43 +49,24 @@ def page(
     return response(status, body, content_type=content_type, **headers)
 
 
-@dataclass
+class Articles(Mentions):
+    SETTINGS = MappingProxyType({**Mentions.SETTINGS, "ALLOW_PRIVATE_ADDRESSES": "true", "RETRY_ATTEMPTS": "1"})
+
+
 class World:
-    store: Store
-    watch: Watch
-    server: Server
-    archive: Archive
-    profiles: Profiles = field(default_factory=Profiles)
-    announced: list[str] = field(default_factory=list)
+    def __init__(self, store: Store, watch: Watch, server: Server, archive: FolderArchive) -> None:
+        self.store, self.watch, self.server, self.archive = store, watch, server, archive
+        self.mentions = Articles(store, watch, archive)
+        self.queues = self.mentions.queues
+        self.worker = self.mentions.worker.services
 
-    def __post_init__(self) -> None:
-        self._ids = itertools.count(1)
-        self.queues = MemoryQueues()
-        settings = Settings(store="sqlite", allow_private_addresses=True, retry_attempts=1, request_timeout_seconds=2.0)
-        self.fetcher = Fetcher(settings, clock=self.watch)
-        self.mentions = Mentions(self.store, self.watch, self.archive)
-        self.worker = self.new_worker()
+    def new_worker(self, store: Store | None = None, archive: Archive | None = None) -> Container:
+        services = self.mentions.new_worker(store, archive).services
+        services.fetcher = self.worker.fetcher
+        return services
 
-    def documents(self, store: Store | None = None) -> Documents:
-        store = store or self.store
-        engine = RunEngine(store, self.watch, self._new_id)
-        return Documents(store, forgetful(self.queues), self.mentions.worker.articles, engine, self.watch)
-
-    def new_worker(self, store: Store | None = None, archive: Archive | None = None) -> Handler:
-        store = store or self.store
-
-        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
-            self.announced += source_ids
-
-        documents, agents = self.documents(store), ("toolpulse/1.0 (+https://example.org)",)
-        acquisition = Acquisition(
-            *(store, archive or self.archive, documents, documents.engine, self.fetcher),
-            *(HostStates(store, self.fetcher.host_reports), self.profiles, agents, announce, self.watch),
-        )
-        return Handler(DOCUMENTS_STAGE, acquisition.work, store, documents.announcer, self.watch)
-
-    def _new_id(self) -> str:
-        return f"acquisition-{next(self._ids)}"
+    def documents(self) -> Documents:
+        return self.worker.fetching.documents
 
     async def article(
         self, number: int = 1, path: str = "/story", headline: str = HEADLINE, text: str = "Short."
@@ -107,14 +82,13 @@ class World:
     async def discover(self, *asked: Asked) -> None:
         await self.documents().discover(asked)
 
-    async def deliver(self, worker: Handler | None = None) -> None:
+    async def deliver(self, worker: Container | None = None) -> None:
         """Delivers all messages of the queue, and the analyses that follow."""
         while messages := self.queues.sent.pop(ACQUIRE_DOCUMENTS, []):
             for message in messages:
-                await (worker or self.worker).handle(DOCUMENTS_STAGE.keys_of(message))
-        announced, self.announced = self.announced, []
-        if announced:
-            await self.mentions.delivered(announced)
+                await (worker or self.worker).fetching.document_work.handle(DOCUMENTS_STAGE.keys_of(message))
+        for message in self.queues.sent.pop(ANALYZE_ARTICLES, []):
+            await self.mentions.delivered(ANALYSIS_STAGE.keys_of(message))
 
     async def clean_up(self) -> int:
         """What `clean_up` does, and how many documents are announced again."""
@@ -136,7 +110,7 @@ class World:
         return None if found is None else DocumentProduct.from_document(found)
 
     async def attempts(self, source_id: str) -> list[Attempt]:
-        found = await RunEngine(self.store, self.watch, self._new_id).attempts_at(source_id, "acquire_document", 50)
+        found = await self.worker.runs.attempts_at(source_id, "acquire_document", 50)
         return sorted(found.items, key=lambda each: each.attempt_no)
 
     async def runs(self) -> list[dict[str, Any]]:
@@ -165,5 +139,4 @@ class World:
 
     def archived(self) -> list[Path]:
         """The objects in the archive."""
-        assert isinstance(self.archive, FolderArchive)
         return sorted(each for each in self.archive._root.rglob("*") if each.is_file())

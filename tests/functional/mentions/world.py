@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from models.article import LISTED_SOURCES, Article
@@ -82,6 +83,7 @@ class Worker:
     """The services of one process, as the app has them."""
 
     def __init__(self, services: Container) -> None:
+        self.services = services
         mentions, workflows, figures = services.mentions, services.workflows, services.figures
         self.catalog, self.articles = services.tools, services.articles
         self.watchlist, self.writer, self.corrections = mentions.watchlist, mentions.writer, mentions.corrections
@@ -108,6 +110,7 @@ class Worker:
 class World:
     everything = Query(limit=1000)
     every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
+    SETTINGS = MappingProxyType({"CACHE_MEMORY_SECONDS": "0"})
 
     def __init__(
         self, store: Store, watch: Any, archive: Archive | None = None, most_listed: int = LISTED_SOURCES
@@ -123,13 +126,13 @@ class World:
         self._ids = itertools.count(1)
         self.worker = self.new_worker()
 
-    def new_worker(self, store: Store | None = None) -> Worker:
+    def new_worker(self, store: Store | None = None, archive: Archive | None = None) -> Worker:
         services = Container(
-            settings=Settings.load({"CACHE_MEMORY_SECONDS": "0"}, ()),
+            settings=Settings.load(dict(self.SETTINGS), ()),
             clock=self.watch,
             store=store or self.store,
             queues=self.queues,
-            archive=self.archive,
+            archive=archive or self.archive,
             analyzers=Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers}),
             apis={},
             apis_off=(),

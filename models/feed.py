@@ -262,7 +262,6 @@ class Feed(StoredDocument):
         "False once the server called a changed body unmodified; from then on requests send no validators.",
         default=True,
     )
-    last_unconditional_fetch: Time | None = internal("When the feed was last fetched without validators.")
     max_age_seconds: Count | None = internal(
         "For how long the last response stays fresh: `Cache-Control: max-age` less `Age`, or `Expires`."
     )

@@ -14,7 +14,7 @@ from models.run import WORKFLOWS
 from models.states import RunStatus
 from models.version import VERSION
 from services.container import Container
-from services.feeds.hosts import HOST_SORTS, host_filter
+from services.feeds.hosts import HOST_SORTS
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
@@ -114,8 +114,9 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
 @operations_http.get("hosts", HOST_TEXT, FAILING, HOST_SORT, REVERSE, returns=ListOf("Hosts", HostResource))
 async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List the hosts that feeds are fetched from."""
-    by = host_filter(HOST_TEXT.of(req), FAILING.of(req))
-    page = await services.feeds.host_listing.page(*page_of(req), by, HOST_SORT.of(req), reverse=REVERSE.of(req))
+    limit, after = page_of(req)
+    text, failing, sort, reverse = HOST_TEXT.of(req), FAILING.of(req), HOST_SORT.of(req), REVERSE.of(req)
+    page = await services.feeds.host_listing.page(limit, after, text=text, failing=failing, sort=sort, reverse=reverse)
     return list_response([each.shown() for each in page.items], page.next)
 
 

@@ -125,7 +125,7 @@ class FeedPoller:
         lied = False
         if unconditional and polled.document is not None and has_validators and feed.validators_trusted:
             lied = await self._is_lying(feed, request, polled.result)
-        return replace(polled, lied=lied, unconditional=unconditional)
+        return replace(polled, lied=lied)
 
     async def _poll_api(self, feed: Feed, now: datetime) -> PollResult:
         """Sends the requests one after the other: the limits of news APIs are counted in requests."""
@@ -330,7 +330,6 @@ class FeedPreviews:
     def __init__(self, poller: FeedPoller, registered: Callable[[str], Awaitable[str | None]], clock: Clock) -> None:
         self._poller = poller
         self._registered = registered
-        self._checking_moves = asyncio.Lock()
         self._clock = clock
 
     async def of(self, fields: Mapping[str, Any]) -> FeedPreview:

@@ -212,7 +212,6 @@ _NEW_URL: Mapping[str, Any] = {
     "last_modified": None,
     "body_hash": None,
     "validators_trusted": True,
-    "last_unconditional_fetch": None,
     "max_age_seconds": None,
     "ttl_minutes": None,
     "skip_hours": (),

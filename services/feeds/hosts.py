@@ -168,23 +168,6 @@ HOST_SORTS: tuple[HostSort, ...] = get_args(HostSort)
 _LONGEST_TEXT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class HostFilter:
-    """Hosts whose name has this text, and that fail, or do not fail, at present. None means any."""
-
-    text: str | None = None
-    failing: bool | None = None
-
-
-EVERY_HOST = HostFilter()
-
-
-def host_filter(text: str | None, failing: bool | None) -> HostFilter:
-    if text is not None and not 1 <= len(text.strip()) <= _LONGEST_TEXT:
-        raise InvalidInput("text", f"a part of the name of a host, 1 to {_LONGEST_TEXT} characters")
-    return HostFilter(text.strip().lower() if text is not None else None, failing)
-
-
 class HostListing:
     """Lists and shows the hosts of feeds, and those that fail at present."""
 
@@ -196,17 +179,19 @@ class HostListing:
         self,
         limit: int,
         after: str | None = None,
-        by: HostFilter = EVERY_HOST,
-        sort: HostSort = HOST_SORTS[0],
         *,
+        text: str | None = None,
+        failing: bool | None = None,
+        sort: HostSort = HOST_SORTS[0],
         reverse: bool = False,
     ) -> Listed[HostResource]:
-        """One page of hosts. A cursor is the last host of its page."""
-        hosts = [
-            each
-            for each in await self._grouped(())
-            if (by.text is None or by.text in each.host) and by.failing in (None, each.failing is not None)
-        ]
+        """One page of the hosts whose name has this text, and that fail, or do not fail, at present. A cursor is the
+        last host of its page."""
+        if text is not None and not 1 <= len(text.strip()) <= _LONGEST_TEXT:
+            raise InvalidInput("text", f"a part of the name of a host, 1 to {_LONGEST_TEXT} characters")
+        part = (text or "").strip().lower()
+        found = [each for each in await self._grouped(()) if part in each.host]
+        hosts = [each for each in found if failing in (None, each.failing is not None)]
         hosts.sort(key=lambda each: (-each.feeds if sort == "feeds" else 0, each.host), reverse=reverse)
         begin = 0
         if after is not None:

@@ -117,7 +117,7 @@ class PollResult:
     both if only some of several requests to a news API failed.
 
     `found_at` is the URL of the feed that a web page named. `lied`: the server's validators call a changed body
-    unmodified. `unconditional`: the request had no validators. `at_own_url`: the feed had moved, and its own URL has
+    unmodified. `at_own_url`: the feed had moved, and its own URL has
     a feed again.
     """
 
@@ -126,7 +126,6 @@ class PollResult:
     problem: Unreadable | None = None
     found_at: str | None = None
     lied: bool = False
-    unconditional: bool = False
     at_own_url: bool = False
 
     @property
@@ -246,8 +245,6 @@ def after_success(
     }
     if ingested.languages:
         changes["languages"] = with_languages(feed.languages, ingested.languages)
-    if polled.unconditional:
-        changes["last_unconditional_fetch"] = now
     rhythm = observe(rhythm_of(feed), new_articles, published, now)
     hints = Hints(
         max_age_seconds=changes.get("max_age_seconds", feed.max_age_seconds),

@@ -204,7 +204,6 @@ LEARNED: dict[str, Any] = {
     "last_modified": "then",
     "body_hash": "a" * 64,
     "validators_trusted": False,
-    "last_unconditional_fetch": NOW,
     "max_age_seconds": 60,
     "ttl_minutes": 30,
     "skip_hours": (3,),

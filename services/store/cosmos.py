@@ -1,7 +1,7 @@
 """The store on Azure Cosmos DB: every write is a transactional batch. cosmos_connection.py makes the retries.
 
-Every item of a batch has the batch's random `_write`. After a failure the items are read: if an item has that `_write`,
-an earlier try succeeded and its response was lost.
+Every item of a batch that could fail has the batch's random `_write`. After a failure the items are read: if an item
+has that `_write`, an earlier try succeeded and its response was lost.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ class CosmosStore(BatchedStore):
         return await self._connection.in_parallel(write, batches)
 
     async def _write(self, container: Container, partition: str, steps: Sequence[rules.Step]) -> Written:
-        now, token = self._now(), uuid.uuid4().hex
+        # A batch of upserts can be repeated.
+        token = "" if all(step.kind == "upsert" for step in steps) else uuid.uuid4().hex
+        now = self._now()
         first = wanted = [_request(step, now, token) for step in steps]
         unsure = False
         for _ in range(ROUNDS):

@@ -28,10 +28,12 @@ _TTL = 'c["ttl_timestamp"]'
 
 
 def item(prepared: rules.Prepared, now: int, token: str) -> Document:
-    """The item to write. `token` becomes its `_write`, by which a retry recognises an earlier try that succeeded."""
+    """The item to write. `token` becomes its `_write`, by which a retry recognises an earlier try that succeeded; an
+    empty one does not."""
     # Cosmos counts a lifetime from the last write.
     ttl = {} if prepared.expires is None else {"ttl": min(max(1, prepared.expires - now), LONGEST_TTL)}
-    return {**prepared.body, **ttl, "_write": token}
+    own = {"_write": token} if token else {}
+    return {**prepared.body, **ttl, **own}
 
 
 def was_written_by(stored: Item | None, token: str) -> bool:

@@ -22,6 +22,7 @@ def test_cosmos_purges_an_item_at_its_deadline(deadline: int, ttl: int) -> None:
 
 
 def test_an_item_without_a_deadline_has_no_ttl() -> None:
+    assert cosmos_items.item(prepared(n=1), NOW, "") == {"id": "a", "tool_id": "t", "n": 1}
     assert cosmos_items.item(prepared(n=1), NOW, "token") == {"id": "a", "tool_id": "t", "n": 1, "_write": "token"}
 
 

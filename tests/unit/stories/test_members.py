@@ -1,14 +1,16 @@
-"""What is stored of a grouped article, and the story that members make."""
+"""What is stored of a grouped article, what its headline names, and the story that members make."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from models.article import Article
 from models.story import Reason, StoryMember, event_id
 from services.stories.grouping import Decision, Known
-from services.stories.members import known, member_of, signed, story_of
+from services.stories.members import TOPICS, known, member_of, signed, story_of, topics_of, topics_of_story
 from tests.documents import NOW, article, reading
 
 EVENT = event_id(article().source_id, NOW)
@@ -53,3 +55,38 @@ def test_the_first_source_stands_for_an_unknown_publisher() -> None:
     members = [member(n, publisher_id=None, article_sources=[source, "z"]) for n, source in enumerate("aab")]
     story = story_of(EVENT, members, "A headline", None, NOW)
     assert (story.publisher_ids, story.publisher_count) == (("source:a", "source:b"), 2)
+
+
+@pytest.mark.parametrize(
+    ("headline", "topics"),
+    [
+        ("Hexwharf suffers 41-minute outage after a faulty rollout", ("OUTAGE",)),
+        ("Nimbry restores service after an hour of errors", ("OUTAGE",)),
+        ("Critical flaw in Quorvia 4.2 lets attackers read other tenants' data", ("SECURITY",)),
+        ("CVE-2026-1234: patch Quorvia now", ("SECURITY",)),
+        ("Zero-day in Velquist under attack", ("SECURITY",)),
+        ("Quorvia raises prices by 20%", ("PRICING",)),
+        ("Moorlight ends its free tier", ("PRICING",)),
+        ("A price hike at Moorlight", ("PRICING",)),
+        ("Ashmere would acquire Tarnwick", ("ACQUISITION",)),
+        ("Who counts outage-free days?", ("OUTAGE",)),
+        ("Ashmere agrees to buy Tarnwick for $2 billion", ("ACQUISITION",)),
+        ("Outage at Nimbry after takeover by Ashmere", ("OUTAGE", "ACQUISITION")),
+        ("Five stocks to buy while the market is down 3%", ()),
+        ("Shares went down before the earnings call", ()),
+        ("Prices of memory rise again", ()),
+        ("Quorvia outages were rare, its breaches rarer", ("OUTAGE",)),
+        ("", ()),
+        ("停電", ()),
+    ],
+)
+def test_the_topics_of_a_headline_are_words_of_the_lists(headline: str, topics: tuple[str, ...]) -> None:
+    assert topics_of(headline) == topics
+
+
+def test_a_story_has_the_topics_of_at_least_half_of_its_articles() -> None:
+    assert topics_of_story([("OUTAGE",), ()]) == ("OUTAGE",)
+    assert topics_of_story([("OUTAGE",), (), ("SECURITY", "PRICING")]) == ()
+    assert topics_of_story([("SECURITY", "OUTAGE"), ("SECURITY",), ("OUTAGE",)]) == ("OUTAGE", "SECURITY")
+    assert topics_of_story([]) == ()
+    assert TOPICS == ("OUTAGE", "SECURITY", "PRICING", "ACQUISITION")

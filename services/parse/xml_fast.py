@@ -299,17 +299,13 @@ class _Reader:
         for child in entry:
             if not len(child):
                 found.append(child)
-            elif self.kinds[child.tag]:
+                continue
+            if self.kinds[child.tag]:
                 raise Unsupported  # markup within a text: feedparser returns it as text
-            else:
-                found += self._of_group(child)
-        return found
-
-    def _of_group(self, element: Element) -> list[Element]:
-        """What counts within an element that is ignored itself."""
-        found = [each for each in element.iter() if self.kinds[each.tag]]
-        if any(len(each) or self.kinds[each.tag] not in _OF_GROUPS for each in found):
-            raise Unsupported
+            of_group = [each for each in child.iter() if self.kinds[each.tag]]
+            if any(len(each) or self.kinds[each.tag] not in _OF_GROUPS for each in of_group):
+                raise Unsupported
+            found += of_group
         return found
 
     def _text(self, element: Element) -> str:

@@ -34,6 +34,7 @@ from services.figures.tool_counts import MentionCount, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, RefreshMessage, mark_dirty
+from services.mentions.gathering import Gathering
 from services.mentions.writing import MentionWriter
 from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.ports import Document, Query, Store, query_all
@@ -114,9 +115,8 @@ class Bench:
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
         self.watchlist = Watchlist(self.catalog, self.clock)
         self.announcer = Announcer(MemoryQueues())
-        self.writer = MentionWriter(
-            self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.announcer, self.clock
-        )
+        gathering = Gathering(self.store, self.catalog, self.watchlist)
+        self.writer = MentionWriter(self.store, gathering, EmbeddedAnalyzer(), self.announcer, self.clock)
         self.figures = Figures(
             *(self.store, self.catalog, self.announcer, self.clock, lambda: next(self.ids), 2.0),
             lambda: self.writer.scored_by,

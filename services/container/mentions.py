@@ -10,6 +10,7 @@ from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import LocalAnalyzer
 from services.mentions.correction_documents import Corrections
 from services.mentions.due import ANALYSIS_STAGE, SIGNALS_STAGE
+from services.mentions.gathering import Gathering
 from services.mentions.passages import MentionPassages
 from services.mentions.writing import Analysis, Delays, MentionWriter
 from services.signals.reading import Signals
@@ -34,9 +35,8 @@ class MentionPart:
     @cached_property
     def writer(self) -> MentionWriter:
         of = self._of
-        return MentionWriter(
-            *(of.store, of.tools, self.watchlist, of.analyzers.present, of.announcer, of.clock, FullTexts(of.archive))
-        )
+        gathering = Gathering(of.store, of.tools, self.watchlist, FullTexts(of.archive))
+        return MentionWriter(of.store, gathering, of.analyzers.present, of.announcer, of.clock)
 
     @cached_property
     def analysis(self) -> Handler:

@@ -63,16 +63,16 @@ async def corrections_of_mentions(store: Store, keys: Sequence[tuple[str, str]])
     return MentionCorrections(items, found.unreadable)
 
 
+@dataclass(frozen=True, slots=True)
 class Corrections:
     """The stored corrections of tools."""
 
-    def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._clock = clock
+    store: Store
+    catalog: Catalog
+    clock: Clock
 
     async def find(self, tool_id: str, correction_id: str) -> Correction | None:
-        document = await self._store.read(CATALOG.name, tool_id, PREFIX + correction_id)
+        document = await self.store.read(CATALOG.name, tool_id, PREFIX + correction_id)
         return None if document is None else Correction.from_document(document)
 
     async def get(self, tool_id: str, correction_id: str) -> Correction:
@@ -87,11 +87,11 @@ class Corrections:
         self, tool: Tool, corrections: Sequence[Correction], view: View = "default"
     ) -> list[CorrectionResource]:
         keys = [(tool.tool_id, each.source_id or "") for each in corrections if each.subject == "MENTION"]
-        found = await self._store.read_many(MENTIONS.name, keys) if keys else []
+        found = await self.store.read_many(MENTIONS.name, keys) if keys else []
         mentions = listed_documents(found, SentimentScore.from_document, "id")
         by_article = {each.source_id: each for each in mentions.items if each.counts}
         lacking = [each for _, each in keys if each not in by_article]
-        articles = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in lacking])
+        articles = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in lacking])
         alive = {each["source_id"] for each in articles if each is not None and each.get("deleted_at") is None}
         found_states = [
             state_of(each, tool, by_article.get(each.source_id or ""), has_article=each.source_id in alive)
@@ -104,7 +104,7 @@ class Corrections:
     ) -> Listed[CorrectionResource]:
         """One page of the tool's corrections by id; with `state`, it may be shorter than `limit`."""
         query = Query(_IS_CORRECTION, partition=tool.tool_id, limit=limit, after=after)
-        page = await self._store.query(CATALOG.name, query)
+        page = await self.store.query(CATALOG.name, query)
         found = listed(page, Correction.from_document, "id")
         shown = await self.shown(tool, found.items, view)
         return Listed([each for each in shown if state in (None, each.state)], found.next, found.unreadable)
@@ -112,14 +112,14 @@ class Corrections:
     async def reviews_of_all(self) -> dict[str, Reviews]:
         """The reviews of all tools, by analyzer and version."""
         total: dict[str, Reviews] = {}
-        for tool in await self._catalog.active(("ACTIVE", "DEPRECATED")):
+        for tool in await self.catalog.active(("ACTIVE", "DEPRECATED")):
             for version, each in tool.reviews.items():
                 total[version] = total.get(version, Reviews()).plus(each)
         return total
 
     async def labels(self, limit: int, after: str | None) -> Listed[dict[str, Any]]:
         """One page of labelled data: what people said of mentions, by tool. It may be shorter than `limit`."""
-        page = await self._store.query(CATALOG.name, Query(_EVERY_CORRECTION, limit=limit, after=after))
+        page = await self.store.query(CATALOG.name, Query(_EVERY_CORRECTION, limit=limit, after=after))
         found = listed(page, Correction.from_document, "id")
         lines = [line for each in found.items if (line := labelled(each)) is not None]
         return Listed(lines, found.next, found.unreadable)
@@ -132,7 +132,7 @@ class Corrections:
         """
 
         async def once() -> tuple[Tool, Correction]:
-            tool = await self._catalog.get(tool_id)
+            tool = await self.catalog.get(tool_id)
             if tool.tool_id != tool_id and await self.find(tool_id, correction_id) is not None:
                 # The merge has not moved it yet. A verdict of the target itself would win over it.
                 raise Unavailable(f"tool: {tool_id} is being merged", retry_after=5.0)
@@ -140,7 +140,7 @@ class Corrections:
             after_tool, after = change(tool, before)
             if after is before and after_tool is tool:
                 return tool, after
-            after_tool = with_reviews(after_tool, [] if after is before else [(before, after)], self._clock())
+            after_tool = with_reviews(after_tool, [] if after is before else [(before, after)], self.clock())
             etags = await self._written(tool, after_tool, [after])
             return after_tool.with_etag(etags[0]), after.with_etag(etags[1])
 
@@ -148,7 +148,7 @@ class Corrections:
 
     async def of_merged(self, tool_id: str) -> list[Correction]:
         """Some corrections that a tool still has. Those that cannot be read stay with it."""
-        page = await self._store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id, limit=_PAGE))
+        page = await self.store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id, limit=_PAGE))
         return listed(page, Correction.from_document, "id").items[:CARRIED_AT_ONCE]
 
     async def carry(self, corrections: Sequence[Correction], target_id: str) -> None:
@@ -156,10 +156,10 @@ class Corrections:
         meanwhile. Doing it again changes nothing."""
 
         async def once() -> None:
-            target = await self._catalog.get(target_id)
+            target = await self.catalog.get(target_id)
             keys = [(target.tool_id, each.id) for each in corrections]
-            found = await self._store.read_many(CATALOG.name, keys)
-            now = self._clock()
+            found = await self.store.read_many(CATALOG.name, keys)
+            now = self.clock()
             pairs = []
             for own, document in zip(corrections, found, strict=True):
                 before = None if document is None else Correction.from_document(document)
@@ -177,11 +177,11 @@ class Corrections:
             document, etag = each.to_document(), each.stored_etag
             writes.append(Create(document) if etag is None else Replace(document, etag))
         try:
-            return await self._store.batch(CATALOG.name, before.tool_id, writes)
+            return await self.store.batch(CATALOG.name, before.tool_id, writes)
         except Conflict as error:
             raise ChangedMeanwhile(str(error)) from error
 
     async def drop(self, corrections: Sequence[Correction]) -> None:
         """Deletes corrections that were carried over. One that has changed since stays."""
         batches = [(each.tool_id, [Delete(each.id, each.stored_etag)]) for each in corrections]
-        await self._store.batch_many(CATALOG.name, batches)
+        await self.store.batch_many(CATALOG.name, batches)

@@ -67,7 +67,7 @@ class Gathering:
     store: Store
     catalog: Catalog
     watchlist: Watchlist
-    full_texts: FullTexts | None
+    full_texts: FullTexts | None = None
 
     async def gather(
         self,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -91,7 +91,8 @@ def ask(
         for tool, each in detected.items()
         if (spans := tuple(span for span in each.text_spans if span.end <= len(text)))
     }
-    passages = _Passages(headline, text, language, in_headline, in_text)
+    names = sorted((*span, tool) for tool, spans in in_text.items() for span in spans)
+    passages = _Passages(headline, text, language, in_headline, names)
     sentences = split_sentences(text, [span for spans in in_text.values() for span in spans])
     article = passages.weighed(sentences)
     tools = {}
@@ -142,51 +143,45 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
     return Judgement.of(negative, neutral, positive)
 
 
+@dataclass(slots=True)
 class _Passages:
-    """The passages that were asked for. Two with the same text and names are one."""
+    """The passages that were asked for. Two with the same text and names are one. `names` are those in the text, each
+    with its start, its end and its tool, in order."""
 
-    def __init__(
-        self,
-        headline: str,
-        text: str,
-        language: str,
-        in_headline: Mapping[str, Sequence[Span]],
-        in_text: Mapping[str, Sequence[Span]],
-    ) -> None:
-        self.asked: list[Passage] = []
-        self._headline = headline
-        self._in_headline = in_headline
-        self._text = text
-        self._language = language
-        self._names = sorted((*span, tool) for tool, spans in in_text.items() for span in spans)
-        self._numbers: dict[tuple[str, tuple[tuple[str, tuple[Span, ...]], ...]], int] = {}
+    headline: str
+    text: str
+    language: str
+    in_headline: Mapping[str, Sequence[Span]]
+    names: Sequence[tuple[int, int, str]]
+    asked: list[Passage] = field(default_factory=list)
+    numbers: dict[Any, int] = field(default_factory=dict)
 
     def weighed(self, sentences: Sequence[Span], *, with_headline: bool = True) -> tuple[Weighed, ...]:
         """The headline, if there is one, and the first sentences."""
         counted = sentences[:MAX_SENTENCES]
         found = []
-        if with_headline and self._headline.strip():
+        if with_headline and self.headline.strip():
             share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)
-            found.append(Weighed(self._number(self._headline, self._in_headline), max(HEADLINE_WEIGHT, share)))
+            found.append(Weighed(self._number(self.headline, self.in_headline), max(HEADLINE_WEIGHT, share)))
         for sentence in counted:
-            number = self._number(self._text[sentence.start : sentence.end], self._names_in(sentence))
+            number = self._number(self.text[sentence.start : sentence.end], self._names_in(sentence))
             found.append(Weighed(number, 1.0))
         return tuple(found)
 
     def _names_in(self, sentence: Span) -> dict[str, list[Span]]:
         """The names in a sentence, by their place in it."""
         names: dict[str, list[Span]] = {}
-        first = bisect_left(self._names, sentence.start, key=_start_of)
-        for start, end, tool in self._names[first : bisect_left(self._names, sentence.end, key=_start_of)]:
+        first = bisect_left(self.names, sentence.start, key=_start_of)
+        for start, end, tool in self.names[first : bisect_left(self.names, sentence.end, key=_start_of)]:
             names.setdefault(tool, []).append(Span(start - sentence.start, end - sentence.start))
         return names
 
     def _number(self, text: str, names: Mapping[str, Sequence[Span]]) -> int:
         """The index of the passage in `asked`."""
         key = text, tuple((tool, tuple(names[tool])) for tool in sorted(names))
-        number = self._numbers.setdefault(key, len(self.asked))
+        number = self.numbers.setdefault(key, len(self.asked))
         if number == len(self.asked):
-            self.asked.append(Passage(text, dict(key[1]), self._language))
+            self.asked.append(Passage(text, dict(key[1]), self.language))
         return number
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.article import Article
@@ -25,7 +26,6 @@ from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
 from models.operations import AnalysisTotals
 from models.tool import Tool
-from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
 from services.mentions.gathering import ARCHIVE_UNAVAILABLE, Gathering, IsWanted, WriteReport
@@ -43,8 +43,6 @@ from services.ports import Clock, Create, Document, Operation, Replace, Store
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.counting import Counts
-from services.tools.catalog import Catalog
-from services.tools.detector import Watchlist
 from services.work.announcing import Announcer
 from services.work.handling import Worked
 
@@ -55,25 +53,16 @@ Invalidate = Callable[[Collection[str]], Awaitable[None]]
 """Invalidates the cache entries of these tools."""
 
 
+@dataclass(frozen=True, slots=True)
 class MentionWriter:
     """Analyses articles and writes what follows from it, one round for all of them; those that other writers change
     meanwhile get another round."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: Catalog,
-        watchlist: Watchlist,
-        analyzer: Analyzer,
-        announcer: Announcer,
-        clock: Clock,
-        full_texts: FullTexts | None = None,
-    ) -> None:
-        self._store = store
-        self._gathering = Gathering(store, catalog, watchlist, full_texts)
-        self._analyzer = analyzer
-        self._announcer = announcer
-        self._clock = clock
+    store: Store
+    gathering: Gathering
+    analyzer: Analyzer
+    announcer: Announcer
+    clock: Clock
 
     @property
     def scored_by(self) -> str:
@@ -82,7 +71,7 @@ class MentionWriter:
 
     @property
     def _version(self) -> Version:
-        return self._analyzer.name, self._analyzer.version
+        return self.analyzer.name, self.analyzer.version
 
     async def write(
         self,
@@ -105,7 +94,7 @@ class MentionWriter:
 
         async def once() -> None:
             nonlocal waiting, anew, wanted
-            analyses, tools = await self._gathering.gather(waiting, only, report, wanted, anew=anew)
+            analyses, tools = await self.gathering.gather(waiting, only, report, wanted, anew=anew)
             outdated = no_longer_active(analyses, tools)
             if not outdated:
                 await self._round(analyses, tools, report, invalidate, whole=only is None)
@@ -131,7 +120,7 @@ class MentionWriter:
         """Each step returns the articles for the next one. An article that another writer changed meanwhile is left
         out: after the round it is neither done nor failed."""
         analyses = await self._judged(analyses, report)
-        now = self._clock()
+        now = self.clock()
         analyses = await self._stored([(each, with_tools_listed(each)) for each in analyses])
         analyses = await self._with_first_articles(analyses, tools, now)
         for each in analyses:
@@ -140,7 +129,7 @@ class MentionWriter:
         dirty = await self._mark_dirty(analyses, now)
         if invalidate is not None:
             await invalidate(frozenset().union(*(each.tool_ids for each in analyses)))
-        await self._announcer.announce(REFRESH_STAGE, dirty)
+        await self.announcer.announce(REFRESH_STAGE, dirty)
         analyses = await self._with_same_tools(analyses, tools, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
         due = {each.source_id: each.article.analysis_due_since for each in analyses}
@@ -151,7 +140,7 @@ class MentionWriter:
 
     async def _judged(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
         """An article that cannot be judged fails."""
-        await judge(self._analyzer, analyses)
+        await judge(self.analyzer, analyses)
         for each in analyses:
             if each.scores is not None and isinstance(each.scores.article, NotJudged):
                 report.failed[each.source_id] = each.scores.article.reason
@@ -165,7 +154,7 @@ class MentionWriter:
         batches: list[tuple[str, list[Operation]]] = [
             (tool_id, [Replace(tool.to_document(), tool.stored_etag or "")]) for tool_id, tool in found.items()
         ]
-        results = await self._store.batch_many(CATALOG.name, batches)
+        results = await self.store.batch_many(CATALOG.name, batches)
         changed = set()
         for (tool_id, tool), result in zip(found.items(), results, strict=True):
             if isinstance(result, list):
@@ -187,7 +176,7 @@ class MentionWriter:
             for start in range(0, len(mentions), MENTIONS_AT_ONCE)
         ]
         batches = [(tool_id, [operation_of(mention) for mention in portion]) for tool_id, portion in portions]
-        results = await self._store.batch_many(MENTIONS.name, batches)
+        results = await self.store.batch_many(MENTIONS.name, batches)
         lost: set[str] = set()
         for (_, portion), result in zip(portions, results, strict=True):
             if isinstance(result, list):
@@ -203,9 +192,9 @@ class MentionWriter:
         for each in analyses:
             for mention in each.wanted.values():
                 moments.setdefault(mention.tool_id, []).append(mention.published_at)
-        await mark_dirty_by_tool(self._store, moments, now)
+        await mark_dirty_by_tool(self.store, moments, now)
         stories = {each.article.event_id for each in analyses if each.wanted and each.article.event_id is not None}
-        await mark_signals_due(self._store, sorted(stories), now)
+        await mark_signals_due(self.store, sorted(stories), now)
         return moments
 
     async def _with_same_tools(
@@ -214,11 +203,11 @@ class MentionWriter:
         """Leaves out the articles with a tool that is no longer active, and those with a correction that has changed. A
         tool that was merged after it was read may have got a mention that the merge did not see: from this worker, or
         from one that died before this check. So may a mention that was corrected."""
-        present = await self._gathering.tools(analyses, report)
+        present = await self.gathering.tools(analyses, report)
         inactive = no_longer_active(analyses, present)
         known = {tool_id: tool.corrections for tool_id, tool in tools.items()}
         more = [tool_id for tool_id, tool in present.items() if tool.corrections != known.get(tool_id, 0)]
-        corrections = await self._gathering.corrections(analyses, more)
+        corrections = await self.gathering.corrections(analyses, more)
         return [
             each
             for each in report.not_failed(analyses)
@@ -235,9 +224,9 @@ class MentionWriter:
         """
         changing = [(each, after) for each, after in articles if after is not each.article]
         batches = [(each.source_id, [operation_of(after)]) for each, after in changing]
-        results = await self._store.batch_many(ARTICLES.name, batches)
+        results = await self.store.batch_many(ARTICLES.name, batches)
         same = [each for each, after in articles if after is each.article and each.tool_ids]
-        found = await self._store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in same])
+        found = await self.store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in same])
         overtaken: set[str] = set()
         for (each, after), result in zip(changing, results, strict=True):
             if isinstance(result, list):
@@ -257,21 +246,16 @@ def operation_of(document: Article | SentimentScore) -> Operation:
     return Replace(document.to_document(), document.stored_etag)
 
 
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Analyses articles that are due. `on_analyzed` is told since when the analyses that are done were due."""
 
-    def __init__(
-        self,
-        writer: MentionWriter,
-        clock: Clock,
-        on_analyzed: Callable[[Sequence[datetime]], None] = lambda due_since: None,
-    ) -> None:
-        self._writer = writer
-        self._clock = clock
-        self._on_analyzed = on_analyzed
+    writer: MentionWriter
+    clock: Clock
+    on_analyzed: Callable[[Sequence[datetime]], None] = lambda due_since: None
 
     async def work(self, source_ids: Sequence[str], *, alone: bool) -> Worked:
-        now, kill = self._clock(), list[str]()
+        now, kill = self.clock(), list[str]()
 
         def is_wanted(document: Document) -> bool:
             if ANALYSIS_STAGE.due_at(document) is None or document.get("deleted_at") is not None:
@@ -285,35 +269,35 @@ class Analysis:
                 return False
             return True
 
-        report = await self._writer.write(source_ids, is_wanted=is_wanted)
-        self._on_analyzed(report.due_since)
+        report = await self.writer.write(source_ids, is_wanted=is_wanted)
+        self.on_analyzed(report.due_since)
         # An article whose text the archive does not give now stays due: no try of it counts.
         failed = {key: why for key, why in report.failed.items() if why != ARCHIVE_UNAVAILABLE}
         counts = {"analyzed": len(report.done), "mentions": report.written, "removed": report.removed}
         return Worked(len(report.done), failed, kill=kill, counts=counts)
 
 
+@dataclass(slots=True)
 class Delays:
     """Counts how long articles wait for their analysis, for `GET metrics`. `soon` asks for the counts to be stored
     soon."""
 
-    def __init__(self, clock: Clock, soon: Callable[[], None]) -> None:
-        self._clock = clock
-        self._soon = soon
-        self._counts: Counter[str] = Counter()
+    clock: Clock
+    soon: Callable[[], None]
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def analyzed(self, due_since: Iterable[datetime]) -> None:
         """Articles whose analysis had been due since these times were analysed now."""
-        now = self._clock()
+        now = self.clock()
         for since in due_since:
             seconds = max(0, int((now - since).total_seconds()))
             within = [f"within_{bound}_s" for bound in AnalysisTotals.BOUNDS_SECONDS if seconds <= bound]
             self._counts.update(["articles", *within])
             self._counts["seconds"] += seconds
         if self._counts:
-            self._soon()
+            self.soon()
 
     def take(self) -> Iterator[Counts]:
         counts, self._counts = self._counts, Counter()
         if counts:
-            yield AnalysisTotals.at(self._clock()), counts
+            yield AnalysisTotals.at(self.clock()), counts

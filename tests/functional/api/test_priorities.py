@@ -18,6 +18,7 @@ from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.gathering import Gathering
 from services.mentions.writing import MentionWriter
 from services.work.announcing import Announcer
 from services.work.driver import PRIORITIZE, Workflows
@@ -115,7 +116,8 @@ async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)
     announcer = Announcer(MemoryQueues())
-    writer = MentionWriter(dying, app.tools, app.mentions.watchlist, EmbeddedAnalyzer(), announcer, app.clock)
+    gathering = Gathering(dying, app.tools, app.mentions.watchlist)
+    writer = MentionWriter(dying, gathering, EmbeddedAnalyzer(), announcer, app.clock)
     steps = {PRIORITIZE: Priorities(dying, writer, Generations(dying, app.clock), app.clock)}
     workflows = Workflows(RunEngine(dying, app.clock, lambda: uuid.uuid4().hex), steps, app.clock)
     with contextlib.suppress(Crash):

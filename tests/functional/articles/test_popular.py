@@ -12,6 +12,7 @@ from services.articles import sources as sources_module
 from services.articles.reading import ArticleFilter, Articles, article_filter, article_words
 from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.gathering import Gathering
 from services.mentions.writing import MentionWriter
 from services.operations.export import Export
 from services.store.containers import ARTICLES
@@ -184,7 +185,8 @@ async def test_an_observation_that_was_written_after_the_deletion_is_removed(sma
 def prioritized(world: World) -> Priorities:
     catalog = Catalog(world.store, world.clock, lambda: "a tool")
     watchlist, announcer = Watchlist(catalog, world.clock), Announcer(MemoryQueues())
-    writer = MentionWriter(world.store, catalog, watchlist, EmbeddedAnalyzer(), announcer, world.clock)
+    gathering = Gathering(world.store, catalog, watchlist)
+    writer = MentionWriter(world.store, gathering, EmbeddedAnalyzer(), announcer, world.clock)
     return Priorities(world.store, writer, Generations(world.store, world.clock), world.clock)
 
 

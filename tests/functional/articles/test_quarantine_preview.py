@@ -8,6 +8,7 @@ import pytest
 
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.port import Analyzers
+from services.mentions.gathering import Gathering
 from services.mentions.writing import MentionWriter
 from services.ports import Document
 from services.store.containers import CONTAINERS, MENTIONS
@@ -40,9 +41,8 @@ class Analysis:
         self.watchlist = Watchlist(self.catalog, world.clock)
         analyzers = Analyzers("embedded", {"embedded": EmbeddedAnalyzer})
         announcer = Announcer(MemoryQueues())
-        self.writer = MentionWriter(
-            world.store, self.catalog, self.watchlist, analyzers.present, announcer, world.clock
-        )
+        gathering = Gathering(world.store, self.catalog, self.watchlist)
+        self.writer = MentionWriter(world.store, gathering, analyzers.present, announcer, world.clock)
 
     async def add_tools(self) -> None:
         for name in ("Widgetron", "Gadgetron"):

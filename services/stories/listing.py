@@ -18,14 +18,12 @@ FEWEST_ARTICLES = 2
 """A story of fewer has no document, so no list has it."""
 MAX_ARTICLES = 1_000_000
 
-AS_ARTICLES = ("tool", "publisher", "source", "language", "since", "until", "text")
-"""The filters that articles have too, with the same form."""
 _FIELDS = {"detected_tool_ids": "tool_ids", "publisher_id": "publisher_ids"}
 
 
 def story_filter(given: Mapping[str, str], state: StoryState | None, fewest: int, now: datetime) -> tuple[Where, ...]:
-    """The conditions of the given filters AS_ARTICLES, a tool by its id; of the state; and of the number of articles.
-    Raises InvalidInput with the field and the allowed values."""
+    """The conditions of the given filters, which articles have too; of the state; and of the number of articles. A tool
+    is given by its id. Raises InvalidInput with the field and the allowed values."""
     found = article_filter(given)
     if found.search.phrases:
         raise InvalidInput("text", "words without quotation marks: stories are found by single words of headlines")

@@ -163,6 +163,7 @@ class Ledger:
 
     async def _entries(self, article: Article, member: StoryMember | None) -> dict[str, Any]:
         whole = await sources_of(self.store, article)
+        in_order = sorted(whole.sources, key=lambda each: whole.source_attribution[each].crawl_timestamp)
         near = story = None
         if member is not None and member.near_duplicate_reason is not None:
             near = {"near_duplicate_of": member.near_duplicate_of, **member.near_duplicate_reason.model_dump()}
@@ -172,7 +173,7 @@ class Ledger:
         return {
             "source_id": article.source_id,
             "headline": article.canonical.headline,
-            "sources": reasons_of_sources(whole),
+            "sources": [_entry(each, whole.source_attribution[each]) for each in in_order],
             "near_duplicate": near,
             "story": story,
             "corrections": [_named(each) for each in await self.corrections.of_article(article)],
@@ -185,17 +186,8 @@ def _named(correction: GroupingCorrection) -> dict[str, Any]:
     return {name: shown[name] for name in ("correction_id", "kind", "state", "made_at", "undone_at")}
 
 
-def reasons_of_sources(article: Article) -> list[dict[str, Any]]:
-    """Why each source is in the article, in the order in which they joined it. Pure."""
-    return [_entry(key, article.source_attribution[key]) for key in _by_time(article)]
-
-
-def _by_time(article: Article) -> Sequence[str]:
-    attribution = article.source_attribution
-    return sorted(article.sources, key=lambda key: (attribution[key].crawl_timestamp, article.sources.index(key)))
-
-
 def _entry(source: str, own: SourceAttribution) -> dict[str, Any]:
+    """Why the source is in the article."""
     published = own.published_at
     values = {
         "article_id": own.article_id,

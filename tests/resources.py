@@ -1,6 +1,7 @@
 """One resource of each kind, made from the documents of tests/documents.py."""
 
 from collections.abc import Callable
+from typing import Any
 
 from models.resources.articles import (
     ArticleResource,
@@ -30,36 +31,30 @@ def _aggregate(view: View) -> AggregateResource:
     )
 
 
+def _of(
+    document: StoredDocument, make: Callable[..., Resource], *more: Any
+) -> tuple[StoredDocument, Callable[[View], Resource]]:
+    return document, lambda view: make(document, *more, view)
+
+
 EACH: dict[str, tuple[StoredDocument, Callable[[View], Resource]]] = {
-    "Article": (documents.article(), lambda view: ArticleResource.of(documents.article(), "Example", view)),
-    "Observation": (
-        documents.observation(),
-        lambda view: ObservationResource.of(documents.observation(), documents.article(), (), view),
-    ),
-    "Feed": (documents.feed(), lambda view: FeedResource.of(documents.feed(), view)),
-    "Tool": (documents.tool(), lambda view: ToolResource.of(documents.tool(), view)),
-    "SentimentScore": (documents.mention(), lambda view: MentionResource.of(documents.mention(), view)),
+    "Article": _of(documents.article(), ArticleResource.of, "Example"),
+    "Observation": _of(documents.observation(), ObservationResource.of, documents.article(), ()),
+    "Feed": _of(documents.feed(), FeedResource.of),
+    "Tool": _of(documents.tool(), ToolResource.of),
+    "SentimentScore": _of(documents.mention(), MentionResource.of),
     "aggregate": (documents.cache_entry(), _aggregate),
-    "JobRun": (documents.run(), lambda view: RunResource.of(documents.run(), view)),
-    "IngestionBatch": (documents.ingestion_batch(), lambda view: RunResource.of(documents.ingestion_batch(), view)),
-    "Attempt": (documents.attempt(), lambda view: AttemptResource.of(documents.attempt(), view)),
-    "Correction": (
-        documents.correction(),
-        lambda view: CorrectionResource.of(documents.correction(), "active", view),
-    ),
-    "Story": (documents.story(), lambda view: StoryResource.of(documents.story(), NOW, view)),
-    "Signal": (
-        documents.signal(),
-        lambda view: SignalResource.of(documents.signal(), "Apple", documents.HEADLINE, view),
-    ),
-    "ToolMerge": (documents.tool_merge(), lambda view: MergeResource.of(documents.tool_merge(), view)),
-    "GroupingCorrection": (
-        documents.grouping_correction(),
-        lambda view: GroupingCorrectionResource.of(documents.grouping_correction(), view),
-    ),
-    "QuarantineItem": (documents.quarantined(), lambda view: QuarantineResource.of(documents.quarantined(), view)),
-    "DataProduct": (documents.document(), lambda view: DocumentResource.of(documents.document(), view)),
-    "FileObject": (documents.file_object(), lambda view: FileResource.of(documents.file_object(), view)),
+    "JobRun": _of(documents.run(), RunResource.of),
+    "IngestionBatch": _of(documents.ingestion_batch(), RunResource.of),
+    "Attempt": _of(documents.attempt(), AttemptResource.of),
+    "Correction": _of(documents.correction(), CorrectionResource.of, "active"),
+    "Story": _of(documents.story(), StoryResource.of, NOW),
+    "Signal": _of(documents.signal(), SignalResource.of, "Apple", documents.HEADLINE),
+    "ToolMerge": _of(documents.tool_merge(), MergeResource.of),
+    "GroupingCorrection": _of(documents.grouping_correction(), GroupingCorrectionResource.of),
+    "QuarantineItem": _of(documents.quarantined(), QuarantineResource.of),
+    "DataProduct": _of(documents.document(), DocumentResource.of),
+    "FileObject": _of(documents.file_object(), FileResource.of),
 }
 """By the kind of the stored document: the document, and the resource in a view."""
 

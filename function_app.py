@@ -7,9 +7,8 @@ from triggers.http_articles import articles_http
 from triggers.http_corrections import corrections_http, grouping_http
 from triggers.http_feeds import feeds_http
 from triggers.http_history import history_http
-from triggers.http_mcp import mcp_http
 from triggers.http_operations import operations_http
-from triggers.http_page import page_http
+from triggers.http_page import mcp_http, page_http
 from triggers.http_sentiment import sentiment_http
 from triggers.http_stories import stories_http
 from triggers.http_tools import tools_http

@@ -1,5 +1,6 @@
 """Pages over HTTP: the dashboard with its files, the contract and its documentation, and where the app's own address
-leads. They hold no data and need no key: the dashboard asks the API with the reader's key.
+leads. They hold no data and need no key: the dashboard asks the API with the reader's key. Also the endpoint for
+programs that speak MCP (Model Context Protocol).
 
 Every path of the dashboard that is no asset gets its page, which shows the view that the path names. Files are found by
 their exact name among those that were read, so that no path of a request reaches the disk. Assets have the digest of
@@ -18,9 +19,10 @@ from typing import Self
 
 import azure.functions as func
 
-from triggers.bindings import OPEN, READ
+from services.container import Container
+from triggers.bindings import OPEN, READ, traced, with_container
 from triggers.contract import contract, of_app
-from triggers.http_codec import accepts_gzip
+from triggers.http_codec import accepts_gzip, with_problem_responses
 
 FOLDER = Path(__file__).with_name("page")
 PAGE = "dashboard/index.html"
@@ -198,3 +200,31 @@ def is_browser(accept: str) -> bool:
     """Whether `Accept` names HTML, as that of a browser that opens a page does."""
     kinds = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
     return "text/html" in kinds
+
+
+mcp_http = func.Blueprint()
+
+
+# A GET would open a stream and a DELETE end a session: the specification wants 405 where there are none.
+@mcp_http.route(route="mcp", methods=["GET", "POST", "DELETE"], auth_level=READ)
+@traced
+@with_problem_responses
+@with_container
+async def mcp(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Streamable HTTP, without sessions.
+
+    The official SDK speaks the protocol; it is an ASGI application, which gets one request at a time. Each request
+    stands for itself, so that any instance can answer it: there is no stream to listen to, and no session to end. The
+    SDK is imported at the first request, since it takes half a second to load. No key comes with a request by itself,
+    as a cookie would, so a page of another site cannot use one; the local host refuses such pages besides.
+    """
+    if req.method != "POST":
+        return func.HttpResponse(status_code=405, headers={"Allow": "POST"})
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from triggers.mcp_tools import server_of
+
+    manager = StreamableHTTPSessionManager(server_of(services), json_response=True, stateless=True)
+    async with manager.run():
+        response: func.HttpResponse = await func.AsgiMiddleware(manager.handle_request).handle_async(req)
+        return response

@@ -66,7 +66,7 @@ ADAPTERS: dict[str, set[str]] = {
     "services/parse/publisher_id.py": {"publicsuffixlist"},
     "services/archive/blob.py": {"azure.storage", "azure.core"},
     "services/queues/storage.py": {"azure.storage", "azure.core", "aiohttp"},
-    "triggers/http_mcp.py": {"mcp"},
+    "triggers/http_page.py": {"mcp"},
     "triggers/mcp_tools.py": {"mcp", "mcp_types"},
 }
 

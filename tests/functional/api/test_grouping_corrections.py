@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from models.story import StoryMember, event_id
+from models.story import event_id
 from services.container import Container
 from services.store.containers import ARTICLES, STORIES
-from tests.documents import NOW, article
+from tests.documents import NOW, article, story_member
 from tests.functional.api.conftest import call
 from tests.functional.articles.world import SettableClock
 from tests.functional.workflows.split_world import SplitWorld
@@ -60,16 +60,7 @@ async def stored_article(app: Container, number: int, event: str | None = None) 
     stored = article(dedup_key=f"{number:032x}", created_at=app.clock(), updated_at=app.clock(), timestamp=NOW)
     await app.store.create(ARTICLES.name, stored.to_document())
     if event is not None:
-        member = StoryMember(
-            created_at=NOW,
-            updated_at=NOW,
-            day=NOW.date().isoformat(),
-            source_id=stored.source_id,
-            published_at=NOW,
-            revision="r1",
-            signature={},
-            event_id=event,
-        )
+        member = story_member(source_id=stored.source_id, event_id=event)
         await app.store.create(STORIES.name, {**member.to_document(), "ttl_timestamp": None})
     return stored.source_id
 

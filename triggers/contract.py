@@ -371,8 +371,6 @@ def _plain(schema: Any) -> Any:
         return [_plain(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    if "x-added" in schema:  # absent elsewhere, and null only where the type says so
-        schema = {name: value for name, value in schema.items() if name != "default"}
     plain: dict[str, Any] = {}
     parts = schema.get("prefixItems")
     if isinstance(parts, list) and all(each == parts[0] for each in parts):

@@ -24,8 +24,7 @@ from triggers.contract import Answer, Header, ListOf, accepted_as_run, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
 from triggers.parameters import (
     VIEW,
-    header,
-    maybe_of_numbers,
+    Parameter,
     maybe_one_of,
     maybe_whole,
     one_of,
@@ -35,13 +34,21 @@ from triggers.parameters import (
 
 sentiment_http = Routes()
 
-HOURS = maybe_of_numbers("hours", tuple(PERIOD_BY_HOURS), "The length of the window. 24 if neither is given.", 24)
+HOURS = Parameter[str | None](
+    "hours",
+    "The length of the window. 24 if neither is given.",
+    {"type": "integer", "enum": [int(each) for each in PERIOD_BY_HOURS]},
+    absent=None,
+    example=24,
+)
 PERIOD = maybe_one_of("period", tuple(PERIODS), "The same by its name.", "HOUR_24")
 WINDOW = (HOURS, PERIOD)
 SENTIMENT = maybe_one_of(
     "sentiment", SAID, "Mentions that say so. A page may then be shorter than `limit`.", "positive"
 )
-IF_NONE_MATCH = header("If-None-Match", "The `ETag` of the answer that the caller has.", {"type": "string"})
+IF_NONE_MATCH = Parameter[str | None](
+    "If-None-Match", "The `ETag` of the answer that the caller has.", {"type": "string"}, absent=None, place="header"
+)
 MAX_SHIFT_HOURS = 1000
 TREND_PERIOD = one_of(
     "period",

@@ -102,14 +102,6 @@ def maybe_whole(name: str, low: int, high: int, about: str, example: int | None 
     return Parameter[int | None](name, about, schema, None, example=example)
 
 
-def maybe_of_numbers(
-    name: str, allowed: Sequence[str], about: str, example: int | None = None
-) -> Parameter[str | None]:
-    """One of several whole numbers, as text, or none."""
-    schema = {"type": "integer", "enum": [int(each) for each in allowed]}
-    return Parameter[str | None](name, about, schema, None, example=example)
-
-
 def flag(name: str, about: str) -> Parameter[bool]:
     """`true` or `false`; false if it is absent."""
     return Parameter(name, about, {"type": "boolean"}, absent=False)
@@ -139,11 +131,6 @@ def text(
 def time(name: str, about: str, example: str | None = None, *, is_required: bool = False) -> Parameter[str | None]:
     """A time with its offset, as text."""
     return Parameter[str | None](name, about, {"type": "string", "format": "date-time"}, None, is_required, example)
-
-
-def header(name: str, about: str, schema: Mapping[str, Any], example: str | None = None) -> Parameter[str | None]:
-    """A header of a request, which is not refused for its form."""
-    return Parameter[str | None](name, about, schema, None, example=example, place="header")
 
 
 def in_path(name: str, about: str, example: str, **schema: Any) -> Parameter[str | None]:

@@ -17,17 +17,20 @@ View = Literal["default", "full"]
 VIEWS: tuple[View, ...] = get_args(View)
 ROOT = "/api/v1"
 
-ADDED = {"x-added": True}
-"""Marks the fields that some endpoints add."""
-
 
 _PLAIN = re.compile(r"[A-Za-z0-9._~:-]*").fullmatch
 """A part that needs no quoting, as most ids: this is quicker than to quote it."""
 
 
+def _mark_added(schema: dict[str, Any]) -> None:
+    """It is absent elsewhere, and null only where the type says so."""
+    del schema["default"]
+    schema["x-added"] = True
+
+
 def added(description: str) -> Any:
     """A field that some answers have and others leave out."""
-    return Field(default=None, description=description, json_schema_extra={**ADDED})
+    return Field(default=None, description=description, json_schema_extra=_mark_added)
 
 
 PARTS_LEFT_OUT = added("The ids of parts that cannot be read and were left out; absent if there are none.")
@@ -168,7 +171,7 @@ def _taken(field: FieldInfo) -> FieldInfo:
 
 @lru_cache(maxsize=256)
 def _names(cls: type[Resource], view: View) -> tuple[str, ...]:
-    left_out = [ADDED] if view == "full" else [ADDED, INTERNAL]
+    left_out = [_mark_added] if view == "full" else [_mark_added, INTERNAL]
     fields = sorted(cls.model_fields.items(), key=lambda each: each[0] in Stored.model_fields)
     return tuple(name for name, field in fields if field.json_schema_extra not in left_out)
 

@@ -13,15 +13,6 @@ from models.run import FETCH_FEED, Attempt, CollisionMetrics, IngestionBatch, Jo
 from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time
 
 
-def sometimes(description: str) -> Any:
-    """A field that is absent if it has nothing to say."""
-    return Field(default=None, description=description, json_schema_extra=_without_default)
-
-
-def _without_default(schema: dict[str, Any]) -> None:
-    del schema["default"]
-
-
 class _Known(Shape):
     """A part of a run, with the fields that the contract names."""
 
@@ -44,18 +35,18 @@ class RunParameters(_Known):
     A run also has what only the app needs, and the person who asked for it: neither is shown, since readers see runs.
     """
 
-    feeds: list[SourceKey] = sometimes("`ingest_feeds`: the feeds that the run is for.")
-    held: IdPart = sometimes("`ingest_feeds`: the item in quarantine whose batch was released.")
-    tools: list[Text] | Count = sometimes(
+    feeds: list[SourceKey] = added("`ingest_feeds`: the feeds that the run is for.")
+    held: IdPart = added("`ingest_feeds`: the item in quarantine whose batch was released.")
+    tools: list[Text] | Count = added(
         "`backfill_tools`: the tools that articles are searched for, by id or name. `refresh_cache`: how "
         "many tools it refreshes."
     )
-    analyzer: Text = sometimes("`compare_analyzers`: the analyzer that judges again.")
-    analyzer_version: Text = sometimes("`compare_analyzers`: its version.")
-    into: IdPart = sometimes("`merge_tool`: the tool that stays.")
-    article: IdPart = sometimes("`correct_mention`: the article of the mention.")
-    verdict: Text = sometimes("`correct_mention`: the verdict; absent if one is undone.")
-    follows: IdPart | None = sometimes(
+    analyzer: Text = added("`compare_analyzers`: the analyzer that judges again.")
+    analyzer_version: Text = added("`compare_analyzers`: its version.")
+    into: IdPart = added("`merge_tool`: the tool that stays.")
+    article: IdPart = added("`correct_mention`: the article of the mention.")
+    verdict: Text = added("`correct_mention`: the verdict; absent if one is undone.")
+    follows: IdPart | None = added(
         "`correct_mention`: the run of the verdict that stood before; null if there was none."
     )
 
@@ -74,25 +65,25 @@ class IngestionMetrics(Resource):
 class WorkflowMetrics(_Known):
     """The counts of a run that is no ingestion: each is there for the workflows that count it."""
 
-    articles: Count = sometimes("Articles that were searched.")
-    analyzed: Count = sometimes("Articles that were analysed.")
-    mentions: Count = sometimes("Mentions that were written; of a merge, that were moved.")
-    removed: Count = sometimes("Mentions that were removed.")
-    rescored: Count = sometimes("Mentions that were judged again.")
-    grouped: Count = sometimes("Articles that were grouped.")
-    stories: Count = sometimes("Stories that were updated; of `generate_ideas`, whose signals were decided.")
-    signals: Count = sometimes("Signals that were written.")
-    corrections: Count = sometimes("Corrections that went to the other tool.")
-    compared: Count = sometimes("Mentions that were compared.")
-    changed: Count = sometimes("Mentions that get another label.")
-    not_compared: Count = sometimes("Mentions that could not be compared.")
-    entries_written: Count = sometimes("Entries of the cache that were written.")
-    tools_failed: Count = sometimes("Tools that could not be refreshed.")
-    acquired: Count = sometimes("Full texts that are valid.")
-    quarantined: Count = sometimes("Full texts that wait for a person.")
-    skipped: Count = sometimes("Full texts that are not fetched, or not now.")
-    stub: Count = sometimes("Full texts whose try has not ended.")
-    failed: Count = sometimes(
+    articles: Count = added("Articles that were searched.")
+    analyzed: Count = added("Articles that were analysed.")
+    mentions: Count = added("Mentions that were written; of a merge, that were moved.")
+    removed: Count = added("Mentions that were removed.")
+    rescored: Count = added("Mentions that were judged again.")
+    grouped: Count = added("Articles that were grouped.")
+    stories: Count = added("Stories that were updated; of `generate_ideas`, whose signals were decided.")
+    signals: Count = added("Signals that were written.")
+    corrections: Count = added("Corrections that went to the other tool.")
+    compared: Count = added("Mentions that were compared.")
+    changed: Count = added("Mentions that get another label.")
+    not_compared: Count = added("Mentions that could not be compared.")
+    entries_written: Count = added("Entries of the cache that were written.")
+    tools_failed: Count = added("Tools that could not be refreshed.")
+    acquired: Count = added("Full texts that are valid.")
+    quarantined: Count = added("Full texts that wait for a person.")
+    skipped: Count = added("Full texts that are not fetched, or not now.")
+    stub: Count = added("Full texts whose try has not ended.")
+    failed: Count = added(
         "Articles that could not be read or judged, and stay as they were; of `acquire_documents`, tries that "
         "failed; of `generate_ideas`, stories that are tried again."
     )

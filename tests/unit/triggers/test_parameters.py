@@ -15,9 +15,7 @@ from triggers.parameters import (
     check_query,
     flag,
     given_of,
-    header,
     maybe_flag,
-    maybe_of_numbers,
     maybe_one_of,
     maybe_whole,
     one_of,
@@ -37,6 +35,7 @@ def with_header(name: str, text: str) -> func.HttpRequest:
     return func.HttpRequest("GET", "http://localhost/api/v1/x", headers={name: text}, body=b"")
 
 
+HOURS = Parameter[str | None]("hours", "Hours.", {"type": "integer", "enum": [1, 24]}, None)
 LAYER = one_of("layer", ("canonical", "raw"), "Which layer.", "canonical")
 
 
@@ -63,7 +62,7 @@ def test_a_choice_outside_the_list_is_refused_with_the_list() -> None:
     [
         (LAYER, "raw", "raw"),
         (maybe_one_of("state", ("open",), "A state."), "open", "open"),
-        (maybe_of_numbers("hours", ("1", "24"), "Hours."), "24", "24"),
+        (HOURS, "24", "24"),
         (maybe_whole("days", 1, 30, "Days."), "7", 7),
         (flag("quiet", "Quiet ones too."), "true", True),
         (maybe_flag("enabled", "Enabled ones."), "false", False),
@@ -80,7 +79,7 @@ def test_a_parameter_reads_what_it_declares(parameter: Parameter[Any], given: st
     [
         (LAYER, ""),
         (maybe_one_of("state", ("open",), "A state."), "OPEN"),
-        (maybe_of_numbers("hours", ("1", "24"), "Hours."), "024"),
+        (HOURS, "024"),
         (maybe_whole("days", 1, 30, "Days."), "31"),
         (flag("quiet", "Quiet ones too."), "1"),
         (text("tag", "A tag.", longest=3), "abcd"),
@@ -114,7 +113,7 @@ def test_what_the_contract_says_is_what_is_checked() -> None:
 
 
 def test_a_header_is_read_in_any_case_and_is_no_query_parameter() -> None:
-    tag = header("If-None-Match", "The ETag.", {"type": "string"}, '"a"')
+    tag = Parameter[str | None]("If-None-Match", "The ETag.", {"type": "string"}, None, example='"a"', place="header")
     assert tag.of(with_header("if-none-match", '"a"')) == '"a"'
     assert tag.described()["example"] == '"a"'
     with pytest.raises(InvalidInput, match="none here"):

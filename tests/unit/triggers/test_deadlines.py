@@ -71,7 +71,6 @@ async def test_a_turn_that_does_not_come_in_time_is_none() -> None:
             async with deadline.turn(gate) as later:
                 assert not later
             assert deadline.is_near()
-            assert 0 < deadline.remaining() <= 0.05
     with deadline.within(0):
         async with deadline.turn(gate) as late:
             assert not late

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ TIMEOUT_SECONDS = 10.0
 _REFUSED = (400, 413)
 
 
+@dataclass(repr=False)  # the key is a secret
 class AzureLanguageAnalyzer:
     """Judges with Azure AI Language. Needs either a `key` or a `credential`, which the caller owns and closes.
 
@@ -48,25 +50,18 @@ class AzureLanguageAnalyzer:
     version = f"{API_VERSION}/opinions/{MODEL}"
     languages = LANGUAGES
 
-    def __init__(
-        self,
-        endpoint: str,
-        *,
-        key: str | None = None,
-        credential: AsyncTokenCredential | None = None,
-        budget_seconds: float = 60.0,
-        retries: int = 3,
-        retry_delay_seconds: float = 0.8,
-    ) -> None:
-        if (key is None) == (credential is None):
+    endpoint: str
+    _: KW_ONLY
+    key: str | None = None
+    credential: AsyncTokenCredential | None = None
+    budget_seconds: float = 60.0
+    retries: int = 3
+    retry_delay_seconds: float = 0.8
+    client: TextAnalyticsClient | None = None
+
+    def __post_init__(self) -> None:
+        if (self.key is None) == (self.credential is None):
             raise InvalidInput("analyzer", "Azure AI Language takes either a key or a credential")
-        self._endpoint = endpoint
-        self._key = key
-        self._credential = credential
-        self._budget_seconds = budget_seconds
-        self._retries = retries
-        self._retry_delay_seconds = retry_delay_seconds
-        self._client: TextAnalyticsClient | None = None
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         found: list[PassageJudgement] = []
@@ -75,7 +70,7 @@ class AzureLanguageAnalyzer:
         return found
 
     async def close(self) -> None:
-        client, self._client = self._client, None
+        client, self.client = self.client, None
         if client is not None:
             await client.close()
 
@@ -85,7 +80,7 @@ class AzureLanguageAnalyzer:
 
         try:
             # The SDK retries and obeys Retry-After, however long: the budget bounds all tries together.
-            async with asyncio.timeout(self._budget_seconds):
+            async with asyncio.timeout(self.budget_seconds):
                 results = await self._opened().analyze_sentiment(
                     [
                         {"id": str(number), "language": each.language, "text": each.text[:LONGEST_TEXT]}
@@ -106,20 +101,20 @@ class AzureLanguageAnalyzer:
         return [_judged(each, result) for each, result in zip(passages, results, strict=True)]
 
     def _opened(self) -> TextAnalyticsClient:
-        if self._client is None:
+        if self.client is None:
             from azure.ai.textanalytics.aio import TextAnalyticsClient
             from azure.core.credentials import AzureKeyCredential
 
-            self._client = TextAnalyticsClient(
-                self._endpoint,
-                self._credential or AzureKeyCredential(self._key or ""),
+            self.client = TextAnalyticsClient(
+                self.endpoint,
+                self.credential or AzureKeyCredential(self.key or ""),
                 api_version=API_VERSION,
-                retry_total=self._retries,
-                retry_backoff_factor=self._retry_delay_seconds,
+                retry_total=self.retries,
+                retry_backoff_factor=self.retry_delay_seconds,
                 connection_timeout=TIMEOUT_SECONDS,
                 read_timeout=TIMEOUT_SECONDS,
             )
-        return self._client
+        return self.client
 
 
 def _not_judged(passage: Passage, reason: str) -> PassageJudgement:

@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import json
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -17,7 +17,6 @@ from models.mention import SentimentScore
 from models.tally import Tally, by_hour
 from models.tool import Tool
 from models.values import Sentiment, hour_key
-from services.figures.breadth import FIELDS, Breadth, shown
 from services.figures.counting import UNSCORED, Count, CountedMention
 from services.figures.figures import Figures
 from services.figures.windows import Windows, edges_of
@@ -204,29 +203,9 @@ async def mentions_of(store: Store, tool_id: str) -> list[SentimentScore]:
     return [SentimentScore.from_document(each) for each in await everything(store, MENTIONS.name, tool_id)]
 
 
-def brute_force(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> Tally:
-    """One mention after the other, no table in between."""
-    tally = Tally()
-    for mention in mentions:
-        if mention.removed_at is None and since <= mention.published_at < until:
-            tally = tally.plus(Tally.of(mention.sentiment, mention.polarity))
-    return tally
-
-
-def judging(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> tuple[str, ...]:
-    """The analyzers of the mentions that count, one mention after the other."""
-    return tuple(sorted({each.scored_by for each in mentions if each.counts and since <= each.published_at < until}))
-
-
-def breadth(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> Breadth:
-    """The stories, publishers and sources of the mentions that count, one mention after the other."""
-    return breadth_of([each for each in mentions if each.counts and since <= each.published_at < until])
-
-
-def breadth_of(mentions: Sequence[SentimentScore]) -> Breadth:
-    found = count_of([each.to_document() for each in mentions]).breadth()
-    assert found is not None
-    return found
+def within(mentions: Iterable[SentimentScore], since: datetime, until: datetime) -> Count:
+    """The count of the mentions of this time, one after the other, no table in between."""
+    return count_of(each.to_document() for each in mentions if each.counts and since <= each.published_at < until)
 
 
 def count_of(mentions: Iterable[Document]) -> Count:
@@ -248,20 +227,6 @@ def count_of(mentions: Iterable[Document]) -> Count:
     return count
 
 
-def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
-    return (
-        (entry.total_mentions, entry.positive_count, entry.negative_count, entry.neutral_count),
-        entry.unscored_mentions,
-        (entry.positive_percentage, entry.negative_percentage, entry.neutral_percentage),
-        entry.average_sentiment,
-    )
-
-
-def expected(tally: Tally) -> tuple[Any, ...]:
-    counts = (tally.total, tally.positive, tally.negative, tally.neutral)
-    return counts, tally.unscored, percentages(*counts[1:]), tally.average_sentiment
-
-
 async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -> None:
     """Its figures are what its window's mentions say, and its window is the period's."""
     end = entry.period_end_ts
@@ -270,11 +235,11 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
     assert entry.last_updated_ts <= now.timestamp()
     assert end - entry.period_start_ts == PERIODS[entry.period].total_seconds()
     until = now + timedelta(seconds=end - now.timestamp())
-    mentions, since = await mentions_of(store, entry.tool_id), until - PERIODS[entry.period]
-    assert figures(entry) == expected(brute_force(mentions, since, until)), entry.period
-    assert entry.analyzers == judging(mentions, since, until), entry.period
-    right = shown(brute_force(mentions, since, until), breadth(mentions, since, until))
-    assert {name: getattr(entry, name) for name in FIELDS} == right, entry.period
+    right = within(await mentions_of(store, entry.tool_id), until - PERIODS[entry.period], until)
+    shown = entry.model_dump(mode="json")
+    assert {name: shown[name] for name in right.figures()} == right.figures(), entry.period
+    found = entry.positive_percentage, entry.negative_percentage, entry.neutral_percentage
+    assert found == percentages(*right.tally[:3])
 
 
 def hours_of(timeline: Document | None) -> dict[str, Tally]:
@@ -321,10 +286,9 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         for ended in (0, 1, now.minute, 59):
             end = window_end(now).replace(minute=ended)
             for period, found in windows.at(end).items():
-                since_start = end - PERIODS[period]
-                assert found.tally == brute_force(mentions, since_start, end), (period, end)
-                assert found.analyzers == judging(mentions, since_start, end), (period, end)
-                assert found.breadth == breadth(mentions, since_start, end), (period, end)
+                right = within(mentions, end - PERIODS[period], end)
+                assert (found.tally, found.breadth) == (right.tally, right.breadth()), (period, end)
+                assert found.analyzers == tuple(sorted(right.analyzers)), (period, end)
 
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:

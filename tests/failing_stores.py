@@ -63,9 +63,15 @@ class _Hesitant(_Around):
         self._random = random.Random(seed)
 
     async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        for _ in range(self._random.randrange(4)):
+        await self._others()
+        answer = await call()
+        await self._others()
+        return answer
+
+    async def _others(self) -> None:
+        longest = 60 if self._random.random() < 0.1 else 5
+        for _ in range(self._random.randrange(longest)):
             await asyncio.sleep(0)
-        return await call()
 
 
 class _Mortal(_Around):
@@ -118,7 +124,7 @@ class Interrupted(_Around):
 
 
 def hesitant(store: Store, seed: int) -> Store:
-    """Lets others go first before each operation, as a network would."""
+    """Lets others go first before each operation and before its answer arrives, as a network would."""
     return cast("Store", _Hesitant(store, seed))
 
 

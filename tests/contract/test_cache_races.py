@@ -23,7 +23,7 @@ from models.tool import Tool
 from services.ports import Store
 from services.store.containers import CATALOG
 from tests.contract.conftest import SettableClock
-from tests.functional.figures.slow import far
+from tests.failing_stores import hesitant
 from tests.functional.figures.world import Judgement, Process, Said, a_tool, check_entry, check_tables
 
 pytestmark = pytest.mark.soak
@@ -133,7 +133,7 @@ async def _world(seed: int, store: Store) -> int:
     await store.create(CATALOG.name, tool.to_document())
     await plain.analyse(tool.tool_id, "article-3", Judgement(clock.now - timedelta(hours=3), "positive"))
     memory = [MEMORY_SECONDS, chance.choice([0.0, MEMORY_SECONDS])]
-    processes = [Process(far(store, chance), clock, seconds) for seconds in memory]
+    processes = [Process(hesitant(store, chance.randrange(10**6)), clock, seconds) for seconds in memory]
     race = Race(tool, chance.choice(PERIOD_NAMES), processes, clock, chance)
     for _ in range(SCHEDULES):
         await race.schedule()

@@ -42,11 +42,6 @@ PRODUCTS = (
     Product("Fenwickjs", "Fenwick Collective", "frontend", None, (0.6, 0.5), (0.35, 0.3)),
     Product("Tolliver Queue", "Tolliver", "messaging", None, (0.15, 0.1), (0.6, 0.6)),
 )
-_BY_NAME = {each.name: each for each in PRODUCTS}
-
-
-def product_of(name: str) -> Product:
-    return _BY_NAME[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from models.story import SILENCE, Reason
 from services.parse.text import is_unspaced
 from services.stories.signature import Signature, Subject, word_id
 from services.stories.terms import FUNCTION_WORDS, MONTHS, NUMBERS, SERIES_WORDS, WEEKDAYS, terms_of, weight
-from services.stories.wording import OWN_LEAD, copied_by, likeness, shared_lead
+from services.stories.wording import OWN_LEAD, copied_by, has_other_mark, likeness, shared_lead
 
 BY_TERMS = "same_event"
 COPY = 0.9
@@ -203,21 +203,15 @@ def _share_in_lead(one: Signature, other: Signature) -> float:
 
 def _is_other_issue(one: Signature, other: Signature) -> bool:
     """Whether the headlines name other versions, quarters, months or parts, or other numbers after the same word."""
-    for kind in ("quarter:", "month:", "part:"):
-        mine = {mark for mark in one.marks if mark.startswith(kind)}
-        theirs = {mark for mark in other.marks if mark.startswith(kind)}
-        if (mine - theirs and theirs - mine) or (kind == "part:" and mine != theirs):
-            return True
+    if has_other_mark(one, other, "quarter", "month", "part"):
+        return True
     numbered = other.subject.numbered
     return any(numbered.get(word, numbers).isdisjoint(numbers) for word, numbers in one.subject.numbered.items())
 
 
 def _differ_in_numbers(one: Signature, other: Signature) -> bool:
     """Whether the headlines have the same words, and each a number that the other lacks: "6 seats", "29 seats"."""
-    if _besides_numbers(one.subject) != _besides_numbers(other.subject):
-        return False
-    mine, theirs = ({mark for mark in each.marks if mark.startswith("number:")} for each in (one, other))
-    return bool(mine - theirs and theirs - mine)
+    return has_other_mark(one, other, "number") and _besides_numbers(one.subject) == _besides_numbers(other.subject)
 
 
 def _besides_numbers(subject: Subject) -> set[str]:

@@ -62,6 +62,8 @@ MUCH, MAX_LIKE = 14.0, 0.88
 TURNED = 5
 """Telling words of headlines that have the same ones in another order."""
 
+_OF_ISSUES = ("number", "quarter", "month", "day", "time", "part")
+"""The marks that tell the issues of a series apart."""
 _TELLS_LITTLE = frozenset(map(stem, SERIES_WORDS))
 _SPELLED = {term: number for word, number in NUMBERS.items() for term in terms_of([word])}
 """The terms of words for numbers, with these numbers."""
@@ -104,7 +106,7 @@ def copied_by(one: Signature, other: Signature, alike: Likeness) -> str | None:
     own = one.publisher == other.publisher  # where neither is known, nothing says that they are two
     if own and (set(one.marks) != set(other.marks) or _has_other_name(one, other)):
         return None
-    if _is_other_issue(one, other) and not _is_rewritten(alike):
+    if has_other_mark(one, other, *_OF_ISSUES) and not _is_rewritten(alike):
         return None
     if _is_same_lead(one, other, alike, own=own):
         return "same_lead"
@@ -221,12 +223,12 @@ def chosen_words(one: Signature, other: Signature) -> float:
     return sum(weight(term) for term in shared if term not in names and term[0].isalpha())
 
 
-def _is_other_issue(one: Signature, other: Signature) -> bool:
-    """Whether each headline has a mark of some class that the other lacks: other numbers, another quarter or day. A
+def has_other_mark(one: Signature, other: Signature, *kinds: str) -> bool:
+    """Whether each headline has a mark of one of these kinds that the other lacks: another number, quarter or day. A
     part is one of a series even if only one headline names it."""
-    for kind in ("number:", "quarter:", "month:", "day:", "time:", "part:"):
-        mine, theirs = ({mark for mark in each.marks if mark.startswith(kind)} for each in (one, other))
-        if mine != theirs and ((mine - theirs and theirs - mine) or kind == "part:"):
+    for kind in kinds:
+        mine, theirs = ({mark for mark in each.marks if mark.startswith(f"{kind}:")} for each in (one, other))
+        if mine != theirs and ((mine - theirs and theirs - mine) or kind == "part"):
             return True
     return False
 

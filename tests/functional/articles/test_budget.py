@@ -3,10 +3,30 @@
 from datetime import timedelta
 
 from models.feed import FetchPrice
+from services.container import STAGES
 from services.feeds.schedule import Budget, Policy
+from services.mentions.due import ANALYSIS_STAGE
+from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.store.containers import CATALOG
-from tests.functional.articles.test_overdue import upkeep_of
+from services.work.announcing import Sweeper
+from services.work.backlog import BacklogReader
+from tests.builders import MemoryArchive, forgetful
 from tests.functional.articles.world import World
+
+
+def upkeep_of(world: World) -> Upkeep:
+    """The upkeep of an app that only ingests."""
+    worker = world.worker
+    return Upkeep(
+        worker.queues,
+        world.store,
+        world.clock,
+        Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
+        STAGES,
+        BacklogReader(world.store, ANALYSIS_STAGE),
+        Budget(world.store, Policy(), world.clock),
+        ArchiveExpiry(world.store, MemoryArchive(), world.clock),
+    )
 
 
 async def _factor(world: World) -> float:

@@ -1,4 +1,4 @@
-"""Messages that were lost after a write are sent again, within limits."""
+"""Released batches whose reviews or workers died are ingested all the same."""
 
 from contextlib import suppress
 
@@ -6,80 +6,12 @@ import pytest
 
 from models.errors import Unavailable
 from services.articles.quarantine import Quarantine
-from services.container import STAGES
 from services.feeds.claims import INGESTION_STAGE
-from services.feeds.schedule import Budget, Policy
-from services.mentions.due import ANALYSIS_STAGE
-from services.operations.upkeep import ArchiveExpiry, Upkeep
-from services.store.containers import ARTICLES
-from services.topology import ANALYZE_ARTICLES
-from services.work.announcing import Sweeper
-from services.work.backlog import BacklogReader
-from tests.builders import MemoryArchive, forgetful, overdue_keys
+from tests.builders import overdue_keys
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.test_floods import flooded, quarantine, quarantined_batch
-from tests.functional.articles.world import World, analysed, item
-
-
-def upkeep_of(world: World) -> Upkeep:
-    """The upkeep of an app that only ingests."""
-    worker = world.worker
-    return Upkeep(
-        worker.queues,
-        world.store,
-        world.clock,
-        Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
-        STAGES,
-        BacklogReader(world.store, ANALYSIS_STAGE),
-        Budget(world.store, Policy(), world.clock),
-        ArchiveExpiry(world.store, MemoryArchive(), world.clock),
-    )
-
-
-def announced(world: World) -> list[str]:
-    """The articles that were announced since."""
-    return [
-        each
-        for message in world.worker.queues.sent.pop(ANALYZE_ARTICLES, [])
-        for each in ANALYSIS_STAGE.keys_of(message)
-    ]
-
-
-async def test_an_article_whose_message_was_lost_is_announced_within_two_minutes_and_until_it_is_analysed(
-    world: World,
-) -> None:
-    upkeep = upkeep_of(world)
-    await world.add_feed("a", [item(1), item(2)])
-    sent = sorted((await world.poll("a")).article_ids)
-    assert await upkeep.announce_overdue() == 0
-    rounds = []
-    for _ in range(8):
-        world.clock.forward(seconds=30)
-        await upkeep.announce_overdue()
-        rounds.append(sorted(announced(world)))
-    assert rounds == [[], sent, [], sent, [], sent, [], sent]
-    for article in await world.articles():
-        await world.store.replace(ARTICLES.name, analysed(article), article["_etag"])
-    world.clock.forward(hours=1)
-    assert await upkeep.announce_overdue() == 0
-
-
-async def test_articles_whose_messages_may_wait_are_not_announced_again_but_older_ones_are(world: World) -> None:
-    """Also in a queue that is never empty."""
-    upkeep, waiting = upkeep_of(world), world.worker.queues.waiting_since
-    await world.add_feed("a", [item(1)])
-    await world.add_feed("b", [item(2)])
-    (lost,) = (await world.poll("a")).article_ids
-    world.clock.forward(minutes=5)
-    await world.poll("b")
-    waiting[ANALYZE_ARTICLES] = world.clock.now
-    world.clock.forward(minutes=10)
-    assert (await upkeep.announce_overdue(), announced(world)) == (1, [lost])
-    waiting[ANALYZE_ARTICLES] = world.clock.now
-    assert await upkeep.announce_overdue() == 1, "the message of the second is lost too; that of the first waits"
-    world.clock.forward(hours=1)
-    assert await upkeep.announce_overdue() == 0, "both wait"
+from tests.functional.articles.world import World
 
 
 async def overdue_runs(world: World) -> list[str]:

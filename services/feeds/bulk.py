@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -27,7 +27,6 @@ MAX_FEEDS = MAX_IDS
 _AT_ONCE = 16
 
 Action = Literal["enable", "disable", "tag", "untag", "fetch"]
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 Outcome = Literal["changed", "unchanged", "refused"]
 

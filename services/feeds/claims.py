@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -163,14 +162,6 @@ class Claims:
             await self._announcer.announce_groups(INGESTION_STAGE, [[run.run_id]], delay_seconds=each.delay_seconds)
         return claimed
 
-    async def claim_every(self, now: datetime) -> list[IngestionBatch]:
-        """Claims all enabled feeds, due or not, except those of open runs. The caller does the work of the runs, and
-        sends no messages."""
-        await self._make_feeds_of_apis(now)
-        known = taken(await self._open(now))
-        free = [each for each in await self._claimable() if known.run_of(each) is None]
-        return await self._accepted([Planned(each) for each in grouped(free)], now)
-
     async def claim(self, feed_id: str, now: datetime) -> str:
         """Claims one feed, due or not, and sends the message of its run; if an open run is yet to fetch the feed, does
         nothing. Returns the id of the run.
@@ -216,9 +207,9 @@ class Claims:
         ahead = format_time(now + CLOCKS_DIFFER)
         far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
         due, succeeded, later, probes = await asyncio.gather(
-            self._claimable(Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
-            self._claimable(Where("last_successful_fetch", "gt", ahead), most_pages=1),
-            self._claimable(far, most_pages=1),
+            self._claimable(Where("next_fetch_time", "le", format_time(now)), SCANNED_PAGES),
+            self._claimable(Where("last_successful_fetch", "gt", ahead)),
+            self._claimable(far),
             self._probes(now),
         )
         failed = [each for each in later if (each.get("last_fetch_time") or "") > ahead]
@@ -237,10 +228,10 @@ class Claims:
         runs = listed_documents(documents, IngestionBatch.from_document, "run_id").items
         return [run for run in runs if run.due_at is not None and not is_ahead(run.due_at, now + LEASE)]
 
-    async def _claimable(self, *where: Where, most_pages: int = sys.maxsize) -> list[Document]:
+    async def _claimable(self, where: Where, most_pages: int = 1) -> list[Document]:
         """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""
         # A feed that was fetched in the last moments may be found again; its worker leaves it (`is_to_fetch`).
-        query = Query((_ENABLED, *where), order="by_priority", limit=1000, may_be_stale=True)
+        query = Query((_ENABLED, where), order="by_priority", limit=1000, may_be_stale=True)
         found = await query_all(self._store, FEEDS.name, query, most_pages=most_pages)
         return [each for each in found if self._is_switched_on(each)]
 

@@ -47,6 +47,7 @@ async def app_with_feeds(
 
 async def fetch_all(app: Container) -> None:
     """Fetches every feed, and analyses what they bring."""
-    for batch in await app.feeds.claims.claim_every(app.clock()):
+    feeds = [each.feed_id for each in await app.feeds.registry.every()]
+    for batch in (await app.feeds.claims.claim_some(feeds, app.clock())).runs:
         outcome = await app.fetching.ingestion.ingest(batch.run_id)
         await app.mentions.analysis.handle(outcome.article_ids)

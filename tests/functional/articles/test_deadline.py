@@ -39,7 +39,7 @@ async def test_feeds_that_are_not_begun_in_time_are_sent_again_in_the_same_run(w
         url = f"https://crowd.example/{number}"
         await world.add_feed(f"feed-{number:02}", feed_url=url)
         world.shelf.pages[url] = Page(rss([item(number)]))
-    (whole,) = await world.worker.claims.claim_every(world.clock.now)
+    (whole,) = await world.claim_all()
     store = Slow(world.store)
     worker = world.new_worker(store)
     with deadline.within(100.0, clock=store.seconds):

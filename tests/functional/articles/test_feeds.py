@@ -22,7 +22,7 @@ async def test_an_unchanged_feed_costs_one_operation_and_its_message_seven(world
         await world.add_feed(f"feed-{number}", [item(n) for n in range(50)])
     for name in ("cold", "not modified", "same body"):
         world.clock.forward(minutes=30)
-        batches = await world.worker.claims.claim_every(world.clock.now)
+        batches = await world.claim_all()
         assert len(batches) == 1
         counting = CountingStore(world.store)
         await world.new_worker(counting).ingestion.ingest(batches[0].run_id)
@@ -54,7 +54,7 @@ class _LosesResponses(CountingStore):
 async def test_feeds_whose_save_lost_its_response_are_saved_and_counted_once(world: World, saves: bool) -> None:
     for at, name in enumerate("abcd"):
         await world.add_feed(name, [item(at * 5 + number) for number in range(5)])
-    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    (batch,) = await world.claim_all()
     await world.new_worker(_LosesResponses(world.store, saves=saves)).ingestion.ingest(batch.run_id)
     (run,) = await world.runs()
     assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
@@ -94,7 +94,7 @@ async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_s
 async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: World) -> None:
     for name in ("a", "b", "c"):
         await world.add_feed(name, [item(1)])
-    batches = await world.worker.claims.claim_every(world.clock.now)
+    batches = await world.claim_all()
 
     class Broken:
         async def fetch(self, request: FetchRequest) -> FetchResult:

@@ -22,7 +22,7 @@ async def share(world: World, hours: float = 1) -> float | None:
 
 
 async def fetched(world: World) -> None:
-    for batch in await world.worker.claims.claim_every(world.clock.now):
+    for batch in await world.claim_all():
         await world.worker.ingestion.ingest(batch.run_id)
 
 

@@ -41,19 +41,20 @@ FINNHUB = [
 ]
 
 
-def asking(world: World, *names: str, tickers: tuple[str, ...] = ("AAPL",)) -> World:
-    """The world with tokens for these APIs."""
+async def asking(world: World, *names: str, tickers: tuple[str, ...] = ("AAPL",)) -> World:
+    """The world with tokens for these APIs, and their feeds."""
     tokens = {name: ApiAccess(f"{name}-token") for name in names}
-    return World(world.store, world.clock, Settings(store="sqlite", news_apis=tokens, api_tickers=tickers))
+    settings = Settings(store="sqlite", news_apis=tokens, api_tickers=tickers)
+    feeds = [api.feed(world.clock.now).to_document() for api in enabled_apis(settings).values()]
+    await world.store.create_many(FEEDS.name, feeds)
+    return World(world.store, world.clock, settings)
 
 
 async def test_the_example_is_one_article_with_two_sources_and_two_observations(world: World) -> None:
     world.clock.now = datetime(2025, 12, 21, 14, 28, 0, tzinfo=UTC)
-    world = asking(world, "tiingo", "finnhub", tickers=("AAPL", "ZZZZ"))
+    world = await asking(world, "tiingo", "finnhub", tickers=("AAPL", "ZZZZ"))
     world.shelf.pages["https://api.tiingo.com/tiingo/news"] = Page(json.dumps(TIINGO).encode())
     world.shelf.pages["https://finnhub.io/api/v1/company-news"] = Page(json.dumps(FINNHUB).encode())
-    feeds = [api.feed(world.clock.now).to_document() for api in enabled_apis(world.settings).values()]
-    await world.store.create_many(FEEDS.name, feeds)
     outcomes = [await world.poll(name) for name in ("tiingo", "finnhub")]
     world.clock.forward(minutes=1)
     again = [await world.poll(name) for name in ("tiingo", "finnhub")]
@@ -99,7 +100,7 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
 
 
 async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(world: World) -> None:
-    world = asking(world, "finnhub", tickers=("BAD", "AAPL"))
+    world = await asking(world, "finnhub", tickers=("BAD", "AAPL"))
     news = {"id": 7, "headline": "Apple reports Q4 earnings beat", "url": "https://a.example/7"}
 
     class Refusing:
@@ -110,7 +111,7 @@ async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_
             world.shelf.pages[request.url.partition("?")[0]] = page
             return await world.shelf.fetch(request)
 
-    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    (batch,) = await world.claim_all()
     await world.new_worker(shelf=Refusing()).ingestion.ingest(batch.run_id)
     feed = await world.feed("finnhub")
     assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 
 from models.article import LISTED_SOURCES
 from models.feed import Feed
-from models.run import read_run
+from models.run import IngestionBatch, read_run
 from services.articles.entries import EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion, IngestOutcome
@@ -265,6 +265,12 @@ class World:
         worker = worker or self.worker
         run_id = await worker.claims.claim(feed_id, self.clock.now)
         return await worker.ingestion.ingest(run_id, delivery)
+
+    async def claim_all(self) -> Sequence[IngestionBatch]:
+        """The runs that claim all enabled feeds."""
+        feeds = await self.all(FEEDS.name, Where("entity_type", "eq", "Feed"))
+        claimed = await self.worker.claims.claim_some([each["feed_id"] for each in feeds], self.clock.now)
+        return claimed.runs
 
     async def claimed(self, *feed_ids: str) -> list[str]:
         """The runs that claim these feeds."""

@@ -143,6 +143,7 @@ async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: S
     await add(store, "later", next_fetch_time=NOW, last_fetch_time=NOW - MINUTE)
     await add(store, "not-yet", next_fetch_time=NOW + SECOND)
     await add(store, "off", next_fetch_time=NOW, enabled=False, disabled_reason="by hand")
+    await add(store, "unknown-api", next_fetch_time=NOW, kind="unknown-api")
     before = await store.read(FEEDS.name, "first", Feed.ID)
     new, other = await claims_on(store, watch).claim_due(NOW)
     assert named([new]) == ["first", "late"]
@@ -268,21 +269,6 @@ async def test_a_tick_that_is_not_of_the_cycle_or_finds_nothing_writes_nothing(
     assert await claims.claim_due(NOW - MINUTE) == []
     assert counting.writes == 0
     assert named(await claims.claim_due(NOW + MINUTE)) == ["a"]
-
-
-async def test_every_enabled_feed_that_is_in_no_open_run_is_claimed_and_nothing_is_sent(
-    store: SqliteStore, watch: Watch
-) -> None:
-    watch.now = NOW
-    queues = MemoryQueues()
-    await add(store, "a", "b", "claimed", next_fetch_time=NOW + 60 * MINUTE)
-    await add(store, "off", enabled=False, disabled_reason="by hand")
-    await add(store, "unknown-api", kind="unknown-api")
-    claims = claims_on(store, watch, queues)
-    await claims.claim("claimed", NOW)
-    queues.sent.clear()
-    assert named(await claims.claim_every(NOW)) == ["a", "b"]
-    assert queues.sent == {}
 
 
 async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(store: SqliteStore, watch: Watch) -> None:

@@ -80,24 +80,18 @@ class Gathering:
     ) -> tuple[list[ArticleAnalysis], dict[str, Tool]]:
         """The analyses of these articles, and their tools. An article that is gone is left; one that cannot be
         understood has failed. `anew`: with a detector that is built anew."""
-        analyses = await self._understood(source_ids, only, report, is_wanted, anew=anew)
+        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        documents = [each for each in found if each is not None and is_wanted(each)]
+        report.left |= set(source_ids) - {document["source_id"] for document in documents}
+        analyses = await self._understood(documents, only, report, anew=anew)
         await self._read_mentions(analyses, report)
         tools = await self.tools(analyses, report)
         await self._read_corrections(analyses, tools, report)
         return report.not_failed(analyses), tools
 
     async def _understood(
-        self,
-        source_ids: Sequence[str],
-        only: frozenset[str] | None,
-        report: WriteReport,
-        is_wanted: IsWanted,
-        *,
-        anew: bool,
+        self, documents: Sequence[Document], only: frozenset[str] | None, report: WriteReport, *, anew: bool
     ) -> list[ArticleAnalysis]:
-        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        documents = [each for each in found if each is not None and is_wanted(each)]
-        report.left |= set(source_ids) - {document["source_id"] for document in documents}
         other_words = await self._other_words(documents)
         full_texts = await self._read_full_texts(documents, report)
         documents = [each for each in documents if each["source_id"] not in report.failed]
@@ -109,13 +103,12 @@ class Gathering:
         def understood() -> list[ArticleAnalysis]:
             analyses: list[ArticleAnalysis] = []
             for document in documents:
+                source_id = document["source_id"]
+                others, text = other_words.get(source_id, ()), full_texts.get(source_id)
                 try:
-                    name = document["source_id"]
-                    others, text = other_words.get(name, ()), full_texts.get(name)
                     analyses.append(understand(document, detector, wanted, others, text))
                 except Exception as error:
                     # A fault in one article must not stop the others; id and traceback are logged.
-                    source_id = document["source_id"]
                     log.exception("article_not_understood source_id=%s", source_id)
                     report.failed[source_id] = type(error).__name__
             return analyses

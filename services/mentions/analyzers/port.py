@@ -77,14 +77,9 @@ class Analyzer(Protocol):
     `languages` are the primary subtags of the languages that the analyzer can judge.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def version(self) -> str: ...
-
-    @property
-    def languages(self) -> frozenset[str]: ...
+    name: str
+    version: str
+    languages: frozenset[str]
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         """One judgement for each passage, in the same order; what cannot be judged is a NotJudged.

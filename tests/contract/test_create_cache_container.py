@@ -8,7 +8,7 @@ import pytest
 
 from scripts.create_cache_container import differences, make_and_compare, run
 from services.ports import utc_now
-from services.store.containers import ARTICLES, CONTAINERS, FEEDS, SENTIMENT_CACHE, Container
+from services.store.containers import ARTICLES, CONTAINERS, Container
 from services.store.cosmos import CosmosStore
 from tests.contract import cosmos_server
 from tests.contract.cosmos_server import CosmosServer
@@ -54,25 +54,6 @@ def test_every_difference_is_named() -> None:
         assert part in said
     assert "includedPaths: /canonical/* is not in the definition" in said
     assert said.count("compositeIndexes") == 2
-
-
-def test_the_cache_has_the_policy_of_its_specification() -> None:
-    assert SENTIMENT_CACHE.indexing_policy() == {
-        "indexingMode": "consistent",
-        "automatic": True,
-        "includedPaths": [{"path": f"/{name}/?"} for name in ("tool_id", "period", "last_updated_ts", "_ts")],
-        "excludedPaths": [{"path": "/*"}],
-    }
-
-
-def test_an_order_becomes_a_composite_index_with_its_ties() -> None:
-    composites = FEEDS.indexing_policy()["compositeIndexes"]
-    assert [
-        ("/priority_score", "descending"),
-        ("/next_fetch_time", "ascending"),
-        ("/feed_id", "ascending"),
-        ("/id", "ascending"),
-    ] in [[(each["path"], each["order"]) for each in composite] for composite in composites]
 
 
 async def test_without_an_address_the_error_names_the_setting(capsys: pytest.CaptureFixture[str]) -> None:

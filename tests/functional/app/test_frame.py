@@ -1,7 +1,5 @@
 """The app as a stranger meets it: over HTTP, in the local host, with its store and queues on disk."""
 
-import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -94,42 +92,7 @@ async def test_bad_input_gets_an_error_that_names_the_field(web: aiohttp.ClientS
         assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
 
 
-async def test_stored_documents_survive_a_killed_host(tmp_path: Path) -> None:
-    settings = {"DATA_DIR": str(tmp_path)}
-    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as web:
-        await web.post("/admin/functions/clean_up?wait=1", json={})
-        host.kill()
-        await host.process.wait()
-    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as web:
-        async with web.get("/api/v1/health") as response:
-            scheduler = (await response.json())["checks"]["scheduler"]
-        assert "clean_up" in scheduler["timers"]
-        assert await host.stop() == 0
-
-
-async def test_wrong_settings_are_all_named_at_the_start(tmp_path: Path) -> None:
-    wrong = {"DATA_DIR": str(tmp_path), "STORE": "cosmos", "LOG_LEVEL": "LOUD", "BATCH_SIZE": "0"}
-    code, printed = await run_host_once(data=tmp_path, settings=wrong)
-    assert code == 1
-    for name in ("COSMOS_ENDPOINT", "LOG_LEVEL", "BATCH_SIZE"):
-        assert name in printed
-
-
 async def test_every_timer_runs_once_and_the_host_ends_well(tmp_path: Path) -> None:
     code, printed = await run_host_once(data=tmp_path, settings={"DATA_DIR": str(tmp_path)})
     assert code == 0, printed
     assert "queue_depth" in printed
-
-
-async def test_two_thousand_requests_of_many_callers_are_all_answered(web: aiohttp.ClientSession) -> None:
-    statuses: Counter[int] = Counter()
-    left = iter(range(2_000))
-
-    async def caller() -> None:
-        for _ in left:
-            async with web.get("/api/v1/health") as response:
-                await response.read()
-                statuses[response.status] += 1
-
-    await asyncio.gather(*(caller() for _ in range(64)))
-    assert statuses == {200: 2_000}

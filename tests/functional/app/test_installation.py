@@ -4,11 +4,9 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from scripts.dev import packages_in
 from tests.hosting import ROOT, host_environment
 
 _PIP = (
@@ -59,8 +57,3 @@ def test_a_terminal_sees_how_many_packages_are_there() -> None:
         "Installing: installing ...",
         "Installing: done.",
     ]
-
-
-def test_packages_are_counted_without_their_hashes(tmp_path: Path) -> None:
-    (tmp_path / "requirements.txt").write_text("# a==1\nidna==3.10 \\\n    --hash=sha256:0==\nattrs==25.3.0\n")
-    assert packages_in(tmp_path / "requirements.txt") == 2

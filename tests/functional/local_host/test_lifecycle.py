@@ -209,15 +209,3 @@ async def test_log_levels_of_host_json_are_honoured(tmp_path: Path) -> None:
         await sample.until(lambda: "ValueError: as asked" in sample.host.printed())
         assert "Executing" not in sample.host.printed()
         assert "echoing" not in sample.host.printed()
-
-
-async def test_a_copy_of_the_package_runs_in_another_place(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "scripts" / "local_host", tmp_path / "local_host")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "local_host", "--once", "--port", "0", "--app", str(APP),
-        "--data", str(tmp_path / "data"), "--set", f"RECORD={tmp_path / 'record'}",
-        cwd=tmp_path, env=host_environment(), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    printed, _ = await process.communicate()
-    assert b"Every timer ran once: " in printed
-    assert recorded(tmp_path, timer="tick")

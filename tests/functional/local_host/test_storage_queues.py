@@ -39,11 +39,6 @@ async def queues(sample: Sample) -> AsyncIterator[Queues]:
     await queues.close()
 
 
-async def test_a_sent_message_is_worked_on(sample: Sample, queues: Queues) -> None:
-    await queues.send("work", ["record sent by a service"])
-    await sample.until(lambda: sample.recorded(text="record sent by a service"))
-
-
 async def test_a_redriven_message_is_worked_on_again(sample: Sample, queues: Queues) -> None:
     assert await sample.send(many=["fail redriven"]) == 202
     await sample.until_count("work-poison", 1)

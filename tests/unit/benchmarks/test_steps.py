@@ -2,7 +2,7 @@
 
 import gc
 
-from tests.steps import growth, steps
+from tests.steps import steps
 
 SIZE = 3000
 
@@ -23,13 +23,3 @@ def test_a_collection_of_garbage_takes_no_steps() -> None:
         gc.set_threshold(*before)
     assert counted[0] == counted[1]
     assert gc.isenabled()
-
-
-def test_a_square_shows() -> None:
-    def square(size: int) -> None:
-        for _ in range(size):
-            for _ in range(size):
-                pass
-
-    assert 1.9 < growth(lambda size: [abs(each) for each in range(size)], 100) < 2.1
-    assert growth(square, 30) > 3.5

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import aiohttp
 import pytest
 
-from scripts.demo.cast import outlet_of
 from scripts.demo.newsroom import Newsroom
 from scripts.demo.server import Newsstand, served
 from services.parse.feed import discover, parse
@@ -81,18 +80,6 @@ async def test_an_outlet_turns_and_has_the_same_entries_under_new_ids_and_urls(
     assert not {each.url for each in before} & {each.url for each in after}
     async with web.get(after[0].url) as response:
         assert response.status == 200
-
-
-async def test_a_front_page_names_its_feed_and_an_article_has_a_page(web: aiohttp.ClientSession) -> None:
-    async with web.get("/demo-frontier/") as response:
-        (link,) = discover(await response.read(), str(response.url))
-    async with web.get(link.url) as response:
-        assert response.content_type == "application/atom+xml"
-    outlet = outlet_of("demo-dev-wire")
-    assert outlet is not None
-    entry = NEWSROOM.entries(outlet, NOW)[5]
-    async with web.get(f"/demo-dev-wire/{entry.story.slug}") as response:
-        assert entry.story.headline in await response.text()
 
 
 async def test_another_port_is_used_if_the_port_is_taken(watch: Watch) -> None:

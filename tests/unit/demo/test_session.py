@@ -67,14 +67,11 @@ async def test_the_demos_tools_are_watched_while_it_runs_and_stay_as_people_chan
     await store.close()
 
 
-def test_an_app_with_keys_is_asked_at_its_own_port_and_with_both_keys() -> None:
+def test_an_app_with_keys_is_asked_at_its_own_port_and_with_both_keys_and_one_without_has_one_port() -> None:
     keys = {"FUNCTION_KEYS": "one, two", "MANAGEMENT_KEY": "three"}
     host = Running("http://127.0.0.1:5000", "http://127.0.0.1:7071")
     app = RunningApp.of({"WEBSITE_HOSTNAME": "127.0.0.1:5000", **keys}, host)
     assert (app.own, app.functions) == ("http://127.0.0.1:5000", "http://127.0.0.1:7071")
     assert app.keys == {"x-functions-key": "one", "X-Management-Key": "three"}
-
-
-def test_an_app_without_keys_has_one_port() -> None:
-    app = RunningApp.of({"WEBSITE_HOSTNAME": "127.0.0.1:7071"}, None)
-    assert (app.own, app.functions, app.keys) == ("http://127.0.0.1:7071", "http://127.0.0.1:7071", {})
+    plain = RunningApp.of({"WEBSITE_HOSTNAME": "127.0.0.1:7071"}, None)
+    assert (plain.own, plain.functions, plain.keys) == ("http://127.0.0.1:7071", "http://127.0.0.1:7071", {})

@@ -40,11 +40,3 @@ def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(Refused, match=r"data folder .*/file/data cannot be used: .*\. Check its rights"):
         DataFolder(tmp_path / "file" / "data")
-
-
-def test_a_damaged_file_of_queues_is_named_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "host.sqlite").write_bytes(b"no database" * 1000)
-    with pytest.raises(Refused, match=r"/host\.sqlite cannot be used: .*\. Move it away to start with empty queues"):
-        DataFolder(tmp_path)
-    (tmp_path / "host.sqlite").unlink()
-    DataFolder(tmp_path).close()

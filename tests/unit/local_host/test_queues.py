@@ -6,10 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from scripts.local_host import Refused
 from scripts.local_host.data import DataFolder
 from scripts.local_host.queues import NoSuchMessage, NoSuchQueue, Queues, WrongReceipt, is_queue_name
 from scripts.local_host.timers import Status, TimerRecords
@@ -161,21 +158,6 @@ def test_sending_is_all_or_nothing(bench: Bench) -> None:
     assert bench.queues.names() == []
 
 
-def test_a_second_host_on_a_folder_is_refused_with_the_process_of_the_first(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=r"another host \(process \d+\)"):
-        DataFolder(tmp_path)
-    bench.reopen()
-
-
-def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(Refused, match="file"):
-        DataFolder(tmp_path / "file")
-    (tmp_path / "odd" / "host.sqlite").mkdir(parents=True)
-    with pytest.raises(Refused, match="Check its rights"):
-        DataFolder(tmp_path / "odd")
-
-
 @pytest.mark.parametrize(
     ("name", "good"),
     [("abc", True), ("a-b-c", True), ("a" * 63, True), ("ab", False), ("a" * 64, False), ("a--b", False)]
@@ -183,60 +165,6 @@ def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 )
 def test_queue_names_follow_the_rules_of_storage(name: str, good: bool) -> None:
     assert is_queue_name(name) is good
-
-
-STEPS = st.lists(
-    st.one_of(
-        st.just(("send", 0.0)),
-        st.just(("take", 0.0)),
-        st.just(("hold", 0.0)),
-        st.just(("done", 0.0)),
-        st.just(("release", 0.0)),
-        st.just(("restart", 0.0)),
-        st.tuples(st.just("wait"), st.floats(0, 40)),
-    ),
-    max_size=30,
-)
-
-
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(STEPS)
-def test_nothing_is_lost_or_handled_twice_at_once_whatever_happens(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, float]]
-) -> None:
-    bench = Bench(tmp_path_factory.mktemp("queues"))
-    sent, finished, held = 0, set[str](), dict[str, object]()
-    for step, seconds in steps:
-        match step:
-            case "send":
-                bench.queues.send([("work", str(sent))])
-                sent += 1
-            case "take" | "hold":
-                bench.queues.create("work")
-                for message in bench.queues.take("work", 2, 30, hold=step == "hold"):
-                    assert message.text not in held
-                    assert message.text not in finished
-                    if step == "hold":
-                        held[message.text] = message
-            case "done" | "release" if held:
-                text, message_ = held.popitem()
-                if step == "done":
-                    bench.queues.done(message_)  # type: ignore[arg-type]
-                    finished.add(text)
-                else:
-                    bench.queues.release(message_, 5)  # type: ignore[arg-type]
-            case "wait":
-                bench.clock.now += seconds
-            case "restart":
-                bench.reopen().recover()
-                held.clear()
-    bench.clock.now += 60
-    bench.reopen().recover()
-    bench.queues.create("work")
-    left = [message.text for message in bench.queues.take("work", 100, 30)]
-    assert sorted([*left, *finished], key=int) == [str(n) for n in range(sent)]
-    bench.folder.close()
 
 
 @pytest.mark.parametrize("at_start", [True, False])

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from scripts.local_host.consumer import Backoff
 from scripts.local_host.data import DataFolder
 from scripts.local_host.schedule import parse_schedule
 from scripts.local_host.timers import Status, Timer, TimerRecords, status_after_run, status_at_start
@@ -66,15 +65,6 @@ def test_records_are_kept_in_the_data_folder(tmp_path: Path) -> None:
         assert TimerRecords(folder).find("hourly") == status
         assert TimerRecords(folder).find("other") is None
         folder.close()
-
-
-def test_an_empty_queue_is_polled_less_and_less_often() -> None:
-    backoff = Backoff(5)
-    assert [round(backoff.next(1.0), 3) for _ in range(8)] == [0.1, 0.2, 0.3, 0.5, 0.9, 1.7, 3.3, 5]
-    backoff.empty_looks = 10_000
-    assert backoff.next(1.2) == 5
-    backoff.empty_looks = 0
-    assert backoff.next(0.8) == 0.1
 
 
 def test_a_record_of_before_the_clock_was_set_back_does_not_count() -> None:

@@ -8,7 +8,6 @@ from services.store.containers import (
     ARTICLES,
     CONTAINERS,
     DEFAULT_TTL,
-    FEEDS,
     MENTIONS,
     SENTIMENT_CACHE,
     Container,
@@ -34,13 +33,6 @@ def test_payload_cannot_be_filtered_by() -> None:
     assert ARTICLES.filterable("status")
     assert not ARTICLES.filterable("canonical")
     assert [name for name in ("period", "id", "total") if SENTIMENT_CACHE.filterable(name)] == ["period", "id"]
-
-
-def test_the_sort_fields_are_those_of_all_orders() -> None:
-    assert FEEDS.sort_fields == {
-        "priority_score", "next_fetch_time", "last_successful_fetch", "articles_per_hour", "name_key", "verdict",
-        "host",
-    }  # fmt: skip
 
 
 def test_every_container_stands_under_its_name() -> None:
@@ -98,39 +90,3 @@ def test_the_definitions_are_those_that_are_deployed() -> None:
         assert deployed[name]["partitionKey"]["paths"] == [f"/{container.partition_key}"]
         assert deployed[name]["defaultTtl"] == DEFAULT_TTL == -1
         assert deployed[name]["indexingPolicy"] == container.indexing_policy()
-
-
-def test_each_order_has_its_name() -> None:
-    assert {name: sorted(container.orders) for name, container in CONTAINERS.items() if container.orders} == {
-        "articles": [
-            "by_analysis_due",
-            "by_change",
-            "by_further_source",
-            "by_grouping_due",
-            "by_observed_day",
-            "by_sentiment",
-            "by_status",
-            "by_time",
-        ],
-        "documents": ["by_due", "by_eligibility"],
-        "mentions": ["by_change", "by_published"],
-        "catalog": ["by_dirty_hour", "by_name"],
-        "feeds": [
-            "by_host",
-            "by_last_success",
-            "by_name",
-            "by_next_fetch",
-            "by_priority",
-            "by_velocity",
-            "by_verdict",
-        ],
-        "runs": ["by_due", "by_start", "by_subject"],
-        "quarantine": ["by_created"],
-        "stories": ["by_change", "by_signals_due", "by_story", "by_time"],
-        "signals": ["by_story", "by_time"],
-    }
-
-
-def test_the_containers_with_many_documents_in_a_partition_are_these() -> None:
-    assert [name for name, container in CONTAINERS.items() if container.crowded] == ["mentions", "stories", "signals"]
-    assert not Container("x", "pk").crowded

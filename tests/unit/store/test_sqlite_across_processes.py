@@ -5,7 +5,6 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -100,28 +99,6 @@ async def test_two_processes_count_in_pairs_of_documents_exactly(tmp_path: Path)
         assert int(writer.finish()) == rounds
     store = SqliteStore(path, utc_now)
     assert [each["n"] for each in (await store.query("mentions", Query(partition="pair"))).items] == [2 * rounds] * 2
-    await store.close()
-
-
-async def test_of_two_processes_that_create_a_document_one_wins(tmp_path: Path) -> None:
-    path = tmp_path / "fresh" / "store.db"
-    rounds = 300
-    writers = [Writer(path, name, "race", rounds) for name in ("one", "two")]
-    for writer in writers:
-        writer.go()
-    won = {name: int(writer.finish()) for name, writer in zip(("one", "two"), writers, strict=True)}
-    assert sum(won.values()) == rounds
-    assert intact(path)
-    store = SqliteStore(path, utc_now)
-    found = Counter[str]()
-    after = None
-    while True:
-        page = await store.query("mentions", Query(partition="t", limit=1000, after=after))
-        found.update(item.get("by", "batch") for item in page.items)
-        if (after := page.next) is None:
-            break
-    assert {name: found[name] for name in won} == won
-    assert found["batch"] == 2 * (rounds // 10) * 20
     await store.close()
 
 

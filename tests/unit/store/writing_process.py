@@ -1,6 +1,6 @@
 """A process that writes to an embedded store until it is done or killed, and prints what the store has acknowledged.
 
-Run as: python -m tests.unit.store.writing_process FILE NAME {race,batches,pairs} COUNT
+Run as: python -m tests.unit.store.writing_process FILE NAME {batches,pairs} COUNT
 """
 
 import asyncio
@@ -14,19 +14,6 @@ from services.store.sqlite import SqliteStore
 
 def say(*words: object) -> None:
     print(*words, flush=True)  # noqa: T201 - the test reads it
-
-
-async def race(store: SqliteStore, name: str, count: int) -> None:
-    won = 0
-    for n in range(count):
-        try:
-            await store.create("mentions", {"id": f"{n}", "tool_id": "t", "by": name})
-            won += 1
-        except Conflict:
-            pass
-        if n % 10 == 0:
-            await store.write_many("mentions", [{"id": f"{name}-{n}-{m}", "tool_id": "t"} for m in range(20)])
-    say(won)
 
 
 PARTS = ("one", "two", "three")
@@ -67,7 +54,7 @@ async def count_in_pairs(store: SqliteStore, name: str, count: int) -> None:
     say(won)
 
 
-WORK = {"race": race, "batches": write_batches, "pairs": count_in_pairs}
+WORK = {"batches": write_batches, "pairs": count_in_pairs}
 
 
 async def main(path: str, name: str, what: str, count: str) -> None:

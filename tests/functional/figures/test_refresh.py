@@ -23,8 +23,6 @@ from tests.functional.figures.world import (
     stored_entry,
 )
 
-MADE = NOW - timedelta(days=40)
-
 
 async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_find_them_stale(
     store: SqliteStore, process: Process, watch: Watch

@@ -14,6 +14,7 @@ from models.cache import CacheMetadata, LastRefresh
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from services import deadline
+from services.figures.metadata import last_refreshes
 from services.figures.refresh import LATE, Refresh
 from services.mentions.due import RefreshMessage
 from services.ports import Query, Where
@@ -34,8 +35,6 @@ from tests.functional.figures.world import (
     stored_entry,
 )
 
-MADE = NOW - timedelta(days=40)
-
 
 async def _runs(store: SqliteStore) -> list[JobRun]:
     page = await store.query(RUNS.name, Query((Where("id", "eq", "RUN"),), order="by_start", limit=100))
@@ -55,15 +54,15 @@ async def _tried(store: SqliteStore, run_id: str) -> list[tuple[str, int, str, s
 
 
 async def _metadata(store: SqliteStore) -> CacheMetadata:
-    document = await store.read(SENTIMENT_CACHE.name, "metadata", "metadata")
-    assert document is not None
-    return CacheMetadata.from_document(document)
+    metadata, _ = await last_refreshes(store)
+    assert metadata is not None
+    return metadata
 
 
 async def _last(store: SqliteStore) -> LastRefresh:
-    document = await store.read(SENTIMENT_CACHE.name, "metadata", "last_refresh")
-    assert document is not None
-    return LastRefresh.from_document(document)
+    _, last = await last_refreshes(store)
+    assert last is not None
+    return last
 
 
 async def test_up_to_fifty_tools_are_refreshed_without_messages(

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from models.cache import SentimentCacheEntry
 from services.figures.completeness import Completeness
 from services.figures.entries import Generations
 from services.figures.reader import MAX_KEPT, Aggregate, RecentAggregates, resource_of
@@ -20,10 +19,6 @@ COMPLETE = Completeness(0, 0, True)
 
 def _aggregate(generation: int = 0, period: str = "HOUR_24") -> Aggregate:
     return Aggregate(cache_entry(generation=generation, period=period), "VS Code", "embedded/1", COMPLETE, NOW)
-
-
-def _never(entry: SentimentCacheEntry) -> bool:
-    return False
 
 
 @pytest.fixture

@@ -32,11 +32,6 @@ METRICS = {"articles": 30, "removed": 2, "failed": 3}
 ERRORS = ("article-1: odd", "article-2: odd", "article-3: odd")
 
 
-@pytest.fixture
-def office(store: SqliteStore, watch: Watch) -> Office:
-    return Office(store, watch)
-
-
 def is_done(run: JobRun) -> bool:
     return (run.status, run.progress, run.metrics, run.errors) == ("PARTIAL", 30, METRICS, ERRORS)
 

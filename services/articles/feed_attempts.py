@@ -130,11 +130,12 @@ class FeedSaves:
 
     async def save(self, one: FeedTry, after: Feed, seen: Document | None = None) -> bool:
         """Saves the feed as `after`, with its `seen` document if there is one; False if the feed was fetched meanwhile.
-        Changes that a person made to the feed since it was read are kept."""
-        feed_id, wanted, known = one.feed.feed_id, after.to_document(), one.document
+        Changes that a person made to the feed since it was read are kept. Raises Unavailable at the second failure of
+        the store."""
+        feed_id, wanted, known, was_away = one.feed.feed_id, after.to_document(), one.document, False
 
         async def once() -> bool:
-            nonlocal wanted, known
+            nonlocal wanted, known, was_away
             writes: list[Operation] = [Replace(wanted, known["_etag"])]
             if seen is not None:
                 writes.append(Upsert(seen))
@@ -148,7 +149,10 @@ class FeedSaves:
                     return True  # only the response was lost
                 if _fetched(fresh) != _fetched(one.document):
                     return False
-                wanted, known = _merged(wanted, known, fresh), fresh
+                is_away = isinstance(error, Unavailable)
+                if is_away and was_away:
+                    raise
+                wanted, known, was_away = _merged(wanted, known, fresh), fresh, was_away or is_away
                 raise ChangedMeanwhile(str(error)) from error
             return True
 

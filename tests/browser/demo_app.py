@@ -65,7 +65,7 @@ class DemoApp:
         headers = {"X-Management-Key": MANAGEMENT_KEY, "Content-Type": "application/json"}
         content = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/api/v1/{path}", content, headers, method=method)
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=300) as response:
             text = response.read()
         return json.loads(text) if text else None
 

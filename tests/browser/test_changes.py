@@ -137,7 +137,7 @@ def test_poison_messages_are_sent_again(app: DemoApp, browsers: Browsers) -> Non
         ("PUT", "", b""),
         ("POST", "/messages", f"<QueueMessage><MessageText>{message}</MessageText></QueueMessage>".encode()),
     ):
-        urllib.request.urlopen(urllib.request.Request(queue + path, body, method=method), timeout=30).close()
+        urllib.request.urlopen(urllib.request.Request(queue + path, body, method=method), timeout=300).close()
     with browsers.visit(app) as visit:
         page = visit.page
         visit.open("/health")

@@ -190,7 +190,7 @@ async def impatient_store(proxy: FaultyProxy, cosmos: CosmosServer, clock: Setta
 
 async def _opened(store: CosmosStore) -> None:
     """On a busy machine opening may take longer than the budget of a request."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while True:
             try:
                 await store.query("mentions", Query())

@@ -25,7 +25,7 @@ def due(minutes: float) -> dict[str, object]:
 
 
 async def sent_to(queue: str, queues: QueueService) -> list[str]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while not (messages := queues.received(queue)):  # noqa: ASYNC110 (sent over a socket)
             await asyncio.sleep(0.01)
     return messages

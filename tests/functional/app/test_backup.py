@@ -72,7 +72,7 @@ async def test_a_backup_of_an_app_that_ingests_is_restored_whole(tmp_path: Path)
         async with aiohttp.ClientSession(host.url) as session:
             # The first ticks: feeds are fetched, articles analysed, entries refreshed.
             tick = asyncio.create_task(session.post("/admin/functions/ingest_due_feeds?wait=1", json={}))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(300):
                 while not (data / "toolpulse.db").exists() or not rows(data / "toolpulse.db", "articles"):  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
             before = rows(data / "toolpulse.db", "articles")

@@ -29,7 +29,7 @@ def command(code: int) -> list[str]:
 @pytest.mark.parametrize("code", [0, 1])
 def test_a_step_is_one_line_and_the_output_of_pip_is_kept(code: int) -> None:
     done = subprocess.run(
-        command(code), capture_output=True, text=True, cwd=ROOT, env=host_environment(), timeout=30, check=True
+        command(code), capture_output=True, text=True, cwd=ROOT, env=host_environment(), timeout=300, check=True
     )
     assert done.stderr == "Installing ...\n"
     assert done.stdout == f"{code} 3\n"
@@ -43,7 +43,7 @@ def test_a_terminal_sees_how_many_packages_are_there() -> None:
         stderr=of_process,
         cwd=ROOT,
         env=host_environment(),
-        timeout=30,
+        timeout=300,
         check=True,
     )
     os.close(of_process)

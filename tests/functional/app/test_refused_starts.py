@@ -24,7 +24,7 @@ def ended(data: Path, *arguments: str, environment: dict[str, str] | None = None
         "--port", "0", *arguments, app_dir=ROOT, data=data, settings={"DATA_DIR": str(data), **settings}
     )
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env=host_environment(environment), timeout=60, check=False
+        command, capture_output=True, text=True, cwd=ROOT, env=host_environment(environment), timeout=300, check=False
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -99,7 +99,7 @@ def test_a_misspelt_setting_of_the_settings_file_is_refused_and_names_of_the_hos
     for script, *arguments in (("scripts/serve.py", "--port", "0"), ("-mtoolpulse", "feeds", "list")):
         command = [sys.executable, script, "--data", str(tmp_path / "data"), *arguments]
         done = subprocess.run(
-            command, capture_output=True, text=True, cwd=app, env=host_environment(), timeout=60, check=False
+            command, capture_output=True, text=True, cwd=app, env=host_environment(), timeout=300, check=False
         )
         assert done.returncode == 1
         assert "COSMOS_ENDPIONT is not a setting of this app: did you mean COSMOS_ENDPOINT?" in done.stderr
@@ -124,7 +124,7 @@ async def test_damage_while_the_app_runs_shows_in_health_with_the_path_and_what_
             for suffix in ("", "-wal"):
                 damaged = path.with_name(path.name + suffix)
                 damaged.write_bytes(b"no database" * (damaged.stat().st_size // 11 + 1))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(300):
                 while True:
                     async with session.get("/api/v1/health") as answer:
                         check = (await answer.json())["checks"]["database"]

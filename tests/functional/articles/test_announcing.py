@@ -26,7 +26,7 @@ class Hanging:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while not condition():  # noqa: ASYNC110 (another task makes it true)
             await asyncio.sleep(0.01)
 

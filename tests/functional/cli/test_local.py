@@ -95,7 +95,7 @@ async def test_the_app_that_runs_on_the_folder_gets_the_requests(tmp_path: Path,
         await cli.run("feeds", "add", f"{base}/wire", "--id", "wire")
         await cli.run("ingest")
         statuses = {"pending"}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while statuses != {"analyzed"}:
                 statuses = {each["status"] for each in await cli.json("articles", "list", "--limit", "0")}
         assert "0 differences" in await cli.run("audit")

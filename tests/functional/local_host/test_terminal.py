@@ -25,7 +25,7 @@ async def seen_at_a_terminal(data: Path, environment: dict[str, str]) -> str:
 
     async def until(pattern: bytes) -> re.Match[bytes]:
         nonlocal seen
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while (found := re.search(pattern, seen)) is None:
                 seen += await asyncio.to_thread(os.read, ours, 100_000)
         return found

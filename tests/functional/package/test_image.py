@@ -61,7 +61,7 @@ async def test_the_image_has_what_its_commands_need(image: Path, tmp_path: Path)
     )
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not (found := re.search(r"Ready on (\S+) ", line := (await process.stdout.readline()).decode())):
                 assert line, "the app ended before it was ready"
         _, *check = json.loads(instructions("HEALTHCHECK")[0].partition("CMD ")[2])

@@ -60,14 +60,14 @@ def names_of_the_trace(endpoint: Endpoint, function: str) -> set[str]:
 
 
 async def printed_by(host: RunningHost, text: str, times: int = 1) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while host.printed().count(text) < times:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.1)
 
 
 async def nothing_waits(session: aiohttp.ClientSession) -> None:
     """Returns when the runs have ended and the queues are empty."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while True:
             async with session.get("/api/v1/runs") as runs, session.get("/api/v1/queues") as queues:
                 ended = all(run["status"] == "SUCCEEDED" for run in (await runs.json())["items"])

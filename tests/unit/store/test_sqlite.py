@@ -57,7 +57,7 @@ def raw(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while not true():  # noqa: ASYNC110 - another thread or process changes it, and tells nobody
             await asyncio.sleep(0.01)
 
@@ -197,7 +197,7 @@ def overwrite_the_middle(path: Path) -> None:
 
 
 async def pinged_until_it_fails(store: SqliteStore) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         while True:
             await store.ping()
             await asyncio.sleep(0.01)
@@ -286,7 +286,7 @@ async def test_the_log_starts_afresh_under_writes_without_pause(
     def rounds() -> bytes:
         return path.with_name("store.db-wal").read_bytes()[12:16]  # how often the log began anew
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         batch = 0
         while batch == 0 or await asyncio.to_thread(rounds) == b"\0\0\0\0":
             batch += 1

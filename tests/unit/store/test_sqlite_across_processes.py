@@ -35,14 +35,14 @@ class Writer:
         self.stdin.flush()
 
     def finish(self) -> str:
-        said, _ = self.process.communicate(timeout=60)
+        said, _ = self.process.communicate(timeout=300)
         assert self.process.returncode == 0
         return str(said)
 
     def kill(self) -> list[int]:
         """Kills the process at work, and returns what the store had acknowledged."""
         self.process.kill()
-        said, _ = self.process.communicate(timeout=60)
+        said, _ = self.process.communicate(timeout=300)
         lines = said.split("\n")
         return [int(line) for line in lines[:-1]]  # the last one may be half a number
 

@@ -58,30 +58,21 @@ class _Delivery:
         return [each.record for each in self.done]
 
 
+@dataclass
 class Ingestion:
     """Does the work of ingestion runs.
 
     `limits` has the places for attempts at feeds: as many for a host as requests may be sent to it, so that a feed
     whose host is busy waits where its deadline is checked."""
 
-    def __init__(
-        self,
-        store: Store,
-        engine: RunEngine,
-        announcer: Announcer,
-        attempts: FeedAttempts,
-        outages: Outages,
-        limits: HostLimits,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._engine = engine
-        self._announcer = announcer
-        self._attempts = attempts
-        self._outages = outages
-        self._limits = limits
-        self._clock = clock
-        self._alone = asyncio.Lock()
+    store: Store
+    engine: RunEngine
+    announcer: Announcer
+    attempts: FeedAttempts
+    outages: Outages
+    limits: HostLimits
+    clock: Clock
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def ingest(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> IngestOutcome:
         """Does the work of the run. `delivery` counts the deliveries of its message from 1.
@@ -89,13 +80,13 @@ class Ingestion:
         A feed that was fetched since it was claimed is left alone. Once all other feeds are saved, raises the error of
         a feed that failed in an unforeseen way, or Unavailable, so that the message is delivered again.
         """
-        begun = await self._engine.begin(run_id, delivery, invocation_id)
+        begun = await self.engine.begin(run_id, delivery, invocation_id)
         if begun is None or not isinstance(begun.run, IngestionBatch):
             return IngestOutcome(())
         run, progress = begun.run, _Delivery(*begun)
         quarantine_id = run.parameters.get("held")
         if isinstance(quarantine_id, str):
-            await self._together(progress, [self._attempts.release(run, quarantine_id)])
+            await self._together(progress, [self.attempts.release(run, quarantine_id)])
         else:
             feeds = await self._feeds(list(run.claimed), may_be_stale=delivery == 1)
             fetches = [self._fetch(progress, run, each, delivery) for each in feeds]
@@ -109,21 +100,21 @@ class Ingestion:
         so a stale feed is noticed then. A feed that was just added must be found: without it, the run would end without
         a fetch."""
         keys = [(each, Feed.ID) for each in feed_ids]
-        found = await self._store.read_many(FEEDS.name, keys, may_be_stale=may_be_stale)
+        found = await self.store.read_many(FEEDS.name, keys, may_be_stale=may_be_stale)
         missing = [key for key, document in zip(keys, found, strict=True) if document is None]
         if missing and may_be_stale:
-            found += await self._store.read_many(FEEDS.name, missing)
+            found += await self.store.read_many(FEEDS.name, missing)
         existing = [each for each in found if each is not None]
         return sorted(existing, key=lambda each: int(each.get("worker_deaths", 0)))
 
     async def _fetch(self, progress: _Delivery, run: IngestionBatch, document: Document, delivery: int) -> Done | None:
         """Fetches and saves the feed. From some delivery on, all feeds of all messages of this worker are fetched one
         at a time, in their order."""
-        gate = self._limits.slot(host_of_feed(document)) if delivery < ALONE_FROM else self._alone
+        gate = self.limits.slot(host_of_feed(document)) if delivery < ALONE_FROM else self._alone
         async with gate:
             if not deadline.is_near():
                 with suppress(NoTurn):
-                    return await self._attempts.fetch(run, document, delivery)
+                    return await self.attempts.fetch(run, document, delivery)
         progress.left.append(document["feed_id"])
         return None
 
@@ -137,23 +128,23 @@ class Ingestion:
     async def _end(self, progress: _Delivery) -> None:
         """Closes the run; or hands it back if feeds are left or failed, for another message or the next delivery."""
         await self._note(progress.records)
-        now, run = self._clock(), progress.run
+        now, run = self.clock(), progress.run
         records = [*self._died(progress), *progress.records]
         if progress.errors:
             with suppress(ToolpulseError):
-                await self._engine.hand_back(run, records, now + LEASE)
+                await self.engine.hand_back(run, records, now + LEASE)
             raise _worst_of(progress.errors)
         if progress.left:
-            await self._engine.hand_back(run, records, now)
-            await self._announcer.announce(INGESTION_STAGE, [run.run_id])
+            await self.engine.hand_back(run, records, now)
+            await self.announcer.announce(INGESTION_STAGE, [run.run_id])
             log_event(log, logging.INFO, "feeds_left", run_id=run.run_id, feeds=len(progress.left))
             return
-        tickers = await self._attempts.poller.tickers(each.subject for each in (*records, *in_run(run).items))
+        tickers = await self.attempts.poller.tickers(each.subject for each in (*records, *in_run(run).items))
 
         def summary(closed: JobRun, found: Sequence[Attempt]) -> dict[str, object]:
             return rules.ingestion_summary(closed, found, tickers)
 
-        await self._engine.close_with(run, records, summary)
+        await self.engine.close_with(run, records, summary)
 
     def _died(self, progress: _Delivery) -> list[Attempt]:
         """The attempts of the worker that died before this one, unless the run has them."""
@@ -166,14 +157,14 @@ class Ingestion:
             for each in progress.records
             if each.subject not in recorded
         )
-        return [rules.worker_died(each, self._clock()) for each in begun]
+        return [rules.worker_died(each, self.clock()) for each in begun]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
         """Records metrics and failing hosts. An error is only logged: working again would cost more."""
-        now = self._clock()
+        now = self.clock()
         try:
-            await add_totals(self._store, records, now)
-            await self._outages.note(now)
+            await add_totals(self.store, records, now)
+            await self.outages.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
 

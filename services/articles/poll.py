@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -61,6 +61,7 @@ async def _not_registered(url: str) -> str | None:
     return None
 
 
+@dataclass
 class FeedPoller:
     """Polls feeds and news APIs.
 
@@ -72,22 +73,14 @@ class FeedPoller:
     feeds could wait for each other.
     """
 
-    def __init__(
-        self,
-        fetcher: Fetches,
-        apis: Mapping[str, EnabledApi],
-        credentials: Callable[[str], Credential],
-        watched: Callable[[], Awaitable[Sequence[str]]] = _no_tickers,
-        registered: Callable[[str], Awaitable[str | None]] = _not_registered,
-    ) -> None:
-        self._fetcher = fetcher
-        self._apis = apis
-        self._credentials = credentials
-        self._watched = watched
-        self._parsing = ParsingBudget()
-        self._bodies = BodyBudget()
-        self._registered = registered
-        self._checking_moves = asyncio.Lock()
+    fetcher: Fetches
+    apis: Mapping[str, EnabledApi]
+    credentials: Callable[[str], Credential]
+    watched: Callable[[], Awaitable[Sequence[str]]] = _no_tickers
+    registered: Callable[[str], Awaitable[str | None]] = _not_registered
+    _parsing: ParsingBudget = field(default_factory=ParsingBudget, init=False)
+    _bodies: BodyBudget = field(default_factory=BodyBudget, init=False)
+    _checking_moves: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @asynccontextmanager
     async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
@@ -97,12 +90,12 @@ class FeedPoller:
 
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
         """The tickers that are requested from the news APIs among these feeds."""
-        api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
+        api = next((self.apis[feed] for feed in feeds if feed in self.apis), None)
         return (await self._with_watched(api)).tickers if api is not None else ()
 
     async def _poll_feed(self, feed: Feed, budgets: AsyncExitStack) -> PollResult:
         try:
-            credential = self._credentials(feed.credential) if feed.credential else None
+            credential = self.credentials(feed.credential) if feed.credential else None
         except InvalidInput as error:
             return _refused(feed, FetchStatus.UNAUTHORIZED, str(error), "credential")
         request = request_for(feed, credential)
@@ -129,7 +122,7 @@ class FeedPoller:
 
     async def _poll_api(self, feed: Feed, now: datetime) -> PollResult:
         """Sends the requests one after the other: the limits of news APIs are counted in requests."""
-        api = self._apis.get(feed.kind)
+        api = self.apis.get(feed.kind)
         if api is None:
             return _refused(feed, FetchStatus.UNAUTHORIZED, f"{feed.kind} has no token", "no_token")
         api = await self._with_watched(api)
@@ -137,7 +130,7 @@ class FeedPoller:
         documents: list[ParsedDocument] = []
         problem: Unreadable | None = None
         for request in api.requests(feed, now):
-            result = await self._fetcher.fetch(request)
+            result = await self.fetcher.fetch(request)
             results.append(replace(result, body=None))
             if result.body is not None:
                 try:
@@ -152,14 +145,14 @@ class FeedPoller:
         return PollResult(result, combined_document(documents, results, now), problem)
 
     async def _with_watched(self, api: EnabledApi) -> EnabledApi:
-        return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
+        return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self.watched()))))
 
     async def _fetch_and_parse(self, request: FetchRequest, budgets: AsyncExitStack) -> PollResult:
         """Large bodies wait for memory. Near the deadline, what still waits is postponed: its feed is fetched again."""
         try:
             async with asyncio.timeout(deadline.until_near()):
                 reservation = budgets.enter_context(self._bodies.reservation())
-                result = await self._fetcher.fetch(replace(request, reservation=reservation))
+                result = await self.fetcher.fetch(replace(request, reservation=reservation))
             if result.status is not FetchStatus.FETCHED or result.body is None:
                 return PollResult(result)
             async with asyncio.timeout(deadline.until_near()):
@@ -216,9 +209,9 @@ class FeedPoller:
         assert polled.document is not None
         request = FetchRequest(named, credential=credential_for(feed, named, credential))
         async with self._checking_moves:  # the body of the new URL counts in no budget
-            there = await self._parsed(await self._fetcher.fetch(request))
+            there = await self._parsed(await self.fetcher.fetch(request))
         has_feed = there.document is not None and there.document.moved_to in (None, named)
-        if has_feed and await self._registered(named) in (None, feed.feed_id):
+        if has_feed and await self.registered(named) in (None, feed.feed_id):
             result = replace(polled.result, moved_to=named, etag=None, last_modified=None, body_hash=None)
             return replace(polled, result=result)
         warnings = {**polled.document.warnings, "move_refused": 1}
@@ -226,7 +219,7 @@ class FeedPoller:
 
     async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
         """The failure of a feed whose `url` is that of another registered feed; None for any other URL."""
-        name = await self._registered(url)
+        name = await self.registered(url)
         if name is None or name == feed.feed_id:
             return None
         return _refused(feed, FetchStatus.DUPLICATE, f"{which} is registered already, as {name}", _DUPLICATE)
@@ -237,7 +230,7 @@ class FeedPoller:
         if feed.etag is not None and result.etag == feed.etag:
             return True
         conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified)
-        return (await self._fetcher.fetch(conditional)).status is FetchStatus.NOT_MODIFIED
+        return (await self.fetcher.fetch(conditional)).status is FetchStatus.NOT_MODIFIED
 
 
 def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -104,37 +104,27 @@ class ClaimedSome:
     under_way: Mapping[str, str]
 
 
+@dataclass
 class Claims:
     """Claims feeds, and sends the messages of their runs."""
 
-    def __init__(
-        self,
-        store: Store,
-        engine: RunEngine,
-        announcer: Announcer,
-        hosts: HostStates,
-        outages: Outages,
-        settings: Settings,
-        apis: Mapping[str, EnabledApi],
-        new_id: Callable[[], str],
-    ) -> None:
-        self._store = store
-        self._engine = engine
-        self._announcer = announcer
-        self._hosts = hosts
-        self._outages = outages
-        self._settings = settings
-        self._new_id = new_id
-        self._apis = apis
-        self._apis_are_feeds = not apis
-        # The start of a worker, its tick and requests of people claim feeds at the same moment. Each sees what the
-        # others have claimed, once their runs are stored.
-        self._claiming = asyncio.Lock()
+    store: Store
+    engine: RunEngine
+    announcer: Announcer
+    hosts: HostStates
+    outages: Outages
+    settings: Settings
+    apis: Mapping[str, EnabledApi]
+    new_id: Callable[[], str]
+    _apis_are_feeds: bool = field(default=False, init=False)
+    # The start of a worker, its tick and requests of people claim feeds at the same moment. Each sees what the
+    # others have claimed, once their runs are stored.
+    _claiming: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def claim_due(self, now: datetime) -> list[IngestionBatch]:
         """Claims feeds that are due, by priority, then due time, and sends the messages of their runs, spread over the
         tick. Returns the runs. Writes nothing if no feed is due."""
-        ticks = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
+        ticks = self.settings.fetch_cycle_interval_seconds // TICK_SECONDS
         if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
         async with self._claiming:
@@ -146,20 +136,20 @@ class Claims:
         if not due:
             return []
         runs = await self._open(now)
-        hosts = await self._hosts.listed()
+        hosts = await self.hosts.listed()
         if hosts.outage is not None and hosts.outage.lasts:
-            hosts = replace(hosts, outage=await self._outages.judged(hosts, now))
-        cooling = self._hosts.cooling(hosts, now)
+            hosts = replace(hosts, outage=await self.outages.judged(hosts, now))
+        cooling = self.hosts.cooling(hosts, now)
         free = untaken(due, taken(runs, cooling))
         if cooling.in_outage:
             free = sample(free)
         waiting = sum(len(run.claimed) for run in runs)
-        plan = spread(grouped(chosen(free, max(0, self._settings.max_queue_size - waiting))))
+        plan = spread(grouped(chosen(free, max(0, self.settings.max_queue_size - waiting))))
         claimed = await self._accepted(plan, now)
         fields = {"due": len(due), "taken": len(due) - len(free), "claimed": sum(len(each.claimed) for each in claimed)}
         log_event(log, logging.DEBUG, "feeds_claimed", **fields, messages=len(plan))
         for run, each in zip(claimed, plan, strict=True):
-            await self._announcer.announce_groups(INGESTION_STAGE, [[run.run_id]], delay_seconds=each.delay_seconds)
+            await self.announcer.announce_groups(INGESTION_STAGE, [[run.run_id]], delay_seconds=each.delay_seconds)
         return claimed
 
     async def claim(self, feed_id: str, now: datetime) -> str:
@@ -168,7 +158,7 @@ class Claims:
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
-        feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+        feed = await self.store.read(FEEDS.name, feed_id, Feed.ID)
         if feed is None:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         if not feed["enabled"]:
@@ -179,7 +169,7 @@ class Claims:
     async def claim_some(self, feed_ids: Sequence[str], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
         """Claims these feeds, due or not, except those that are disabled or gone, and sends the messages of the runs.
         With `dry_run` nothing is stored or sent."""
-        found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
+        found = await self.store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
         wanted = [each for each in found if each is not None and each["enabled"] and self._is_switched_on(each)]
         return await self._claim(wanted, now, dry_run=dry_run)
 
@@ -191,13 +181,13 @@ class Claims:
             if dry_run:
                 return ClaimedSome([self._run(each, now) for each in plan], under_way)
             runs = await self._accepted(plan, now)
-        await self._announcer.announce_stored(INGESTION_STAGE, [each.run_id for each in runs])
+        await self.announcer.announce_stored(INGESTION_STAGE, [each.run_id for each in runs])
         return ClaimedSome(runs, under_way)
 
     async def _accepted(self, plan: Sequence[Planned], now: datetime) -> list[IngestionBatch]:
         """The runs of these messages, stored."""
         runs = [self._run(each, now) for each in plan]
-        await self._engine.add(runs)
+        await self.engine.add(runs)
         return runs
 
     async def _due(self, now: datetime) -> list[Document]:
@@ -218,13 +208,13 @@ class Claims:
     async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""
         where = (_DISABLED, Where("probe_at", "le", format_time(now)))
-        page = await self._store.query(FEEDS.name, Query(where, limit=MAX_PROBES, may_be_stale=True))
+        page = await self.store.query(FEEDS.name, Query(where, limit=MAX_PROBES, may_be_stale=True))
         return [each for each in page.items if is_probe(each, now)]
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
         """The runs that are not over. One of a clock that was ahead claims nothing."""
         query = Query(INGESTION_STAGE.where, order=INGESTION_STAGE.order, limit=500)
-        documents = await query_all(self._store, RUNS.name, query)
+        documents = await query_all(self.store, RUNS.name, query)
         runs = listed_documents(documents, IngestionBatch.from_document, "run_id").items
         return [run for run in runs if run.due_at is not None and not is_ahead(run.due_at, now + LEASE)]
 
@@ -232,12 +222,12 @@ class Claims:
         """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""
         # A feed that was fetched in the last moments may be found again; its worker leaves it (`is_to_fetch`).
         query = Query((_ENABLED, where), order="by_priority", limit=1000, may_be_stale=True)
-        found = await query_all(self._store, FEEDS.name, query, most_pages=most_pages)
+        found = await query_all(self.store, FEEDS.name, query, most_pages=most_pages)
         return [each for each in found if self._is_switched_on(each)]
 
     def _is_switched_on(self, feed: Document) -> bool:
         kind = feed.get("kind", FEED_KIND)
-        return kind == FEED_KIND or kind in self._apis
+        return kind == FEED_KIND or kind in self.apis
 
     def _run(self, planned: Planned, now: datetime) -> IngestionBatch:
         # Those that may hang come last: an answer to another feed first shows that their host is well.
@@ -248,7 +238,7 @@ class Claims:
         return IngestionBatch(
             created_at=now,
             updated_at=now,
-            run_id=self._new_id(),
+            run_id=self.new_id(),
             started_at=now,
             subject=next(iter(claimed)) if len(claimed) == 1 else None,
             claimed=claimed,
@@ -259,11 +249,11 @@ class Claims:
     async def _make_feeds_of_apis(self, now: datetime) -> None:
         """Registers each news API with a token as a feed, once: later changes by people are kept. No other feed can get
         the name of an API as its id."""
-        if not self._apis_are_feeds:
-            known = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._apis])
-            missing = [api for api, document in zip(self._apis.values(), known, strict=True) if document is None]
+        if self.apis and not self._apis_are_feeds:
+            known = await self.store.read_many(FEEDS.name, [(name, Feed.ID) for name in self.apis])
+            missing = [api for api, document in zip(self.apis.values(), known, strict=True) if document is None]
             if missing:
-                await self._store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
+                await self.store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
             self._apis_are_feeds = True
 
 

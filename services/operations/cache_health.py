@@ -7,6 +7,7 @@ are missing, the entries of a bounded number of tools are searched for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
@@ -74,43 +75,35 @@ def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Documen
 _INTERNAL = ("entity_type", "schema_version", "ttl_timestamp")
 
 
+@dataclass
 class CacheHealth:
     """Reports the health of the cache. `started` is when this worker started."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: Catalog,
-        counters: Counters,
-        backlog: BacklogReader,
-        clock: Clock,
-        started: datetime,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._counters = counters
-        self._backlog = backlog
-        self._clock = clock
-        self._started = started
+    store: Store
+    catalog: Catalog
+    counters: Counters
+    backlog: BacklogReader
+    clock: Clock
+    started: datetime
 
     async def report(self) -> dict[str, Any]:
         """CacheMetadata of the last successful refresh, its fields null before the first, with the counts and entries
         of now."""
-        now = self._clock()
-        self._started = min(self._started, now)
-        await self._counters.flush()
-        hours = await self._counters.hours()
+        now = self.clock()
+        self.started = min(self.started, now)
+        await self.counters.flush()
+        hours = await self.counters.hours()
         counted = summed(hours)
-        metadata, last = await last_refreshes(self._store)
-        state = CacheFacts(metadata, last, await dirty_tools(self._store))
-        total = await count_entries(self._store)
+        metadata, last = await last_refreshes(self.store)
+        state = CacheFacts(metadata, last, await dirty_tools(self.store))
+        total = await count_entries(self.store)
         stale, lacking = await self._stale(now)
-        missing = max(0, len(PERIODS) * await self._store.count(CATALOG.name, _ACTIVE_TOOLS, may_be_stale=True) - total)
+        missing = max(0, len(PERIODS) * await self.store.count(CATALOG.name, _ACTIVE_TOOLS, may_be_stale=True) - total)
         lacking += await self._missing(min(missing, MAX_LISTED - len(lacking)))
-        check = judge_entries(state, stale, self._started, now)
+        check = judge_entries(state, stale, self.started, now)
         fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
         fields = {name: fields[name] for name in CacheMetadata.model_fields if name not in _INTERNAL}
-        completeness = Completeness.of(await self._backlog.counted(), is_recounted=not state.dirty.tools)
+        completeness = Completeness.of(await self.backlog.counted(), is_recounted=not state.dirty.tools)
         return {
             "status": check.status,
             "detail": check.detail,
@@ -139,13 +132,13 @@ class CacheHealth:
 
     async def _stale(self, now: datetime) -> tuple[int, list[Lack]]:
         where = (ENTRIES, Where("last_updated_ts", "lt", unix_seconds(now - FRESH_FOR)))
-        count = await self._store.count(SENTIMENT_CACHE.name, where, may_be_stale=True)
+        count = await self.store.count(SENTIMENT_CACHE.name, where, may_be_stale=True)
         found = (
-            (await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=MAX_LISTED, may_be_stale=True))).items
+            (await self.store.query(SENTIMENT_CACHE.name, Query(where, limit=MAX_LISTED, may_be_stale=True))).items
             if count
             else []
         )
-        tools = await self._catalog.known(sorted({each["tool_id"] for each in found}))
+        tools = await self.catalog.known(sorted({each["tool_id"] for each in found}))
         names = {tool.tool_id: tool.primary_name for tool in tools.items}
         return count, [
             Lack(tool_id=each["tool_id"], tool=names[each["tool_id"]], period=each["period"], state="stale")
@@ -160,10 +153,10 @@ class CacheHealth:
         for _ in range(MAX_PAGES_SEARCHED):
             if len(found) >= most:
                 break
-            page = await self._catalog.page(TOOLS_AT_ONCE, after, ("ACTIVE",))
+            page = await self.catalog.page(TOOLS_AT_ONCE, after, ("ACTIVE",))
             names = [(tool.tool_id, entry_id(tool.tool_id, period)) for tool in page.items for period in PERIODS]
             keys = [*names, *(Generations.key(tool.tool_id) for tool in page.items)]
-            stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+            stored = await self.store.read_many(SENTIMENT_CACHE.name, keys)
             entries, generations = stored[: len(names)], stored[len(names) :]
             for number, tool in enumerate(page.items):
                 of_tool = entries[len(PERIODS) * number : len(PERIODS) * (number + 1)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -228,37 +228,25 @@ def judge_audit(audit: Audit | None) -> Check:
     return Check("degraded", f"stored documents differ: {found}: {remedy}", facts)
 
 
+@dataclass
 class Health:
     """Checks the health of the app.
 
     `started` is when this worker started; `sources_off` are the news APIs that have no token.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        queues: Queues,
-        archive: Archive,
-        heartbeats: Heartbeats,
-        backlog: BacklogReader,
-        traffic: StoreTraffic,
-        clock: Clock,
-        version: str,
-        started: datetime,
-        sources_off: Sequence[str] = (),
-    ) -> None:
-        self._store = store
-        self._queues = queues
-        self._archive = archive
-        self._archive_is_used = False
-        self._heartbeats = heartbeats
-        self._backlog = backlog
-        self._traffic = traffic
-        self._clock = clock
-        self._version = version
-        self._started = started
-        self._sources_off = tuple(sources_off)
-        self._latest: tuple[float, asyncio.Task[HealthReport]] | None = None
+    store: Store
+    queues: Queues
+    archive: Archive
+    heartbeats: Heartbeats
+    backlog: BacklogReader
+    traffic: StoreTraffic
+    clock: Clock
+    version: str
+    started: datetime
+    sources_off: Sequence[str] = ()
+    _archive_is_used: bool = field(default=False, init=False)
+    _latest: tuple[float, asyncio.Task[HealthReport]] | None = field(default=None, init=False)
 
     async def report(self) -> HealthReport:
         """All checks. Callers within a second share one report."""
@@ -282,77 +270,77 @@ class Health:
             "quarantine": self._reviews,
             "audit": self._audit,
         }
-        self._started = min(self._started, self._clock())  # else a clock that was ahead would excuse what is overdue
+        self.started = min(self.started, self.clock())  # else a clock that was ahead would excuse what is overdue
         results = await asyncio.gather(*(_checked(check) for check in checks.values()))
-        return HealthReport(dict(zip(checks, results, strict=True)), self._version, self._clock())
+        return HealthReport(dict(zip(checks, results, strict=True)), self.version, self.clock())
 
     async def _database(self) -> Check:
-        await self._store.ping()
-        return judge_store(await self._traffic.recent())
+        await self.store.ping()
+        return judge_store(await self.traffic.recent())
 
     async def _scheduler(self) -> Check:
-        beats = await self._heartbeats.list([timer.name for timer in TIMERS])
-        return judge_timers(TIMERS, beats, self._started, self._clock())
+        beats = await self.heartbeats.list([timer.name for timer in TIMERS])
+        return judge_timers(TIMERS, beats, self.started, self.clock())
 
     async def _clock_jumps(self) -> Check:
-        beats = await self._heartbeats.list([timer.name for timer in TIMERS])
-        return judge_clock(beats, await last_success(self._store), self._clock())
+        beats = await self.heartbeats.list([timer.name for timer in TIMERS])
+        return judge_clock(beats, await last_success(self.store), self.clock())
 
     async def _feeds_active(self) -> Check:
-        now = self._clock()
-        overdue_since = now - NO_SUCCESS_FOR if now - self._started >= FIRST_RUNS_WITHIN else None
-        feeds = await count_feeds(self._store, overdue_since)
-        outage = await read_outage(self._store)
+        now = self.clock()
+        overdue_since = now - NO_SUCCESS_FOR if now - self.started >= FIRST_RUNS_WITHIN else None
+        feeds = await count_feeds(self.store, overdue_since)
+        outage = await read_outage(self.store)
         is_cut_off = outage is not None and outage.lasts
         success = await self._last_real_success()
-        return judge_feeds(feeds, success, self._sources_off, now, is_cut_off=is_cut_off)
+        return judge_feeds(feeds, success, self.sources_off, now, is_cut_off=is_cut_off)
 
     async def _web(self) -> Check:
-        return judge_web(await read_outage(self._store), self._clock())
+        return judge_web(await read_outage(self.store), self.clock())
 
     async def _last_successful_fetch(self) -> Check:
-        active = await self._store.query(FEEDS.name, Query((_ENABLED,), limit=1, may_be_stale=True))
+        active = await self.store.query(FEEDS.name, Query((_ENABLED,), limit=1, may_be_stale=True))
         if not active.items:
-            stored = await self._store.query(FEEDS.name, Query(_FEEDS, limit=1, may_be_stale=True))
+            stored = await self.store.query(FEEDS.name, Query(_FEEDS, limit=1, may_be_stale=True))
             return judge_no_active_feed(bool(stored.items))
-        return judge_last_fetch(await self._last_real_success(), self._started, self._clock())
+        return judge_last_fetch(await self._last_real_success(), self.started, self.clock())
 
     async def _last_real_success(self) -> datetime | None:
         """The last success that no clock which was ahead has recorded."""
-        until = Where("last_successful_fetch", "le", format_time(self._clock() + CLOCKS_DIFFER))
-        return await last_success(self._store, until)
+        until = Where("last_successful_fetch", "le", format_time(self.clock() + CLOCKS_DIFFER))
+        return await last_success(self.store, until)
 
     async def _analysis(self) -> Check:
-        return judge_backlog(await self._backlog.counted(BACKLOG_SECONDS), self._started, self._clock())
+        return judge_backlog(await self.backlog.counted(BACKLOG_SECONDS), self.started, self.clock())
 
     async def _queue_depths(self) -> Check:
-        return judge_queues(await self._queues.depths(QUEUES))
+        return judge_queues(await self.queues.depths(QUEUES))
 
     async def _full_texts(self) -> Check:
         """An archive that nothing uses is not asked."""
         if not self._archive_is_used:
-            found = await self._store.query(DOCUMENTS.name, Query(limit=1, may_be_stale=True))
+            found = await self.store.query(DOCUMENTS.name, Query(limit=1, may_be_stale=True))
             self._archive_is_used = bool(found.items)
         if not self._archive_is_used:
             return Check("healthy", "no full text is kept")
         try:
             async with asyncio.timeout(ARCHIVE_SECONDS):
-                await self._archive.ping()
+                await self.archive.ping()
         except (TimeoutError, Unavailable):
             return Check("degraded", "the archive cannot be reached, so no full text is read or stored")
         return Check("healthy", "the archive answers")
 
     async def _reviews(self) -> Check:
-        return judge_reviews(await waiting_reviews(self._store), self._clock())
+        return judge_reviews(await waiting_reviews(self.store), self.clock())
 
     async def _audit(self) -> Check:
-        document = await self._store.read(CATALOG.name, Audit.PARTITION, Audit.ID)
+        document = await self.store.read(CATALOG.name, Audit.PARTITION, Audit.ID)
         return judge_audit(readable(document, Audit.from_document))
 
     async def _cache(self) -> Check:
-        metadata, last = await last_refreshes(self._store)
-        state = CacheFacts(metadata, last, await dirty_tools(self._store))
-        return judge_cache(state, self._started, self._clock())
+        metadata, last = await last_refreshes(self.store)
+        state = CacheFacts(metadata, last, await dirty_tools(self.store))
+        return judge_cache(state, self.started, self.clock())
 
 
 async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:

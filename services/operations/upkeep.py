@@ -107,44 +107,33 @@ class UpkeepReport:
     items: int
 
 
+@dataclass
 class Upkeep:
     """The work of `clean_up`."""
 
-    def __init__(
-        self,
-        queues: Queues,
-        store: Store,
-        clock: Clock,
-        sweeper: Sweeper,
-        stages: Sequence[Stage],
-        backlog: BacklogReader,
-        budget: Budget,
-        archive: ArchiveExpiry,
-    ) -> None:
-        self._queues = queues
-        self._store = store
-        self._clock = clock
-        self._quarantined = QuarantinedBatches(store)
-        self._sweeper = sweeper
-        self._stages = stages
-        self._backlog = backlog
-        self._budget = budget
-        self._archive = archive
+    queues: Queues
+    store: Store
+    clock: Clock
+    sweeper: Sweeper
+    stages: Sequence[Stage]
+    backlog: BacklogReader
+    budget: Budget
+    archive: ArchiveExpiry
 
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
         was ahead has made due. Returns the number of items of stages."""
-        return await self._sweeper.sweep_all(self._stages, at_start=at_start, ahead=ahead)
+        return await self.sweeper.sweep_all(self.stages, at_start=at_start, ahead=ahead)
 
     async def run(self) -> UpkeepReport:
-        depths = tuple(await self._queues.depths(QUEUES))
-        now = self._clock()
+        depths = tuple(await self.queues.depths(QUEUES))
+        now = self.clock()
         age = await self._refresh_age(now)
         log_event(log, logging.INFO, "refresh_age", seconds=age)
         if age is not None:
             telemetry.record(telemetry.REFRESH_AGE, age)
-        await self._quarantined.clean_up()
-        await self._budget.correct(now)
+        await QuarantinedBatches(self.store).clean_up()
+        await self.budget.correct(now)
         items = await self.announce_overdue(ahead=True)
         for depth in depths:
             level = logging.ERROR if depth.poison else logging.INFO
@@ -153,21 +142,21 @@ class Upkeep:
             telemetry.record(telemetry.QUEUE_POISON, depth.poison, queue=depth.name)
         await self._log_backlog(now)
         await self._log_reviews(now)
-        await self._archive.clean_up()
+        await self.archive.clean_up()
         return UpkeepReport(depths, items)
 
     async def _log_backlog(self, now: datetime) -> None:
         """Last, since the articles that were sent again count."""
-        backlog = await self._backlog.read()
+        backlog = await self.backlog.read()
         fields = {"pending": backlog.pending, "failed": backlog.failed, "oldest_seconds": backlog.oldest_seconds(now)}
         log_event(log, logging.INFO, "backlog", **fields)
 
     async def _log_reviews(self, now: datetime) -> None:
-        for kind, each in (await waiting_reviews(self._store)).items():
+        for kind, each in (await waiting_reviews(self.store)).items():
             fields = {"kind": kind, "pending": each.pending, "oldest_seconds": each.oldest_seconds(now)}
             log_event(log, logging.INFO, "reviews_waiting", **fields)
 
     async def _refresh_age(self, now: datetime) -> int | None:
         """Seconds since the last successful refresh of all tools ended; None before the first."""
-        metadata, _ = await last_refreshes(self._store)
+        metadata, _ = await last_refreshes(self.store)
         return unix_seconds(now) - metadata.last_refresh_ts if metadata else None

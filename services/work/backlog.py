@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.errors import ToolpulseError
@@ -60,28 +60,21 @@ async def first_due(store: Store, stage: Stage) -> Document | None:
     return items[0] if items else None
 
 
+@dataclass
 class BacklogReader:
     """Callers in one process share one read, and for `kept_seconds` its result; 0 keeps none. An empty backlog is kept
     until the next write only. `seconds` measures time that passes."""
 
-    def __init__(
-        self,
-        store: Store,
-        stage: Stage,
-        kept_seconds: float = KEPT_SECONDS,
-        seconds: Callable[[], float] = time.monotonic,
-        last_write: LastWrite = lambda: None,
-    ) -> None:
-        self._store = store
-        self._stage = stage
-        self._kept_seconds = kept_seconds
-        self._seconds = seconds
-        self._last_write = last_write
-        self._latest = UNKNOWN
-        self._kept_until = -math.inf
-        self._began = 0.0
-        self._began_after: object = None
-        self._reading: asyncio.Task[Backlog] | None = None
+    store: Store
+    stage: Stage
+    kept_seconds: float = KEPT_SECONDS
+    seconds: Callable[[], float] = time.monotonic
+    last_write: LastWrite = lambda: None
+    _latest: Backlog = field(default=UNKNOWN, init=False)
+    _kept_until: float = field(default=-math.inf, init=False)
+    _began: float = field(default=0.0, init=False)
+    _began_after: object = field(default=None, init=False)
+    _reading: asyncio.Task[Backlog] | None = field(default=None, init=False)
 
     async def counted(self, patience: float = AWAITED_SECONDS) -> Backlog:
         """The backlog as of a moment in the last seconds. If it is empty, as of now, as far as `last_write` tells:
@@ -89,17 +82,17 @@ class BacklogReader:
 
         UNKNOWN if the store does not answer within `patience`: an aggregate that is in the cache can be served without.
         """
-        called, last_write = self._seconds(), self._last_write()
+        called, last_write = self.seconds(), self.last_write()
         while True:
             if self._reading is None:
                 if called < self._kept_until and (not self._latest.is_empty or self._is_of(called, last_write)):
                     return self._latest
                 # With a context of its own: the reading outlives the invocation that began it, and its deadline.
-                self._began, self._began_after = self._seconds(), self._last_write()
+                self._began, self._began_after = self.seconds(), self.last_write()
                 outside = deadline.outside()
                 self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=outside)
             reading, is_of_now = self._reading, self._is_of(called, last_write)
-            left = max(0.0, min(self._began, called) + patience - self._seconds())
+            left = max(0.0, min(self._began, called) + patience - self.seconds())
             done, _ = await asyncio.wait([reading], timeout=left)
             if not done:
                 return UNKNOWN
@@ -112,7 +105,7 @@ class BacklogReader:
 
     async def read(self) -> Backlog:
         """The backlog as of now. Raises Unavailable."""
-        found = await backlog_of(self._store, self._stage)
+        found = await backlog_of(self.store, self.stage)
         if found.pending is not None and found.failed is not None:
             telemetry.record(telemetry.PENDING, found.pending)
             telemetry.record(telemetry.FAILED, found.failed)
@@ -125,5 +118,5 @@ class BacklogReader:
             self._latest = UNKNOWN
         finally:
             self._reading = None
-        self._kept_until = self._seconds() + self._kept_seconds if self._kept_seconds else -math.inf
+        self._kept_until = self.seconds() + self.kept_seconds if self.kept_seconds else -math.inf
         return self._latest

@@ -77,37 +77,30 @@ class Handled:
         self.counts.update(worked.counts)
 
 
+@dataclass
 class Handler:
     """Works on the messages of one stage: `portion` items at a time, of all messages at most `at_once` portions."""
 
-    def __init__(
-        self,
-        stage: Stage,
-        work: Work,
-        store: Store,
-        announcer: Announcer,
-        clock: Clock,
-        *,
-        portion: int = 50,
-        at_once: int = 4,
-        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
-    ) -> None:
-        self._stage = stage
-        self._work = work
-        self._store = store
-        self._announcer = announcer
-        self._clock = clock
-        self._portion = portion
-        self._turns = asyncio.Semaphore(at_once)
-        self._new_id = new_id
+    stage: Stage
+    work: Work
+    store: Store
+    announcer: Announcer
+    clock: Clock
+    portion: int = 50
+    at_once: int = 4
+    new_id: Callable[[], str] = lambda: uuid.uuid4().hex
+    _turns: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._turns = asyncio.Semaphore(self.at_once)
 
     async def handle(self, keys: Sequence[str], delivery: int = 1, invocation_id: str | None = None) -> Handled:
         """Raises Unavailable if a service does not answer: the queue delivers the message again."""
-        began, handled = self._clock(), Handled()
-        alone = delivery >= ALONE_AT_DELIVERY and self._stage.tries is not None
+        began, handled = self.clock(), Handled()
+        alone = delivery >= ALONE_AT_DELIVERY and self.stage.tries is not None
         left = list(dict.fromkeys(keys))
         while left:
-            portion = left[: 1 if alone else self._portion]
+            portion = left[: 1 if alone else self.portion]
             async with deadline.turn(self._turns) as has_turn:
                 if not has_turn:
                     break
@@ -121,7 +114,7 @@ class Handler:
                     break
             left = left[len(portion) :]
         handled.left += left
-        await self._announcer.send(self._stage, self._stage.messages(handled.left))
+        await self.announcer.send(self.stage, self.stage.messages(handled.left))
         await self._end(handled, began, invocation_id)
         return handled
 
@@ -131,19 +124,19 @@ class Handler:
             return
         fields = {"done": handled.done, "failed": len(handled.failed), "left": left, **handled.counts}
         level = logging.WARNING if handled.failed else logging.INFO
-        log_event(log, level, "work_done", stage=self._stage.name, **fields)
-        if self._stage.workflow is None or not (handled.done or handled.failed):
+        log_event(log, level, "work_done", stage=self.stage.name, **fields)
+        if self.stage.workflow is None or not (handled.done or handled.failed):
             return
-        run = run_of(self._stage.workflow, self._new_id(), handled, began, self._clock(), invocation_id)
+        run = run_of(self.stage.workflow, self.new_id(), handled, began, self.clock(), invocation_id)
         try:
-            await self._store.create(RUNS.name, run.to_document())
+            await self.store.create(RUNS.name, run.to_document())
         except ToolpulseError as error:  # the work is done
-            log_event(log, logging.WARNING, "run_not_recorded", stage=self._stage.name, error=str(error))
+            log_event(log, logging.WARNING, "run_not_recorded", stage=self.stage.name, error=str(error))
 
     async def _together(self, keys: Sequence[str], handled: Handled) -> None:
         """Works on these items. If that fails as a whole, halves them until the item that fails is alone."""
         try:
-            worked = await self._work(keys, alone=False)
+            worked = await self.work(keys, alone=False)
         except Unavailable:
             raise
         except Exception as error:
@@ -153,7 +146,7 @@ class Handler:
                 await self._together(keys[:half], handled)
                 await self._together(keys[half:], handled)
                 return
-            log.exception("work_failed stage=%s key=%s", self._stage.name, keys[0])
+            log.exception("work_failed stage=%s key=%s", self.stage.name, keys[0])
             worked = Worked(failed={keys[0]: reason_of(error)})
         handled.add(worked)
         for key, why in worked.failed.items():
@@ -168,13 +161,13 @@ class Handler:
         if not await self._mark(key, handled):
             return
         try:
-            worked = await self._work([key], alone=True)
+            worked = await self.work([key], alone=True)
         except Unavailable:
             with contextlib.suppress(ToolpulseError):  # if the store does not answer, the try stays counted
                 await self._unmark(key)
             raise
         except Exception as error:
-            log.exception("work_failed stage=%s key=%s", self._stage.name, key)
+            log.exception("work_failed stage=%s key=%s", self.stage.name, key)
             worked = Worked(failed={key: reason_of(error)})
         handled.add(worked)
         for why in worked.failed.values():
@@ -184,26 +177,26 @@ class Handler:
 
     async def _mark(self, key: str, handled: Handled) -> bool:
         """Whether the item is due, and may be tried once more."""
-        now, marked = self._clock(), False
+        now, marked = self.clock(), False
 
         def decide(document: Document | None) -> Decided:
             nonlocal marked
-            marked = document is not None and self._stage.is_due(document, now)
-            return self._stage.after_failure(document, WORKER_DIED, now) if document is not None and marked else None
+            marked = document is not None and self.stage.is_due(document, now)
+            return self.stage.after_failure(document, WORKER_DIED, now) if document is not None and marked else None
 
         document = await self._changed(key, decide)
         if not marked or document is None:
             return False
-        if self._stage.due not in document:
+        if self.stage.due not in document:
             self._given_up(key, WORKER_DIED, handled)
             return False
         return True
 
     async def _unmark(self, key: str) -> None:
         def decide(document: Document | None) -> Decided:
-            if document is None or not self._stage.has_killed(document) or self._stage.due not in document:
+            if document is None or not self.stage.has_killed(document) or self.stage.due not in document:
                 return None
-            return self._stage.uncounted(document, self._clock())
+            return self.stage.uncounted(document, self.clock())
 
         await self._changed(key, decide)
 
@@ -212,11 +205,11 @@ class Handler:
     ) -> None:
         """Notes the failure in the item's document, unless the item was done meanwhile."""
         handled.failed[key] = why
-        stage = self._stage
+        stage = self.stage
         if stage.tries is None:
             log_event(log, logging.ERROR, "work_failed", stage=stage.name, key=key, why=why)
             return
-        now = self._clock()
+        now = self.clock()
 
         def decide(document: Document | None) -> Decided:
             if document is None or stage.due not in document:
@@ -231,23 +224,23 @@ class Handler:
             self._given_up(key, why, handled)
         else:
             wait = backoff(document[stage.tries.count]).total_seconds()
-            await self._announcer.send(stage, stage.messages([key]), delay_seconds=wait)
+            await self.announcer.send(stage, stage.messages([key]), delay_seconds=wait)
 
     async def _changed(self, key: str, decide: Callable[[Document | None], Decided]) -> Document | None:
-        assert self._stage.tries is not None, "only items that count their failures are marked"
-        partition, name = self._stage.tries.address(key)
-        return await change(self._store, self._stage.container, partition, name, decide)
+        assert self.stage.tries is not None, "only items that count their failures are marked"
+        partition, name = self.stage.tries.address(key)
+        return await change(self.store, self.stage.container, partition, name, decide)
 
     def _given_up(self, key: str, why: str, handled: Handled) -> None:
         handled.failed[key] = why
         handled.given_up.append(key)
-        log_event(log, logging.ERROR, "work_given_up", stage=self._stage.name, key=key, why=why)
+        log_event(log, logging.ERROR, "work_given_up", stage=self.stage.name, key=key, why=why)
 
     async def _send_in_halves(self, left: Sequence[str], portion: int, handled: Handled) -> None:
         """The store is busy: in smaller messages the work ends in time."""
         size = max(1, portion // 2)
-        messages = [m for start in range(0, len(left), size) for m in self._stage.messages(left[start : start + size])]
-        await self._announcer.send(self._stage, messages)
+        messages = [m for start in range(0, len(left), size) for m in self.stage.messages(left[start : start + size])]
+        await self.announcer.send(self.stage, messages)
         handled.halved += left
 
 

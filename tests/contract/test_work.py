@@ -146,7 +146,7 @@ async def test_an_invocation_is_one_run_and_one_that_finds_nothing_due_is_none(w
     await world.add("a", "b")
     stage = replace(TOYS, workflow="generate_ideas")
     for _ in range(2):
-        await Handler(stage, world.worker()._work, world.store, world.announcer(), world.clock).handle(["a", "b"])
+        await Handler(stage, world.worker().work, world.store, world.announcer(), world.clock).handle(["a", "b"])
     (run,) = (await world.store.query("runs", Query(order="by_start"))).items
     assert (run["status"], run["progress"], len(run["attempts"])) == ("SUCCEEDED", 2, 1)
 

@@ -20,7 +20,7 @@ from models.feed import Feed, FeedSeen, ShortHash
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
 from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Entry, InLanguages, Source, entry_of, in_languages
+from services.articles.identity import Candidate, Entry, Source, entry_of, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.quarantine import FLOOD, VOLUME, NewIds, QuarantinedBatches
 from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, without_text
@@ -79,7 +79,7 @@ class _Intake:
         """Stores what is new or changed among these entries."""
         source, now, known = self.writer.attempt.source, self.writer.attempt.at, self.writer.known
 
-        def made() -> InLanguages:
+        def made() -> tuple[list[Candidate], Counter[str]]:
             return in_languages(candidates_of(entries, source, now, known), self.languages_before)
 
         candidates, languages = await _in_thread_if_many(entries, made, IN_THREAD_NEW)
@@ -98,12 +98,12 @@ class _Intake:
         return Ingested(self.entries, refused, written.new, written.created, written.published, written.due)
 
 
-def portions(entries: Sequence[T], most: int = PORTION) -> Iterator[Sequence[T]]:
-    """All entries in order, in portions of at most `most`.
+def portions(entries: Sequence[T]) -> Iterator[Sequence[T]]:
+    """All entries in order, in portions of at most PORTION.
 
     The portions are of nearly equal size: a flood is looked for in each of them, so none may be too small to show one.
     """
-    count = -(-len(entries) // most)
+    count = -(-len(entries) // PORTION)
     for number in range(count):
         yield entries[number * len(entries) // count : (number + 1) * len(entries) // count]
 

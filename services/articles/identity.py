@@ -159,16 +159,9 @@ def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidat
     )
 
 
-class InLanguages(NamedTuple):
-    """Candidates with their languages. `clear` counts the languages of the texts that are clearly in one: these, and
-    those before, say which language short headlines are in."""
-
-    candidates: list[Candidate]
-    clear: Counter[str]
-
-
-def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) -> InLanguages:
-    """`history` counts the clear languages that the feed had before."""
+def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) -> tuple[list[Candidate], Counter[str]]:
+    """The candidates with their languages; and how many of their texts are clearly in each language. These, and those
+    before, which `history` counts, say which language short headlines are in."""
     read = [evidence_of(each.entry.item.headline, each.text) for each in candidates]
     clear = Counter(each.clear for each in read if each.clear is not None)
     known = with_languages(history, clear)
@@ -176,7 +169,7 @@ def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) ->
         candidate._replace(language=choose(evidence, candidate.entry.item.language, known))
         for candidate, evidence in zip(candidates, read, strict=True)
     ]
-    return InLanguages(found, clear)
+    return found, clear
 
 
 def shared_url_hash(source: Source, url: str) -> ShortHash:

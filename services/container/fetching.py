@@ -15,6 +15,7 @@ from services.container import Container
 from services.documents import profiles
 from services.documents.acquisition import Acquisition
 from services.documents.documents import DOCUMENTS_STAGE, Documents
+from services.documents.pages import PageFetch, PageReader, Robots, agents_of
 from services.fetch.limits import HostLimits
 from services.work.handling import Handler
 
@@ -39,9 +40,10 @@ class FetchingPart:
     @cached_property
     def document_work(self) -> Handler:
         of = self._of
+        robots = Robots(of.fetcher, agents_of(of.settings.fetch_user_agent), of.clock)
+        pages = PageFetch(of.fetcher, robots, profiles.load(), PageReader())
         acquisition = Acquisition(
-            *(of.store, of.archive, self.documents, of.runs, of.fetcher, of.feeds.hosts, profiles.load()),
-            *(of.settings.fetch_user_agent, of.announce, of.clock),
+            of.store, of.archive, self.documents, of.runs, pages, of.feeds.hosts, of.announce, of.clock
         )
         return Handler(
             *(DOCUMENTS_STAGE, acquisition.work, of.store, of.announcer, of.clock),

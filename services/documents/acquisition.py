@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject, FileRole
@@ -36,8 +36,7 @@ from services.documents import life_cycle
 from services.documents.archived import Removal
 from services.documents.documents import Documents
 from services.documents.judging import Text, Unknown, Wanted, Withheld
-from services.documents.pages import Failed, PageFetch, PageReader, Robots, agents_of
-from services.documents.profiles import Profiles
+from services.documents.pages import Failed, PageFetch
 from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
 from services.logs import log_event
@@ -47,9 +46,6 @@ from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, RUNS
 from services.work import rules
 from services.work.handling import Worked
 from services.work.runs import RunEngine
-
-if TYPE_CHECKING:
-    from services.fetch.fetcher import Fetcher
 
 log = logging.getLogger("toolpulse.documents")
 
@@ -85,42 +81,27 @@ class _Try:
         return Wanted(reading.headline, names, len(article.text_for_analysis or ""), url)
 
 
+@dataclass
 class Acquisition:
-    """Acquires the documents of one message, each by the steps above. `user_agents` are those of the fetcher."""
+    """Acquires the documents of one message, each by the steps above."""
 
-    def __init__(
-        self,
-        store: Store,
-        archive: Archive,
-        documents: Documents,
-        engine: RunEngine,
-        fetcher: Fetcher,
-        hosts: HostStates,
-        profiles: Profiles,
-        user_agents: Sequence[str],
-        announce: Announce,
-        clock: Clock,
-    ) -> None:
-        agents = agents_of(user_agents)
-        self._store = store
-        self._archive = archive
-        self._documents = documents
-        self._engine = engine
-        self._hosts = hosts
-        self._robots = Robots(fetcher, agents, clock)
-        self._pages = PageFetch(fetcher, self._robots, PageReader(), profiles, agents)
-        self._removal = Removal(store, archive)
-        self._announce = announce
-        self._clock = clock
+    store: Store
+    archive: Archive
+    documents: Documents
+    engine: RunEngine
+    pages: PageFetch
+    hosts: HostStates
+    announce: Announce
+    clock: Clock
 
     async def work(self, source_ids: Sequence[str], *, alone: bool) -> Worked:
         """Tries those documents that are due, until the deadline. The run is stored when it has ended: the attempt of a
         worker that dies is recorded by the next one."""
-        began, run_id, attempts = self._clock(), uuid.uuid4().hex, list[Attempt]()
+        began, run_id, attempts = self.clock(), uuid.uuid4().hex, list[Attempt]()
         due = await self._due(source_ids)
         if not due:
             return Worked()
-        cooling = self._hosts.cooling(await self._hosts.listed(), began)
+        cooling = self.hosts.cooling(await self.hosts.listed(), began)
         if cooling.in_outage or all(host_of(_url(each)) in cooling.closed for each in due):
             await self._back_off(due)
             return Worked()
@@ -131,21 +112,21 @@ class Acquisition:
             attempt = await self._attempt(run_id, left.pop(0))
             attempts += [] if attempt is None else [attempt]
         if attempts:
-            await self._store.create(RUNS.name, run_of(run_id, attempts, began, self._clock()).to_document())
-        await self._hosts.note(self._clock())
+            await self.store.create(RUNS.name, run_of(run_id, attempts, began, self.clock()).to_document())
+        await self.hosts.note(self.clock())
         return Worked(done=len(due) - len(left), left=[each.source_id for each in left])
 
     async def _due(self, source_ids: Sequence[str]) -> list[DocumentProduct]:
         keys = [(each, DocumentProduct.ID) for each in dict.fromkeys(source_ids)]
-        found = await self._store.read_many(DOCUMENTS.name, keys)
+        found = await self.store.read_many(DOCUMENTS.name, keys)
         documents = listed_documents(found, DocumentProduct.from_document, "source_id").items
-        now = self._clock()
+        now = self.clock()
         return [each for each in documents if life_cycle.is_due(each, now)]
 
     async def _pause_seconds(self, url: str) -> float:
         if is_loopback(host_of(url).rpartition(":")[0]):
             return 0.0
-        return max(PAUSE_SECONDS, (await self._robots.ask(url)).delay_seconds or 0.0)
+        return max(PAUSE_SECONDS, (await self.pages.robots.ask(url)).delay_seconds or 0.0)
 
     async def _attempt(self, run_id: str, document: DocumentProduct) -> Attempt | None:
         """Tries to acquire the document, and returns the record of the try; None if no request was sent, or if another
@@ -155,27 +136,27 @@ class Acquisition:
             if article is not None:
                 return await self._tried(await self._claimed(document, article, run_id))
         if await self._article(document.source_id) is None:
-            await self._removal.remove(document.source_id, document)
+            await Removal(self.store, self.archive).remove(document.source_id, document)
         return None
 
     async def _back_off(self, documents: Sequence[DocumentProduct]) -> None:
         """Leaves documents of a host that cools down, for all workers, to a later try."""
-        now = self._clock()
+        now = self.clock()
         for each in documents:
             with contextlib.suppress(_Overtaken):
                 after = life_cycle.backed_off(each, now + life_cycle.FIRST_WAIT, "HOST_COOLS_DOWN", now)
                 await self._saved(each, after)
 
     async def _article(self, source_id: str) -> Article | None:
-        found = await self._store.read(ARTICLES.name, source_id, Article.ID)
+        found = await self.store.read(ARTICLES.name, source_id, Article.ID)
         article = Article.from_document(found) if found is not None else None
         return article if article is not None and article.deleted_at is None else None
 
     async def _claimed(self, document: DocumentProduct, article: Article, run_id: str) -> _Try:
-        now = self._clock()
+        now = self.clock()
         died = life_cycle.interrupted(document, now)
         if died is not None:
-            await self._engine.note(died)
+            await self.engine.note(died)
         if life_cycle.is_exhausted(document):
             await self._saved(document, life_cycle.failed(document, WORKER_DIED, None, now))
             raise _Overtaken
@@ -189,12 +170,12 @@ class Acquisition:
             after = await self._outcome(one)
         except Unavailable as error:  # of the archive: without the store, the try cannot end
             one.error = str(error)
-            after = life_cycle.failed(one.document, ARCHIVE_UNAVAILABLE, None, self._clock())
+            after = life_cycle.failed(one.document, ARCHIVE_UNAVAILABLE, None, self.clock())
         except (ToolpulseError, _Overtaken):
             raise
         except Exception as error:
             log.exception("document_not_acquired source_id=%s", one.document.source_id)
-            after = life_cycle.failed(one.document, type(error).__name__.upper(), None, self._clock())
+            after = life_cycle.failed(one.document, type(error).__name__.upper(), None, self.clock())
         if after.acquisition_status == "SKIPPED_BACKOFF":
             await self._saved(one.document, after)
             return None
@@ -205,9 +186,9 @@ class Acquisition:
         document = one.document
         holder = await self._holder(document)
         if holder is not None:
-            return life_cycle.duplicate(document, holder, self._clock())
-        found = await self._pages.fetch(one.wanted)
-        now = self._clock()
+            return life_cycle.duplicate(document, holder, self.clock())
+        found = await self.pages.fetch(one.wanted)
+        now = self.clock()
         if isinstance(found, Withheld):
             return life_cycle.unavailable(document, found.reason, now)
         one.status_code = found.status_code
@@ -223,7 +204,7 @@ class Acquisition:
             context = {"reason": found.verdict.why, "fingerprint": found.verdict.fingerprint}
             data = json.dumps({**context, "document": found.verdict.extracted}).encode()
             await self._file(one, data, "QUARANTINE_CONTEXT", "application/json")
-            return await self._documents.quarantine(document, one.article, found.verdict, now)
+            return await self.documents.quarantine(document, one.article, found.verdict, now)
         text = await self._file(one, found.verdict.text.encode(), "NORMALIZED", NORMALIZED_TYPE)
         await self._name_in_article(document, text, found.verdict)
         return life_cycle.valid(document, found.verdict.extracted, now)
@@ -244,7 +225,7 @@ class Acquisition:
                 raise _Overtaken
             if article.full_text == wanted or article.canonical.revision != wanted.revision:
                 return None
-            now = self._clock()
+            now = self.clock()
             changes: dict[str, Any] = {"full_text": wanted, "analysis_due_since": article.analysis_due_since or now}
             if article.analysis_attempts:
                 changes |= {"analysis_due_since": now, "analysis_attempts": 0}
@@ -252,13 +233,13 @@ class Acquisition:
                 changes["status"] = "pending"
             return article.changed(now, **changes).to_document()
 
-        await change(self._store, ARTICLES.name, document.source_id, Article.ID, named)
-        await self._announce([document.source_id])
+        await change(self.store, ARTICLES.name, document.source_id, Article.ID, named)
+        await self.announce([document.source_id])
 
     async def _end(self, one: _Try, after: DocumentProduct) -> Attempt:
         """Records the attempt, and ends the try."""
-        record = _record(one, after, self._clock())
-        await self._engine.note(record)
+        record = _record(one, after, self.clock())
+        await self.engine.note(record)
         await self._saved(one.document, after, one.files)
         log_event(
             log,
@@ -279,7 +260,7 @@ class Acquisition:
         operations: list[Operation] = [Replace(after.to_document(), before.stored_etag or "")]
         operations += [Upsert(each.to_document()) for each in files]
         try:
-            etag, *_ = await self._store.batch(DOCUMENTS.name, after.source_id, operations)
+            etag, *_ = await self.store.batch(DOCUMENTS.name, after.source_id, operations)
         except ChangedMeanwhile:
             raise _Overtaken from None
         return after.with_etag(etag)
@@ -287,8 +268,8 @@ class Acquisition:
     async def _file(self, one: _Try, data: bytes, role: FileRole, content_type: str) -> FileObject:
         """Puts the bytes into the archive, as a file of the try that expires with the document. A new revision of the
         article does not replace the files of the revision before."""
-        document, now = one.document, self._clock()
-        stored = await self._archive.put(folder_of(document.source_id, document.folder_day), data)
+        document, now = one.document, self.clock()
+        stored = await self.archive.put(folder_of(document.source_id, document.folder_day), data)
         file = FileObject(
             created_at=now,
             updated_at=now,
@@ -309,8 +290,8 @@ class Acquisition:
 
     async def _holder(self, document: DocumentProduct) -> str | None:
         """The article whose document has the page already. Else the locator alias of the page becomes this one's."""
-        now, key = self._clock(), document_key(document.locator_identity)
-        known = await self._store.read(LOCATORS.name, key, key)
+        now, key = self.clock(), document_key(document.locator_identity)
+        known = await self.store.read(LOCATORS.name, key, key)
         holder = document.source_id if known is None else str(known["source_id"])
         if holder != document.source_id and await self._has_page(holder, document):
             return holder
@@ -324,12 +305,12 @@ class Acquisition:
             data_product_id=document.data_product_id,
         )
         if known is None or holder != document.source_id:
-            await self._store.upsert(LOCATORS.name, alias.to_document())
+            await self.store.upsert(LOCATORS.name, alias.to_document())
         return None
 
     async def _has_page(self, source_id: str, document: DocumentProduct) -> bool:
         """Whether the article's document is of this page still: the article may be gone, or have another page now."""
-        found = await self._store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
+        found = await self.store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
         return found is not None and found["locator_identity"] == document.locator_identity
 
 

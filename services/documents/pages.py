@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from email.message import Message
 from pathlib import Path
@@ -107,21 +107,21 @@ def _text_of(body: bytes) -> str:
     return _VERSION.sub(r"\1", text)
 
 
+@dataclass
 class Robots:
     """Decides which pages may be fetched. `agents` are the names by which this app looks for its rules: all of them
     must be allowed."""
 
-    def __init__(self, fetcher: Fetcher, agents: Sequence[str], clock: Clock) -> None:
-        self._fetcher = fetcher
-        self._agents = tuple(agents)
-        self._clock = clock
-        self._files: dict[str, _Rules] = {}
+    fetcher: Fetcher
+    agents: Sequence[str]
+    clock: Clock
+    _files: dict[str, _Rules] = field(default_factory=dict, init=False)
 
     async def ask(self, url: str) -> Permission:
         checked = checked_url(url)
         if isinstance(checked, str):
             return Permission(allowed=False)
-        origin, now = str(checked.origin()), self._clock()
+        origin, now = str(checked.origin()), self.clock()
         file = self._files.get(origin)
         if file is None or not now < file.until <= now + RULES_KEPT:
             self._files.pop(origin, None)
@@ -130,15 +130,15 @@ class Robots:
                 del self._files[next(iter(self._files))]
         if file.permission is not None:
             return file.permission
-        allowed = all(file.rules.can_fetch(str(checked), each) for each in self._agents)
-        delays = [delay for each in self._agents if (delay := file.rules.crawl_delay(each)) is not None]
+        allowed = all(file.rules.can_fetch(str(checked), each) for each in self.agents)
+        delays = [delay for each in self.agents if (delay := file.rules.crawl_delay(each)) is not None]
         return Permission(allowed, delay_seconds=min(max(delays), MAX_DELAY_SECONDS) if delays else None)
 
     async def _fetched(self, origin: str) -> _Rules:
         from protego import Protego
 
-        result = await self._fetcher.fetch(FetchRequest(str(URL(origin) / "robots.txt"), accept="text/plain,*/*;q=0.5"))
-        now = self._clock()
+        result = await self.fetcher.fetch(FetchRequest(str(URL(origin) / "robots.txt"), accept="text/plain,*/*;q=0.5"))
+        now = self.clock()
         if result.body is not None:
             return _Rules(now + RULES_KEPT, rules=Protego.parse(_text_of(result.body)))
         if result.status in _NO_FILE:
@@ -174,17 +174,14 @@ class Fetched:
 Outcome = Fetched | Withheld | Failed
 
 
+@dataclass(frozen=True, slots=True)
 class PageFetch:
-    """Fetches pages one by one. `agents` are the names by which pages and robots.txt may mean this app."""
+    """Fetches pages one by one."""
 
-    def __init__(
-        self, fetcher: Fetcher, robots: Robots, reader: PageReader, profiles: Profiles, agents: Sequence[str]
-    ) -> None:
-        self._fetcher = fetcher
-        self._robots = robots
-        self._reader = reader
-        self._profiles = profiles
-        self._agents = tuple(agents)
+    fetcher: Fetcher
+    robots: Robots
+    profiles: Profiles
+    reader: PageReader
 
     async def fetch(self, wanted: Wanted) -> Outcome:
         """The page, or that of its canonical or AMP address if only that one has the text."""
@@ -204,7 +201,7 @@ class PageFetch:
         forbidden = await self._forbidden(wanted.url)
         if forbidden is not None:
             return forbidden
-        result = await self._fetcher.fetch(FetchRequest(wanted.url, accept=PAGE_TYPES))
+        result = await self.fetcher.fetch(FetchRequest(wanted.url, accept=PAGE_TYPES))
         if result.body is None:
             return _without_body(result)
         forbidden = await self._forbidden(result.url) if result.url != wanted.url else None
@@ -213,7 +210,7 @@ class PageFetch:
         return forbidden or await self._usable(result, result.body, replace(wanted, url=result.url))
 
     async def _forbidden(self, url: str) -> Withheld | Failed | None:
-        asked = await self._robots.ask(url)
+        asked = await self.robots.ask(url)
         if asked.allowed is None:
             return Failed("ROBOTS_UNREACHABLE", asked.wait, asked.not_tried)
         return None if asked.allowed else Withheld("ROBOTS")
@@ -224,9 +221,9 @@ class PageFetch:
             return Withheld("NOT_HTML")
         if len(body) > MAX_PAGE_BYTES:
             return Withheld("TOO_LARGE")
-        profile = self._profiles.of(wanted.url)
-        page = await self._reader.read(body, charset_of(content_type), profile)
-        verdict = judge(page, wanted, profile, result.robots_tag or "", self._agents)
+        profile = self.profiles.of(wanted.url)
+        page = await self.reader.read(body, charset_of(content_type), profile)
+        verdict = judge(page, wanted, profile, result.robots_tag or "", self.robots.agents)
         if isinstance(verdict, Withheld):
             return verdict
         return Fetched(body, content_type[:200], result.etag, verdict, result.status_code)

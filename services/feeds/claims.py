@@ -57,7 +57,6 @@ MAX_PROBES = 50
 
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED = Where("enabled", "eq", False)
-_NOTHING_COOLS = Cooling()
 
 
 INGESTION_STAGE = Stage(
@@ -80,20 +79,6 @@ class Planned(NamedTuple):
 
     feeds: list[Document]
     delay_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What must not be claimed: feeds that open runs are yet to fetch, and hosts. `runs` has the run by feed and last
-    fetch. Of each host in `probed`, one feed at a time is claimed."""
-
-    runs: Mapping[tuple[str, str], str]
-    hosts: frozenset[str] = frozenset()
-    probed: frozenset[str] = frozenset()
-
-    def run_of(self, feed: Document) -> str | None:
-        """The run that is yet to fetch the feed."""
-        return self.runs.get((feed["feed_id"], feed.get("last_fetch_time") or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +125,7 @@ class Claims:
         if hosts.outage is not None and hosts.outage.lasts:
             hosts = replace(hosts, outage=await self.outages.judged(hosts, now))
         cooling = self.hosts.cooling(hosts, now)
-        free = untaken(due, taken(runs, cooling))
+        free = untaken(due, runs, cooling)
         if cooling.in_outage:
             free = sample(free)
         waiting = sum(len(run.claimed) for run in runs)
@@ -175,8 +160,10 @@ class Claims:
 
     async def _claim(self, feeds: Sequence[Document], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
         async with self._claiming:
-            known = taken(await self._open(now))
-            under_way = {each["feed_id"]: run_id for each in feeds if (run_id := known.run_of(each)) is not None}
+            known = claimed_in(await self._open(now))
+            under_way = {
+                each["feed_id"]: run_id for each in feeds if (run_id := known.get(_claim_of(each))) is not None
+            }
             plan = [Planned(each) for each in grouped(each for each in feeds if each["feed_id"] not in under_way)]
             if dry_run:
                 return ClaimedSome([self._run(each, now) for each in plan], under_way)
@@ -274,21 +261,25 @@ def chosen(due: Iterable[Document], most: int) -> list[Document]:
     return found[:most]
 
 
-def taken(runs: Sequence[IngestionBatch], cooling: Cooling = _NOTHING_COOLS) -> Taken:
-    """What open runs and failing hosts keep from being claimed."""
-    by_feed = {claim: run.run_id for run in runs for claim in run.claimed.items()}
-    return Taken(by_feed, cooling.closed.union(*(run.hosts for run in runs)), cooling.probed)
+def claimed_in(runs: Iterable[IngestionBatch]) -> dict[tuple[str, str], str]:
+    """The run that is yet to fetch a feed, by feed and last fetch."""
+    return {claim: run.run_id for run in runs for claim in run.claimed.items()}
 
 
-def untaken(due: Iterable[Document], not_these: Taken) -> list[Document]:
-    """The feeds that may be claimed, in the given order."""
-    probed: set[str] = set()
+def _claim_of(feed: Document) -> tuple[str, str]:
+    return feed["feed_id"], feed.get("last_fetch_time") or ""
+
+
+def untaken(due: Iterable[Document], runs: Sequence[IngestionBatch], cooling: Cooling) -> list[Document]:
+    """The feeds that may be claimed, in the given order: none that an open run is yet to fetch, none of its hosts or of
+    a host that cools down, and one at a time of a host that is probed."""
+    claimed, taken, probed = claimed_in(runs), cooling.closed.union(*(run.hosts for run in runs)), set[str]()
     found: list[Document] = []
     for feed in due:
         host = host_of_feed(feed)
-        if host in not_these.hosts or host in probed or not_these.run_of(feed) is not None:
+        if host in taken or host in probed or _claim_of(feed) in claimed:
             continue
-        if host in not_these.probed:
+        if host in cooling.probed:
             probed.add(host)
         found.append(feed)
     return found

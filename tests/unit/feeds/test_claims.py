@@ -27,7 +27,6 @@ from services.feeds.claims import (
     chosen,
     grouped,
     spread,
-    taken,
     untaken,
 )
 from services.feeds.hosts import Cooling, HostStates
@@ -81,10 +80,10 @@ def test_a_feed_counts_for_the_host_where_it_is_fetched() -> None:
 def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> None:
     feeds = [due("a", "a.example"), due("b", "b.example"), due("b2", "b.example"), due("c", "c.example")]
     run = ingestion_batch(claimed={"a": "2026-02-21T19:00:00Z"}, hosts=("b.example:443",))
-    not_these = taken([run], Cooling(closed=frozenset({"c.example:443"}), probed=frozenset({"d.example:443"})))
-    assert untaken(feeds, not_these) == []
+    cooling = Cooling(closed=frozenset({"c.example:443"}), probed=frozenset({"d.example:443"}))
+    assert untaken(feeds, [run], cooling) == []
     probed = [due("d1", "d.example"), due("d2", "d.example"), due("e", "e.example")]
-    assert [each["feed_id"] for each in untaken(probed, not_these)] == ["d1", "e"]
+    assert [each["feed_id"] for each in untaken(probed, [run], cooling)] == ["d1", "e"]
 
 
 def names(groups: Sequence[Sequence[dict[str, Any]]]) -> list[list[str]]:

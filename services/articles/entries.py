@@ -11,7 +11,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -112,32 +112,26 @@ class NoTurn(Exception):
     """Raised if the deadline was near before the feed could be stored."""
 
 
+@dataclass
 class EntryIngestion:
     """Ingests the entries of feed documents and of released batches.
 
     `announce` is called for each group of articles whose analysis is due, once the group is stored; `discover` for
     those whose full text their feed asks for."""
 
-    def __init__(
-        self,
-        store: Store,
-        cache: DocumentCache,
-        hashes_kept: timedelta,
-        announce: Announce,
-        *,
-        discover: Discover = discover_nothing,
-        most_listed: int = LISTED_SOURCES,
-        writing_at_once: int = WRITING_AT_ONCE,
-    ) -> None:
-        self._store = store
-        self._cache = cache
-        self._most_listed = most_listed
-        self._kept_seconds = int(hashes_kept.total_seconds())
-        self._announce = announce
-        self._discover = discover
+    store: Store
+    cache: DocumentCache
+    hashes_kept: timedelta
+    announce: Announce
+    _: KW_ONLY
+    discover: Discover = discover_nothing
+    most_listed: int = LISTED_SOURCES
+    writing_at_once: InitVar[int] = WRITING_AT_ONCE
+
+    def __post_init__(self, writing_at_once: int) -> None:
         self._writing = asyncio.Semaphore(writing_at_once)
-        self._quarantined = QuarantinedBatches(store)
-        self._new_ids = NewIds(store)
+        self._quarantined = QuarantinedBatches(self.store)
+        self._new_ids = NewIds(self.store)
 
     async def ingest(self, feed: Feed, attempt: SourceAttempt, document: ParsedDocument) -> Ingested:
         """Stores what is new or changed in the feed's document. Raises NoTurn if the deadline is near before the feed's
@@ -146,11 +140,11 @@ class EntryIngestion:
         entries = await _in_thread_if_many(items, lambda: _entries(source, items))
         forms = tuple(each.form_hash for each in entries)
         refused = len(items) - len(entries)
-        cached = self._cache.has_all(feed.feed_id, feed.body_hash, forms)
+        cached = self.cache.has_all(feed.feed_id, feed.body_hash, forms)
         known = KnownEntries()
         unknown: list[Entry] = []
         if not cached:
-            stored = await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
+            stored = await self.store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
             known = KnownEntries(stored.get("hashes", ""))
             unknown = [each for each in entries if not known.has_form(each.form_hash)]
         log_event(
@@ -234,20 +228,20 @@ class EntryIngestion:
     def saved(self, feed: Feed, ingested: Ingested) -> None:
         """Caches the hashes of the feed document, once `feed` was saved."""
         if ingested.form_hashes and feed.body_hash is not None:
-            self._cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
+            self.cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
 
     def _writer(
         self, attempt: SourceAttempt, known: KnownEntries, items: Sequence[RawItem], *, trust_hashes: bool
     ) -> ArticleWriter:
         return ArticleWriter(
-            self._store,
+            self.store,
             attempt,
-            self._kept_seconds,
-            self._announce,
+            int(self.hashes_kept.total_seconds()),
+            self.announce,
             known,
             frozenset(each.url for each in items),
-            self._most_listed,
-            self._discover,
+            self.most_listed,
+            self.discover,
             trust_hashes,
         )
 

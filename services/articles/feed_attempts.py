@@ -292,28 +292,21 @@ class Done:
     due: frozenset[str]
 
 
+@dataclass
 class FeedAttempts:
     """Makes tries at feeds, and ingests batches that were released from quarantine."""
 
-    def __init__(
-        self,
-        store: Store,
-        poller: FeedPoller,
-        entries: EntryIngestion,
-        budget: Budget,
-        outages: Outages,
-        clock: Clock,
-        chance: Callable[[], float],
-    ) -> None:
-        self._store = store
-        self._saves = FeedSaves(store, clock)
-        self.poller = poller
-        self._entries = entries
-        self._budget = budget
-        self._outages = outages
-        self._clock = clock
-        self._chance = chance
-        self._quarantined = QuarantinedBatches(store)
+    store: Store
+    poller: FeedPoller
+    entries: EntryIngestion
+    budget: Budget
+    outages: Outages
+    clock: Clock
+    chance: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self._saves = FeedSaves(self.store, self.clock)
+        self._quarantined = QuarantinedBatches(self.store)
 
     async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Done | None:
         """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, or is
@@ -322,7 +315,7 @@ class FeedAttempts:
         if not is_to_fetch(run, document):
             log_skipped(feed_id, "fetched since it was claimed")
             return None
-        if not document["enabled"] and not is_probe(document, self._clock()):
+        if not document["enabled"] and not is_probe(document, self.clock()):
             log_skipped(feed_id, "disabled")
             return None
         one = self._saves.begun(document, run, FETCH_FEED)
@@ -346,13 +339,13 @@ class FeedAttempts:
         item = await self._quarantined.released(quarantine_id)
         if item is None:
             return None
-        document = await self._store.read(FEEDS.name, item.subject, Feed.ID)
+        document = await self.store.read(FEEDS.name, item.subject, Feed.ID)
         if document is None:
-            await self._quarantined.finish(item, self._clock())  # the feed is gone, and its batch with it
+            await self._quarantined.finish(item, self.clock())  # the feed is gone, and its batch with it
             return None
         one = self._saves.begun(document, run, RELEASE_BATCH)
         items, have_new_ids = await self._quarantined.items(item), item.decision == "same_articles_new_ids"
-        ingested = await self._entries.ingest_released(one.feed, one.attempt(), items, have_new_ids=have_new_ids)
+        ingested = await self.entries.ingest_released(one.feed, one.attempt(), items, have_new_ids=have_new_ids)
 
         def counted(feed: Feed, now: datetime) -> Feed:
             return after_release(feed, ingested.new, now, quarantine_id)
@@ -360,7 +353,7 @@ class FeedAttempts:
         after = counted(one.feed, one.started_at)
         if not await self._saves.save(one, after):
             await self._saves.add(one.feed.feed_id, counted)
-        await self._quarantined.finish(item, self._clock(), ingested.skipped.get(AMBIGUOUS, 0))
+        await self._quarantined.finish(item, self.clock(), ingested.skipped.get(AMBIGUOUS, 0))
         return _done(one, after, ingested, None)
 
     async def _fetched(self, one: FeedTry, delivery: int) -> Done | None:
@@ -369,7 +362,7 @@ class FeedAttempts:
                 ingested = NOTHING
                 if whole.document is not None:
                     attempt = one.attempt(whole.document.title)
-                    ingested = await self._entries.ingest(one.feed, attempt, whole.document)
+                    ingested = await self.entries.ingest(one.feed, attempt, whole.document)
                 polled = whole.without_items()
                 del whole  # what follows waits for the store, and counts in no budget of memory
             failure = failure_of(polled)
@@ -387,21 +380,21 @@ class FeedAttempts:
             return await self._failed(one, Failure("internal_error", name, name))
 
     async def _succeeded(self, one: FeedTry, polled: PollResult, ingested: Ingested) -> Done | None:
-        policy = await self._budget.policy()
-        after = after_success(one.feed, polled, ingested, one.started_at, policy, self._chance())
+        policy = await self.budget.policy()
+        after = after_success(one.feed, polled, ingested, one.started_at, policy, self.chance())
         return await self._saved(one, after, ingested, polled.result)
 
     async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Done | None:
-        policy, outage = await self._budget.policy(), await self._outages.noticed(one.feed, failure, self._clock())
+        policy, outage = await self.budget.policy(), await self.outages.noticed(one.feed, failure, self.clock())
         since = outage.since if outage is not None else None
-        after = after_failure(one.feed, failure, ingested, one.started_at, policy, self._chance(), since)
+        after = after_failure(one.feed, failure, ingested, one.started_at, policy, self.chance(), since)
         return await self._saved(one, after, ingested, failure)
 
     async def _saved(self, one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure) -> Done | None:
         """None for a feed that was fetched meanwhile: it is neither saved nor an error."""
         if not await self._saves.save(one, after, ingested.seen):
             return None
-        self._entries.saved(after, ingested)
+        self.entries.saved(after, ingested)
         return _done(one, after, ingested, end)
 
 

@@ -22,7 +22,6 @@ from tests.contract.faulty_proxy import FaultyProxy
 OF_COSMOS = (
     "cosmos_faults",
     "cosmos_batch_faults",
-    "cosmos_throttling",
     "ingestion_faults",
     "limited_proxy",
     "scale_on_the_wire",

@@ -5,7 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import urlsplit
 
 
@@ -14,6 +14,7 @@ class Fault:
     """What happens to one request.
 
     hold      waits so many seconds before anything else
+    pause     waits until the test lets it go on: before anything else, or after the server acted
     status    answers with it, `headers` and `body`, instead of the server
     forward   lets the server act all the same
     linger    waits so many seconds after the server acted
@@ -26,6 +27,7 @@ class Fault:
     forward: bool = False
     cut: bool = False
     hold: float = 0.0
+    pause: Literal["", "before", "after"] = ""
     linger: float = 0.0
 
     @classmethod
@@ -43,7 +45,8 @@ LOST_ANSWER = Fault(503, forward=True)
 
 @dataclass
 class FaultyProxy:
-    """`requests` and `open` count the present requests and connections, `most_requests` the most requests at once."""
+    """`requests` and `open` count the present requests and connections, `most_requests` the most requests at once.
+    Where a request pauses, `has_paused` is set, and `go_on` lets it and all others go on."""
 
     upstream: str
     port: int = 0
@@ -55,6 +58,8 @@ class FaultyProxy:
     requests: int = 0
     most_requests: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
+    has_paused: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
     serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
@@ -101,10 +106,12 @@ class FaultyProxy:
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
         fault = self._fault(method, urlsplit(target).path)
         await asyncio.sleep(fault.hold)
+        await self._paused(fault, "before")
         answer = b""
         if fault.forward or not (fault.cut or fault.status):
             answer = await self._forward(head, body)
         await asyncio.sleep(fault.linger)
+        await self._paused(fault, "after")
         if fault.cut:
             return None
         if fault.status:
@@ -112,6 +119,11 @@ class FaultyProxy:
             lines = [f"HTTP/1.1 {fault.status} Scripted", *(f"{k}: {v}" for k, v in (length, *fault.headers))]
             answer = "\r\n".join([*lines, "", ""]).encode() + fault.body
         return answer
+
+    async def _paused(self, fault: Fault, when: str) -> None:
+        if fault.pause == when:
+            self.has_paused.set()
+            await self.go_on.wait()
 
     def _fault(self, method: str, path: str) -> Fault:
         if "/docs" not in path:

@@ -125,10 +125,11 @@ async def test_a_batch_of_upserts_whose_response_is_lost_is_done_again(
 async def test_a_document_of_a_lost_batch_that_was_written_again_has_an_etag_that_matches_nothing(
     faulty_store: CosmosStore, proxy: FaultyProxy, other: CosmosStore
 ) -> None:
-    proxy.script = [Fault(503, forward=True, linger=0.4)]
+    proxy.script = [Fault(503, forward=True, pause="after")]
     ours = asyncio.create_task(faulty_store.batch("mentions", "t", [Create(item("a", n=1)), Create(item("b", n=1))]))
-    await asyncio.sleep(0.2)
+    await proxy.has_paused.wait()
     await other.upsert("mentions", item("a", n=2))
+    proxy.go_on.set()
     dead, alive = await ours
     assert dead is not None
     with pytest.raises(ChangedMeanwhile):
@@ -143,10 +144,11 @@ async def test_a_document_of_a_lost_batch_that_was_written_again_has_an_etag_tha
 async def test_a_lost_batch_of_which_nothing_is_left_is_unavailable(
     faulty_store: CosmosStore, proxy: FaultyProxy, other: CosmosStore
 ) -> None:
-    proxy.script = [Fault(503, forward=True, linger=0.4)]
+    proxy.script = [Fault(503, forward=True, pause="after")]
     ours = asyncio.create_task(faulty_store.batch("mentions", "t", [Create(item("a", n=1))]))
-    await asyncio.sleep(0.2)
+    await proxy.has_paused.wait()
     await other.upsert("mentions", item("a", n=2))
+    proxy.go_on.set()
     with pytest.raises(Unavailable, match="it is unknown whether an earlier try"):
         await ours
     assert await stored(faulty_store) == {"a": 2}
@@ -173,10 +175,11 @@ async def test_only_a_try_that_surely_had_no_effect_leaves_a_conflict(
     status: int,
     error: type[Exception],
 ) -> None:
-    proxy.script = [Fault(status, hold=0.3)]
+    proxy.script = [Fault(status, pause="before")]
     ours = asyncio.create_task(faulty_store.batch("mentions", "t", [Create(item("b")), Create(item("a", by="us"))]))
-    await asyncio.sleep(0.1)
+    await proxy.has_paused.wait()
     await other.create("mentions", item("a", by="them"))
+    proxy.go_on.set()
     with pytest.raises(error):
         await ours
     assert (await stored(faulty_store)).keys() == {"a"}
@@ -188,10 +191,11 @@ async def test_a_create_conflicts_if_another_process_replaces_the_expired_docume
     await faulty_store.create("mentions", item(n=0, ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
     # The batch, the versions of its documents, the batch that replaces the expired one.
-    proxy.script = [Fault(), Fault(), Fault(hold=0.3)]
+    proxy.script = [Fault(), Fault(), Fault(pause="before")]
     ours = asyncio.create_task(faulty_store.batch("mentions", "t", [Create(item(n=1)), Create(item("b", n=1))]))
-    await asyncio.sleep(0.15)
+    await proxy.has_paused.wait()
     await other.upsert("mentions", item(n=2))
+    proxy.go_on.set()
     with pytest.raises(Conflict) as taken:
         await ours
     assert taken.value.operation == 0
@@ -205,12 +209,13 @@ async def test_an_expired_document_that_is_purged_meanwhile_is_created(
 
     await faulty_store.create("mentions", item(n=0, ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
-    proxy.script = [Fault(), Fault(), Fault(hold=0.3)]
+    proxy.script = [Fault(), Fault(), Fault(pause="before")]
     ours = asyncio.create_task(faulty_store.batch("mentions", "t", [Create(item(n=1))]))
-    await asyncio.sleep(0.1)
+    await proxy.has_paused.wait()
     async with CosmosClient(cosmos.endpoint, cosmos.key, enable_endpoint_discovery=False) as client:
         container = client.get_database_client(FAULTY_DATABASE).get_container_client("mentions")
         await container.delete_item("a", "t")
+    proxy.go_on.set()
     assert len(await ours) == 1
     assert await stored(faulty_store) == {"a": 1}
 
@@ -226,16 +231,20 @@ async def test_a_batch_that_is_refused_as_a_whole_is_unavailable(
 
 
 async def test_batches_are_sent_a_few_at_a_time(faulty_store: CosmosStore, proxy: FaultyProxy) -> None:
-    proxy.always = Fault(hold=0.05)
+    proxy.always = Fault(pause="before")
 
     def batches(caller: int) -> list[tuple[str, list[Operation]]]:
         names = [f"{caller}-{n}" for n in range(PARALLEL + 4)]
         return [(name, [Create({"id": "a", "tool_id": name})]) for name in names]
 
-    assert len(await faulty_store.batch_many("mentions", batches(0))) == PARALLEL + 4
-    assert proxy.most_requests == PARALLEL
-    await asyncio.gather(*(faulty_store.batch_many("mentions", batches(caller)) for caller in range(1, 8)))
-    assert PARALLEL < proxy.most_requests <= BULK_REQUESTS
+    for callers, most in ((1, PARALLEL), (7, BULK_REQUESTS)):
+        proxy.go_on.clear()
+        calls = [asyncio.create_task(faulty_store.batch_many("mentions", batches(each))) for each in range(callers)]
+        while proxy.requests < most:  # noqa: ASYNC110 - the proxy signals nothing
+            await asyncio.sleep(0.01)
+        proxy.go_on.set()
+        await asyncio.gather(*calls)
+        assert proxy.most_requests == most
 
 
 async def test_one_batch_that_is_unavailable_ends_the_call(faulty_store: CosmosStore, proxy: FaultyProxy) -> None:

@@ -6,10 +6,14 @@ import os
 import tracemalloc
 import zlib
 
+import httpx
 import pytest
 
+from services.fetch.fetcher import Fetcher
 from services.fetch.limits import FREE_BYTES, BodyBudget, BodyReservation
 from services.fetch.outcome import FetchRequest, FetchStatus
+from services.settings import Settings
+from tests.builders import now_of_loop, on_a_clock_of_its_own
 from tests.functional.fetch.conftest import Make, Names, Request, Server, response
 
 FEED = b"<rss version='2.0'>" + b"<item>news</item>" * 200 + b"</rss>"
@@ -102,7 +106,7 @@ def names_of_this_machine() -> dict[str, object]:
 
 async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make) -> None:
     async def never(_request: Request, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.5)
+        await asyncio.Event().wait()
 
     server.answers |= {"/never": never, "/feed": response()}
     fetcher = make(max_concurrent_requests=1, max_concurrent_requests_per_host=1, tools=names_of_this_machine())
@@ -117,25 +121,31 @@ async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make)
     assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 30)).ok
 
 
-async def test_large_bodies_wait_for_the_budget_without_running_out_of_time_and_small_ones_do_not_wait(
-    server: Server, make: Make
-) -> None:
+@on_a_clock_of_its_own
+async def test_large_bodies_wait_for_the_budget_without_running_out_of_time_and_small_ones_do_not_wait() -> None:
     large = b"<rss>" + os.urandom(1_500_000).hex().encode() + b"</rss>"
-    server.answers |= {"/large": response(body=large), "/small": response()}
-    budget, fetcher = BodyBudget(4_000_000), make(request_timeout_seconds=0.5)
+    bodies = {"/large": large, "/small": b"<rss/>"}
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=httpx.ByteStream(bodies[request.url.path]))
+
+    settings = Settings(store="sqlite", fetch_user_agent=("toolpulse-test",), request_timeout_seconds=1.0)
+    fetcher = Fetcher(settings, monotonic=now_of_loop, transport=httpx.MockTransport(respond))
+    budget, of_large = BodyBudget(4_000_000), "https://a.example/large"
     with budget.reservation() as first:
-        held = await fetcher.fetch(FetchRequest(server.url("/large"), reservation=first))
+        held = await fetcher.fetch(FetchRequest(of_large, reservation=first))
         with budget.reservation() as second:
-            waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/large"), reservation=second)))
-            small = await fetcher.fetch(FetchRequest(server.url("/small"), reservation=BodyReservation(budget)))
-            await asyncio.sleep(0.8)
+            waiting = asyncio.create_task(fetcher.fetch(FetchRequest(of_large, reservation=second)))
+            small = await fetcher.fetch(FetchRequest("https://a.example/small", reservation=BodyReservation(budget)))
+            await asyncio.sleep(100)
             assert (held.ok, small.ok, waiting.done()) == (True, True, False)
             assert budget.reserved_bytes <= budget.most_bytes
             first.release()
             result = await waiting
             assert result.body == large
-            assert result.duration_ms < 800, "waiting for the budget is no time of the server's"
+            assert result.duration_ms == 0, "waiting for the budget is no time of the server's"
     assert budget.reserved_bytes == 0
+    await fetcher.close()
 
 
 async def test_a_bomb_takes_no_more_than_its_reservation_while_it_waits(server: Server, make: Make) -> None:

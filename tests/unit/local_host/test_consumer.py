@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import selectors
 from types import SimpleNamespace
 from typing import Any
 
 from scripts.local_host.consumer import Consumer
 from scripts.local_host.settings import QueueOptions
+from tests.builders import now_of_loop, on_a_clock_of_its_own
 
 OPTIONS = QueueOptions(
     visibility_timeout=0,
@@ -21,48 +21,27 @@ OPTIONS = QueueOptions(
 )
 
 
-class Clock(selectors.SelectSelector):
-    """Instead of waiting, the time goes on."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        self.now += max(0.0, timeout or 0.0)
-        return super().select(0)
-
-
-class Loop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self.clock = Clock()
-        super().__init__(self.clock)
-
-    def time(self) -> float:
-        return self.clock.now
-
-
 def polls(wakes_at: float | None, until: float) -> list[float]:
     """When the consumer of an empty queue looks at it, in seconds."""
-    loop, found = Loop(), list[float]()
+    found = list[float]()
 
     def take(*_: object, **__: object) -> list[Any]:
-        found.append(loop.time())
+        found.append(now_of_loop())
         return []
 
+    @on_a_clock_of_its_own
     async def run() -> None:
         function, queues = SimpleNamespace(queue="work"), SimpleNamespace(take=take)
         given: list[Any] = [function, queues, None, OPTIONS, None, None, None]
         consumer = Consumer(*given)
         running = asyncio.create_task(consumer.run())
         if wakes_at is not None:
-            loop.call_at(wakes_at, consumer.wake)
+            asyncio.get_running_loop().call_at(wakes_at, consumer.wake)
         await asyncio.sleep(until)
         running.cancel()
         await asyncio.wait([running])
 
-    try:
-        loop.run_until_complete(run())
-    finally:
-        loop.close()
+    run()
     return found
 
 

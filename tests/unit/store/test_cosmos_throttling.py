@@ -1,0 +1,144 @@
+"""How requests to a container with few request units slow down instead of failing. The clock of the loop does not wait;
+tests/contract/test_cosmos_faults.py has the answers of a service over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from types import SimpleNamespace
+
+import pytest
+from azure.cosmos.exceptions import CosmosHttpResponseError
+
+from models.errors import Unavailable
+from services import deadline
+from services.store.cosmos_connection import PARALLEL, Connection
+from tests.builders import now_of_loop, on_a_clock_of_its_own
+
+CONTAINER = "signals"
+UNITS = 14.0
+SECONDS = 0.01
+
+
+class Service:
+    """A container that gives `limit` RU a second, to requests that cost UNITS and take SECONDS each; at first it has so
+    many `left`. `status` is an answer to all of them."""
+
+    def __init__(self, limit: float, *, left: float | None = None, status: int = 0) -> None:
+        self.limit = limit
+        self.status = status
+        self.served = self.refused = 0
+        self._left, self._at = limit if left is None else left, now_of_loop()
+
+    def worker(self, seconds: float) -> Worker:
+        """A request with all its retries may take so many seconds."""
+        return Worker(self, Connection("http://127.0.0.1:9", "none", "a2V5", seconds))
+
+    async def respond(self) -> None:
+        await asyncio.sleep(SECONDS)
+        if self.status:
+            raise CosmosHttpResponseError(self.status, "broken")
+        now = now_of_loop()
+        self._left, self._at = min(self.limit, self._left + self.limit * (now - self._at)), now
+        if self._left <= 0:
+            self.refused += 1
+            error = CosmosHttpResponseError(429, "over the limit")
+            error.headers = {"x-ms-retry-after-ms": str(5 + int(1000 * -self._left / self.limit))}
+            raise error
+        self._left -= UNITS
+        self.served += 1
+
+
+class Worker:
+    def __init__(self, service: Service, connection: Connection) -> None:
+        self.service = service
+        self.connection = connection
+
+    @property
+    def waited_seconds(self) -> float:
+        return self.connection.counters[CONTAINER].waited_seconds
+
+    async def ask(self, _: int = 0) -> None:
+        async def call() -> None:
+            await self.service.respond()
+            request = SimpleNamespace(
+                method="GET", headers={}, url=f"http://127.0.0.1:9/dbs/none/colls/{CONTAINER}/docs"
+            )
+            answer = SimpleNamespace(status_code=200, headers={"x-ms-request-charge": str(UNITS)})
+            self.connection._count(SimpleNamespace(http_request=request, http_response=answer))
+
+        await self.connection.request_account(call, container=CONTAINER)
+
+    async def ask_often(self, times: int) -> None:
+        await self.connection.in_parallel(self.ask, range(times))
+
+
+@on_a_clock_of_its_own
+async def test_background_work_waits_for_units_far_longer_than_a_request_may_take() -> None:
+    """Two workers need 17 seconds of what the container gives. All are served."""
+    service = Service(50.0)
+    workers = [service.worker(10.0) for _ in range(2)]
+    with deadline.within(300, clock=now_of_loop):
+        await asyncio.gather(*(each.ask_often(30) for each in workers))
+    assert service.served == 60
+    assert service.refused > 0
+    assert now_of_loop() > 15
+    assert min(each.waited_seconds for each in workers) > 10
+
+
+@on_a_clock_of_its_own
+async def test_a_request_without_a_deadline_gives_up_soon() -> None:
+    with pytest.raises(Unavailable):
+        await Service(20.0).worker(1.0).ask_often(30)
+    assert now_of_loop() < 2
+
+
+@on_a_clock_of_its_own
+async def test_requests_of_people_go_first() -> None:
+    """In the order of arrival, each would wait for dozens of others."""
+    service = Service(200.0)
+    worker = service.worker(60.0)
+
+    async def background() -> None:
+        with deadline.within(300, clock=now_of_loop):
+            for _ in itertools.count():
+                await worker.ask_often(90)
+
+    work = asyncio.create_task(background())
+    await asyncio.sleep(3)  # the burst of the beginning is paid by then
+    assert service.refused
+    overtaken_by = []
+    with deadline.within(60, in_background=False, clock=now_of_loop):
+        for _ in range(8):
+            before = service.served
+            await worker.ask()
+            overtaken_by.append(service.served - before - 1)
+            await asyncio.sleep(0.05)
+    work.cancel()
+    await asyncio.wait([work])
+    assert sorted(overtaken_by)[4] < PARALLEL
+
+
+@on_a_clock_of_its_own
+async def test_near_its_deadline_background_work_gives_up() -> None:
+    with deadline.within(5, clock=now_of_loop), pytest.raises(Unavailable) as failed:
+        await Service(20.0).worker(1.0).ask_often(50)
+    assert failed.value.retry_after
+    assert 3 < now_of_loop() < 5
+
+
+@on_a_clock_of_its_own
+async def test_a_wait_does_not_use_up_the_time_for_an_answer() -> None:
+    service = Service(10.0, left=-25.0)
+    worker = service.worker(1.5)
+    with deadline.within(60, clock=now_of_loop):
+        await worker.ask()
+    assert (service.refused, service.served) == (1, 1)
+    assert worker.waited_seconds > 2.4
+
+
+@on_a_clock_of_its_own
+async def test_an_outage_is_not_waited_for_until_the_deadline() -> None:
+    with deadline.within(60, clock=now_of_loop), pytest.raises(Unavailable, match="503"):
+        await Service(200.0, status=503).worker(1.5).ask()
+    assert now_of_loop() < 2

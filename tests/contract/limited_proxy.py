@@ -4,18 +4,12 @@ Every container may spend so many RU a second. A request is admitted while somet
 is missing afterwards. Above the limit the answer is 429 with `x-ms-retry-after-ms`; every second batch that is refused
 gets it as 207 with the 429 in its first operation. Every answer has `x-ms-request-charge`. The account looks like one
 with Strong consistency, which Azure has and the server behind has not.
-
-    python -m tests.contract.limited_proxy UPSTREAM [RU_PER_SECOND]
-
-runs the proxy as a process of its own, prints its port, and ends with its standard input. `GET /spent` returns what was
-spent, `PUT /limit/400` sets the limit.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable
@@ -57,17 +51,6 @@ class Spent:
             return []
         return [sum(self.by_second[at].values()) for at in range(min(self.by_second), max(self.by_second) + 1)]
 
-    def as_json(self) -> bytes:
-        seconds = {str(at): dict(each) for at, each in sorted(self.by_second.items())}
-        counts = {"units": dict(self.units), "requests": dict(self.requests), "refused": dict(self.refused)}
-        return orjson.dumps({"by_second": seconds, **counts})
-
-    @classmethod
-    def from_json(cls, text: bytes) -> Spent:
-        found = orjson.loads(text)
-        by_second = defaultdict(Counter, {int(at): Counter(each) for at, each in found["by_second"].items()})
-        return cls(by_second, Counter(found["units"]), Counter(found["requests"]), Counter(found["refused"]))
-
 
 @dataclass
 class _Budget:
@@ -83,11 +66,10 @@ class _Budget:
 
 @dataclass
 class LimitedProxy:
-    """`limit` is in RU/s of each container; None for no limit. `latency` is added to every answer."""
+    """`limit` is in RU/s of each container; None for no limit."""
 
     upstream: str
     limit: float | None = None
-    latency: float = 0.0
     port: int = 0
     spent: Spent = field(default_factory=Spent)
     observe: Callable[[Request, float], None] = lambda request, units: None
@@ -119,7 +101,7 @@ class LimitedProxy:
     async def _answer(self, head: bytes, body: bytes) -> bytes:
         request = parsed(head, body)
         if request is None:
-            return self._own(head) or await self._of_account(head, body)
+            return await self._of_account(head, body)
         refusal = self._refusal(request)
         if refusal is not None:
             self.spent.refused[request.container] += 1
@@ -131,18 +113,7 @@ class LimitedProxy:
         self.observe(request, units)
         if request.container in self._budgets:
             self._budgets[request.container].left -= units
-        if self.latency:
-            await asyncio.sleep(self.latency)
         return _response(status, headers, found, units)
-
-    def _own(self, head: bytes) -> bytes | None:
-        method, path, _ = head.split(b" ", 2)
-        if (method, path) == (b"GET", b"/spent"):
-            return _response(200, [], self.spent.as_json(), 0)
-        if method == b"PUT" and path.startswith(b"/limit/"):
-            self.limit = float(path[len(b"/limit/") :]) or None
-            return _response(200, [], b"", 0)
-        return None
 
     async def _of_account(self, head: bytes, body: bytes) -> bytes:
         status, headers, found = await self._forward(head, body)
@@ -231,8 +202,8 @@ async def _body(head: bytes, reader: asyncio.StreamReader) -> bytes:
 
 
 @asynccontextmanager
-async def running(upstream: str, limit: float | None = None, *, latency: float = 0.0) -> AsyncIterator[LimitedProxy]:
-    proxy = LimitedProxy(upstream.rstrip("/"), limit, latency)
+async def running(upstream: str) -> AsyncIterator[LimitedProxy]:
+    proxy = LimitedProxy(upstream.rstrip("/"))
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, limit=4 * 1024 * 1024)
     proxy.port = server.sockets[0].getsockname()[1]
     try:
@@ -240,14 +211,3 @@ async def running(upstream: str, limit: float | None = None, *, latency: float =
     finally:
         server.close()
         await proxy.close()
-
-
-async def _main(upstream: str, limit: float | None) -> None:
-    async with running(upstream, limit) as proxy:
-        sys.stdout.write(f"{proxy.port}\n")
-        sys.stdout.flush()
-        await asyncio.to_thread(sys.stdin.read)
-
-
-if __name__ == "__main__":
-    asyncio.run(_main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else None))

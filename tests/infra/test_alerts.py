@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from scripts.bicep_data import WINDOWS_MINUTES
 from services.logs import ROUTINE
@@ -37,20 +38,51 @@ def minutes(window: str) -> int:
     return int(found[1])
 
 
-async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep, tmp_path: Path) -> None:
-    settings = {"DATA_DIR": str(tmp_path)}
-    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
-        async with session.post("/admin/functions/clean_up?wait=1", json={}) as answer:
-            assert answer.status == 200
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def logged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """The lines that the timers write, by their event."""
+    data = tmp_path_factory.mktemp("data")
+    async with running_host(data=data, settings={"DATA_DIR": str(data)}) as host:
+        async with aiohttp.ClientSession(host.url) as session:
+            for timer in (CLEAN_UP, REFRESH_SENTIMENT_CACHE, CLEAN_UP):
+                async with session.post(f"/admin/functions/{timer.name}?wait=1", json={}) as answer:
+                    assert answer.status == 200
         await host.stop()
         printed = host.printed()
-    found = re.findall(r"\{[^{}]*\"queue_depth\"[^{}]*\}", printed)
-    assert found, printed
-    line = json.loads(found[0])
-    query = alerts.all("variable")["queueDepths"].body
-    assert f"== '{line['event']}'" in query
-    assert set(re.findall(r"line\.(\w+)", query)) <= line.keys()
-    assert {json.loads(each)["queue"] for each in found} == set(QUEUES)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in map(json.loads, printed.splitlines()):
+        found.setdefault(line.get("event", ""), []).append(line)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("variable", "event"),
+    [
+        ("queueDepths", "queue_depth"),
+        ("refreshAges", "refresh_age"),
+        ("backlogs", "backlog"),
+        ("waitingReviews", "reviews_waiting"),
+        ("refreshes", "cache_refreshed"),
+    ],
+)
+def test_each_query_reads_a_line_that_a_timer_writes(
+    alerts: Bicep, logged: dict[str, list[dict[str, Any]]], variable: str, event: str
+) -> None:
+    query = alerts.all("variable")[variable].body
+    assert f"== '{event}'" in query
+    assert set(re.findall(r"line\.(\w+)", query)) <= logged[event][-1].keys()
+
+
+def test_the_lines_have_each_queue_the_age_of_the_refresh_and_its_status(
+    alerts: Bicep, logged: dict[str, list[dict[str, Any]]]
+) -> None:
+    assert {each["queue"] for each in logged["queue_depth"]} == set(QUEUES)
+    before, after = logged["refresh_age"]
+    assert before["seconds"] is None
+    assert after["seconds"] >= 0
+    assert logged["cache_refreshed"][-1]["status"] == "SUCCEEDED"
+    assert 'status != "SUCCEEDED"' in rule(alerts, "refresh-failed")["query"]
+    assert timedelta(minutes=minutes(rule(alerts, "refresh-failed")["window"])) >= 2 * REFRESH_SENTIMENT_CACHE.every
 
 
 @pytest.mark.parametrize(
@@ -67,43 +99,6 @@ async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep
 def test_alerts_on_the_log_of_clean_up_look_back_over_two_of_its_runs(alerts: Bicep, name: str, lines: str) -> None:
     assert timedelta(minutes=minutes(rule(alerts, name)["window"])) >= 2 * CLEAN_UP.every
     assert rule(alerts, name)["query"].startswith(f"${{{lines}}}")
-
-
-async def test_the_refresh_query_reads_the_age_that_clean_up_writes(alerts: Bicep, tmp_path: Path) -> None:
-    settings = {"DATA_DIR": str(tmp_path)}
-    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
-        for timer in (CLEAN_UP, REFRESH_SENTIMENT_CACHE, CLEAN_UP):
-            async with session.post(f"/admin/functions/{timer.name}?wait=1", json={}) as answer:
-                assert answer.status == 200
-        await host.stop()
-        printed = host.printed()
-    before, after = (json.loads(each) for each in re.findall(r"\{[^{}]*\"refresh_age\"[^{}]*\}", printed))
-    assert before["seconds"] is None
-    assert 0 <= after["seconds"] < 60
-    query = alerts.all("variable")["refreshAges"].body
-    assert f"== '{after['event']}'" in query
-    assert set(re.findall(r"line\.(\w+)", query)) <= after.keys()
-
-
-async def test_the_queries_of_the_backlog_and_of_refreshes_read_what_the_app_logs(
-    alerts: Bicep, tmp_path: Path
-) -> None:
-    async with running_host(data=tmp_path, settings={"DATA_DIR": str(tmp_path)}) as host:
-        async with aiohttp.ClientSession(host.url) as session:
-            for timer in (CLEAN_UP, REFRESH_SENTIMENT_CACHE):
-                async with session.post(f"/admin/functions/{timer.name}?wait=1", json={}) as answer:
-                    assert answer.status == 200
-        await host.stop()
-        printed = host.printed()
-    read = {"backlogs": "backlog", "waitingReviews": "reviews_waiting", "refreshes": "cache_refreshed"}
-    for variable, event in read.items():
-        line = json.loads(re.findall(rf"\{{[^{{}}]*\"event\": \"{event}\"[^{{}}]*\}}", printed)[-1])
-        query = alerts.all("variable")[variable].body
-        assert f"== '{event}'" in query
-        assert set(re.findall(r"line\.(\w+)", query)) <= line.keys()
-    assert line["status"] == "SUCCEEDED"
-    assert 'status != "SUCCEEDED"' in rule(alerts, "refresh-failed")["query"]
-    assert timedelta(minutes=minutes(rule(alerts, "refresh-failed")["window"])) >= 2 * REFRESH_SENTIMENT_CACHE.every
 
 
 @pytest.mark.parametrize("name", ["backlog-old", "articles-failed"])

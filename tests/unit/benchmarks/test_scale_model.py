@@ -6,15 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.scale import charges, report
-from benchmarks.scale.counting import CountingStore
-from benchmarks.scale.limits import limits
 from benchmarks.scale.scenarios import SCENARIOS, Assumptions, Model, Month
 from benchmarks.scale.steps import Step, measured
-from models.errors import ChangedMeanwhile, Conflict
-from services.ports import Query
-from services.store.containers import ARTICLES, FEEDS, SENTIMENT_CACHE
-from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from services.store.containers import ARTICLES, SENTIMENT_CACHE
 
 
 def test_the_page_has_the_tables_of_the_recorded_measurements() -> None:
@@ -43,13 +37,6 @@ def test_every_scenario_needs_more_than_the_one_before() -> None:
             assert figures == sorted(figures), field.name
 
 
-def test_a_price_changes_the_costs_and_the_smallest_scenario_reaches_no_limit() -> None:
-    steps, smallest = report.recorded(), SCENARIOS[0]
-    assert not any(limit.is_passed(smallest) for limit in limits(Model(steps, Assumptions())))
-    dear = Month.of(Model(steps, Assumptions(million_units=0.5)), smallest)
-    assert dear.serverless == pytest.approx(2 * Month.of(Model(steps, Assumptions()), smallest).serverless)
-
-
 def test_request_units_are_those_of_microsofts_examples() -> None:
     kilobyte = 1024 - charges.SYSTEM_BYTES
     assert charges.read(kilobyte) == charges.STRONG
@@ -64,32 +51,3 @@ def test_only_indexed_fields_are_terms() -> None:
     assert len(charges.terms(ARTICLES, article)) == 5
     assert len(charges.terms(ARTICLES, {**article, "timestamp": "2026-02-21T20:00:00Z"})) == 8
     assert len(charges.terms(SENTIMENT_CACHE, {"id": "a", "tool_id": "a", "period": "DAY_7", "score": 1})) == 3
-
-
-async def test_every_operation_is_counted_as_its_requests(tmp_path: Path) -> None:
-    store = CountingStore(SqliteStore(tmp_path / "store.db", Watch()))
-    feeds = [{"id": "feed", "feed_id": name, "enabled": True} for name in "abc"]
-
-    def counted() -> list[str]:
-        kinds = [each.kind for each in store.operations]
-        store.operations.clear()
-        return kinds
-
-    try:
-        assert await store.create_many(FEEDS.name, feeds[:2]) == [True, True]
-        await store.write_many(FEEDS.name, feeds)
-        assert counted() == ["create", "create", "replace", "replace", "create"]
-        with pytest.raises(Conflict):
-            await store.create(FEEDS.name, feeds[0])
-        with pytest.raises(ChangedMeanwhile):
-            await store.replace(FEEDS.name, feeds[0], "another")
-        assert counted() == ["read", "read"]
-        await store.read_many(FEEDS.name, [("a", "feed"), ("z", "feed")])
-        await store.query(FEEDS.name, Query(partition="a"))
-        await store.query(FEEDS.name, Query())
-        assert await store.count(FEEDS.name) == 3
-        assert counted() == ["read", "read", "query", "scan", "scan"]
-        assert await store.delete(FEEDS.name, "a", "feed")
-        assert counted() == ["delete"]
-    finally:
-        await store.close()

@@ -84,39 +84,3 @@ def test_requests_that_are_under_way_count_with_what_they_probably_cost() -> Non
     for each in reserved:
         pace.release(each)
     assert pace.wait(100.1) == 0
-
-
-def simulated(workers: int, units: float, requests: int, *, paced: bool) -> tuple[int, float]:
-    """How often a container refuses workers that each send their requests of so many units one after the other, and
-    how many seconds all of it takes.
-
-    The container gives 200 RU a second; a refused request is sent again after a fifth of a second.
-    """
-    paces = [Pace() for _ in range(workers)]
-    left, next_at = [requests] * workers, [0.0] * workers
-    refused, given, second = 0, 0.0, 0
-    for tick in range(100_000):
-        now = tick / 1000
-        if int(now) > second:
-            second, given = int(now), 0.0
-        for n, pace in enumerate(paces):
-            if not left[n] or now < next_at[n] or (paced and pace.wait(now) > 0):
-                continue
-            if given >= 200:
-                refused += 1
-                next_at[n] = now + 0.2
-                pace.lower(now)
-            else:
-                given += units
-                left[n] -= 1
-                next_at[n] = now + 0.01
-                pace.spend(units, now)
-        if not any(left):
-            return refused, now
-    raise AssertionError("the workers never ended")
-
-
-def test_workers_that_share_a_container_are_seldom_refused() -> None:
-    (unpaced, _), (paced, seconds) = (simulated(4, 14.0, 100, paced=each) for each in (False, True))
-    assert 0 < paced < unpaced / 4
-    assert seconds < 2 * 4 * 14 * 100 / 200, "what the container gives is used"

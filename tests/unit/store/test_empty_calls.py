@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from models.errors import InvalidInput
 from services.ports import Store, utc_now
 from services.store.cosmos import CosmosStore
 from services.store.sqlite import SqliteStore
@@ -31,9 +30,3 @@ def test_bulk_calls_without_documents_return_at_once(store: Store) -> None:
     assert result_at_once(store.create_many("mentions", [])) == []
     assert result_at_once(store.write_many("mentions", [])) is None
     assert result_at_once(store.read_many("mentions", [])) == []
-
-
-def test_an_unknown_container_is_refused_also_without_documents(store: Store) -> None:
-    for call in (store.batch_many, store.create_many, store.write_many):
-        with pytest.raises(InvalidInput):
-            call("nowhere", []).send(None)

@@ -116,21 +116,6 @@ async def test_the_event_loop_goes_on_while_writes_wait(
     await write
 
 
-async def test_many_readers_and_writers_in_one_process_and_two_stores(open_store: Callable[..., SqliteStore]) -> None:
-    stores = [open_store(purge_seconds=0.01), open_store(purge_seconds=0.01)]
-
-    async def work(n: int) -> None:
-        store = stores[n % 2]
-        for m in range(20):
-            await store.create("mentions", item(f"{n}-{m}"))
-            await store.write_many("mentions", [item(f"{n}-{m}-{k}") for k in range(5)])
-            assert await store.read("mentions", "t", f"{n}-{m}") is not None
-            await store.query("mentions", Query(partition="t", limit=5))
-
-    await asyncio.gather(*(work(n) for n in range(16)))
-    assert await stores[0].count("mentions") == 16 * 20 * 6
-
-
 async def test_what_has_expired_is_purged_from_the_file(
     open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
 ) -> None:
@@ -229,14 +214,6 @@ async def test_damage_that_a_request_meets_shows_at_every_later_ping(
         await store.ping()
 
 
-async def test_a_file_that_is_no_database_is_named_with_what_to_do(
-    open_store: Callable[..., SqliteStore], path: Path
-) -> None:
-    await asyncio.to_thread(path.write_bytes, b"no database" * 1000)
-    with pytest.raises(Unavailable, match=rf"{path} is damaged, or no database of this program .*restore a backup"):
-        await open_store().ensure_containers()
-
-
 @pytest.mark.parametrize(
     ("code", "text"),
     [
@@ -306,26 +283,6 @@ async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., S
     await store.close()
     assert [each.name for each in path.parent.iterdir()] == ["store.db"]
     assert not of_stores() - before
-
-
-async def test_an_older_file_gets_the_tables_and_indexes_that_it_lacks(
-    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
-) -> None:
-    store = open_store()
-    await store.upsert(
-        "articles", {"id": "article", "source_id": "a", "timestamp": "2026-02-21T20:00:00Z", "status": "pending"}
-    )
-    await store.close()
-    orders = [name for name in sqlite_sql.schema() if name.startswith("articles_status")]
-    for name in orders:
-        raw.execute(f"DROP INDEX {name}")
-    raw.execute("DROP TABLE signals")
-    again = open_store()
-    page = await again.query("articles", Query(order="by_status"))
-    assert [each["source_id"] for each in page.items] == ["a"]
-    assert await again.count("signals") == 0
-    there = {name for (name,) in raw.execute("SELECT name FROM sqlite_master")}
-    assert there.issuperset(sqlite_sql.schema())
 
 
 @pytest.mark.parametrize("order", CONTAINERS["articles"].orders)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from models.errors import Unavailable
-from services.ports import Create, Delete, Document, Replace, Upsert, utc_now
+from services.ports import Create, Delete, Document, utc_now
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_connection import Threads, Work
 from services.store.sqlite_writes import ABSENT, DOCUMENTS_AT_ONCE, INLINE_WRITES, Batch, Commits, Write
@@ -126,30 +126,6 @@ async def test_a_batch_is_not_split_between_transactions(threads: CountingThread
     count = DOCUMENTS_AT_ONCE // 100 + 1
     assert await commits.write("mentions", batches("b", count, 100)) == [None] * count
     assert len(threads.transactions) == 2
-
-
-async def test_a_call_without_batches_writes_nothing(threads: CountingThreads) -> None:
-    assert await Commits(threads).write("mentions", []) == []
-    assert threads.transactions == []
-
-
-async def test_of_batches_that_share_a_transaction_each_sees_those_before(store: SqliteStore) -> None:
-    first = await store.create("mentions", item(n=0))
-    outcomes = await store.batch_many(
-        "mentions",
-        [
-            ("t", [Replace(item(n=1), first["_etag"]), Create(item("b"))]),
-            ("t", [Replace(item(n=2), first["_etag"]), Create(item("c"))]),
-            ("t", [Delete("b"), Upsert(item("d"))]),
-            ("t", [Create(item("b", n=3))]),
-        ],
-    )
-    assert [isinstance(outcome, list) for outcome in outcomes] == [True, False, True, True]
-    a, b, c, d = await store.read_many("mentions", [("t", name) for name in "abcd"])
-    assert a is not None
-    assert b is not None
-    assert (a["n"], b["n"], c) == (1, 3, None)
-    assert d is not None
 
 
 async def test_an_error_of_the_transaction_is_raised_to_all_and_nothing_is_written(

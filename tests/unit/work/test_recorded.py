@@ -7,7 +7,7 @@ from datetime import timedelta
 from models.resources.runs import RunResource
 from models.run import Attempt
 from services.work.rules import in_run, with_attempts
-from tests.documents import NOW, attempt, ingestion_batch, run
+from tests.documents import NOW, attempt, ingestion_batch
 
 
 def fetched(feed: str, number: int = 1, after_seconds: int = 0, found: int = 0) -> Attempt:
@@ -33,9 +33,3 @@ def test_the_feeds_of_a_run_are_those_with_an_attempt() -> None:
     after = with_attempts(before, [fetched("b")])
     assert (after.to_document()["feeds"], after.to_document()["claimed"]) == (["b"], {"a": "", "b": ""})
     assert with_attempts(before, []) is before
-
-
-def test_a_run_of_another_workflow_has_no_attempts_in_its_document() -> None:
-    refresh = run(run_id="r")
-    assert with_attempts(refresh, [fetched("a")]) is refresh
-    assert in_run(refresh).items == []

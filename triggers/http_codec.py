@@ -6,7 +6,6 @@ a correlation id, under which the log has the traceback. Services know nothing o
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import gzip
 import json
@@ -34,7 +33,7 @@ from models.errors import (
     WrongSettings,
 )
 from models.request import Request
-from models.resources.base import Resource
+from models.resources.base import Resource, Shape
 from models.run import JobRun
 from services.logs import log_unreadable
 from services.ports import Listed
@@ -310,7 +309,7 @@ def sent_change(req: func.HttpRequest, change: type[Request]) -> SentChange:
     return SentChange(fields, len(fields) < len(body))
 
 
-def applied(named: Mapping[str, Any], refused: Sequence[Any], runs: Sequence[JobRun]) -> func.HttpResponse:
+def applied(named: Mapping[str, Any], refused: Sequence[Shape], runs: Sequence[JobRun]) -> func.HttpResponse:
     """What came of a list: its entries by what happened to them, and the runs that follow."""
-    told = [dataclasses.asdict(each) for each in refused]
+    told = [each.shown() for each in refused]
     return json_response({**named, "refused": told, "runs": [run.run_id for run in runs]})

@@ -1,6 +1,5 @@
 """Feeds over HTTP: the registry, OPML import and export, a feed's history, and fetching one feed now."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -161,7 +160,7 @@ async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
         {
             "added": [_named(each) for each in report.added],
             "known": [_named(each) for each in report.known],
-            "refused": [dataclasses.asdict(each) for each in report.refused],
+            "refused": [each.shown() for each in report.refused],
         }
     )
 
@@ -181,7 +180,7 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     body = sent(req, BulkActionBody)
     wanted = body.wanted()
     report = await services.feeds.bulk_actions.run(wanted, body.limit or MAX_FEEDS, body.cursor)
-    items = [dataclasses.asdict(each) for each in report.items]
+    items = [each.shown() for each in report.items]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 
 

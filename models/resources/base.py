@@ -135,6 +135,11 @@ class Resource(Shape):
         cls.__pydantic_fields__ = {**taken, **cls.__pydantic_fields__}
 
     @classmethod
+    def stored_name(cls, name: str) -> str:
+        """The name of the field in the document."""
+        return cls.STORED_AS.get(name, name)
+
+    @classmethod
     def fields_of(cls, view: View = "default") -> tuple[str, ...]:
         """The fields that this view always has."""
         return _names(cls, view)
@@ -178,4 +183,4 @@ def _names(cls: type[Resource], view: View) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _stored_as(cls: type[Resource], view: View) -> tuple[tuple[str, str], ...]:
-    return tuple((name, cls.STORED_AS.get(name, name)) for name in _names(cls, view))
+    return tuple((name, cls.stored_name(name)) for name in _names(cls, view))

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import Feed
 from models.request import Request
+from models.resources.feeds import BulkResult
 from models.values import Flag
 from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
@@ -48,14 +49,8 @@ class BulkAction:
         return feed_change({"enabled": self.action == "enable"})
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What happened to one feed, or would. `run_id`: the run that fetches the feed."""
-
-    feed_id: str
-    outcome: Outcome
-    reason: str | None = None
-    run_id: str | None = None
+def _result(feed_id: str, outcome: Outcome, reason: str | None = None, run_id: str | None = None) -> BulkResult:
+    return BulkResult(feed_id=feed_id, outcome=outcome, reason=reason, run_id=run_id)
 
 
 class BulkActionBody(
@@ -104,7 +99,7 @@ class BulkActions:
         self._claims = claims
         self._clock = clock
 
-    async def run(self, wanted: BulkAction, limit: int = MAX_FEEDS, after: str | None = None) -> Listed[Result]:
+    async def run(self, wanted: BulkAction, limit: int = MAX_FEEDS, after: str | None = None) -> Listed[BulkResult]:
         """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them."""
         page = await feeds_of(self._store, wanted.by, limit, after)
         if wanted.action == "fetch":
@@ -112,13 +107,13 @@ class BulkActions:
         else:
             gate = asyncio.Semaphore(_AT_ONCE)
             results = list(await asyncio.gather(*(self._change(wanted, feed, gate) for feed in page.items)))
-        results += [Result(each, "refused", "its document cannot be read") for each in page.unreadable]
+        results += [_result(each, "refused", "its document cannot be read") for each in page.unreadable]
         named = {each.feed_id for each in results}
         missing = "there is none with this id that meets the filter"
-        results += [Result(each, "refused", missing) for each in wanted.by.ids or () if each not in named]
+        results += [_result(each, "refused", missing) for each in wanted.by.ids or () if each not in named]
         return Listed(results, page.next)
 
-    async def _change(self, wanted: BulkAction, feed: Feed, gate: asyncio.Semaphore) -> Result:
+    async def _change(self, wanted: BulkAction, feed: Feed, gate: asyncio.Semaphore) -> BulkResult:
         try:
             if wanted.dry_run:
                 now = max(self._clock(), feed.updated_at)
@@ -128,10 +123,10 @@ class BulkActions:
                     before, after = await self._registry.change_by(feed.feed_id, wanted.change)
                 is_same = before is after
         except (NotFound, Conflict, InvalidInput) as refused:
-            return Result(feed.feed_id, "refused", str(refused))
-        return Result(feed.feed_id, "unchanged" if is_same else "changed")
+            return _result(feed.feed_id, "refused", str(refused))
+        return _result(feed.feed_id, "unchanged" if is_same else "changed")
 
-    async def _fetch(self, feeds: Sequence[Feed], now: datetime, *, dry_run: bool) -> list[Result]:
+    async def _fetch(self, feeds: Sequence[Feed], now: datetime, *, dry_run: bool) -> list[BulkResult]:
         enabled = [feed.feed_id for feed in feeds if feed.enabled]
         claimed = await self._claims.claim_some(enabled, now, dry_run=dry_run)
         runs = {feed_id: run.run_id for run in claimed.runs for feed_id in run.claimed}
@@ -139,11 +134,11 @@ class BulkActions:
         for feed in feeds:
             name = feed.feed_id
             if not feed.enabled:
-                results.append(Result(name, "refused", f"it is disabled ({feed.disabled_reason}); enable it first"))
+                results.append(_result(name, "refused", f"it is disabled ({feed.disabled_reason}); enable it first"))
             elif name in runs:
-                results.append(Result(name, "changed", run_id=None if dry_run else runs[name]))
+                results.append(_result(name, "changed", run_id=None if dry_run else runs[name]))
             elif name in claimed.under_way:
-                results.append(Result(name, "unchanged", "a run is about to fetch it", claimed.under_way[name]))
+                results.append(_result(name, "unchanged", "a run is about to fetch it", claimed.under_way[name]))
             else:
-                results.append(Result(name, "refused", "it has no token"))
+                results.append(_result(name, "refused", "it has no token"))
         return results

@@ -30,9 +30,6 @@ from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url, without_feed_scheme
 from services.parse.yaml_lists import read_entries
 
-STORED_AS: Mapping[str, str] = {"url": "feed_url", "priority": "priority_score"}
-"""The field of Feed by the name under which it is posted, where they differ."""
-
 RESERVED_IDS = (*(api.name for api in NEWS_APIS), "apply", "import", "export", "bulk", "preview")
 DISABLED_BY_HAND = "disabled by an administrator"
 
@@ -235,7 +232,7 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
     for name in ("url", "source_name"):
         if name not in given:
             raise InvalidInput(name, "is needed")
-    stored = {STORED_AS.get(name, name): value for name, value in given.items() if name not in PRESET_FIELDS}
+    stored = {FeedResource.stored_name(name): value for name, value in given.items() if name not in PRESET_FIELDS}
     stored.setdefault("feed_id", feed_id_of(stored["feed_url"]))
     stored |= _enabled(stored.get("enabled", True), now)
     return judged(Feed(created_at=now, updated_at=now, next_fetch_time=now, **stored))
@@ -255,7 +252,7 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     """
     if feed.is_of_news_api and {"url", "credential"} & change.keys():
         raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
-    wanted = {STORED_AS.get(name, name): value for name, value in change.items()}
+    wanted = {FeedResource.stored_name(name): value for name, value in change.items()}
     has_moved = wanted.get("feed_url", feed.feed_url) != feed.feed_url
     enabled = change.get("enabled", feed.enabled)
     if has_moved:

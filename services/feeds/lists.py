@@ -21,8 +21,9 @@ from xml.sax.saxutils import quoteattr
 
 from models.errors import InvalidInput
 from models.feed import Feed
+from models.resources.feeds import FeedResource, RefusedOutline
 from models.values import is_web_url
-from services.feeds.form import LONGEST_NAME, LONGEST_TAG, STORED_AS, Presets, new_feed
+from services.feeds.form import LONGEST_NAME, LONGEST_TAG, Presets, new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.parse.urls import normalize_url, without_feed_scheme
 from services.parse.yaml_lists import Entry, read_entries
@@ -164,23 +165,13 @@ _OF_THE_LIST = ("source_name", "priority", "source_priority", "enabled", "creden
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An entry that was not registered: its line, and the reason."""
-
-    line: int
-    url: str
-    source_name: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class ListReport:
     """The feeds that are new, that were known and stay as they are, and that were known and changed; and the entries
     that were refused."""
 
     added: tuple[Feed, ...]
     known: tuple[Feed, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedOutline, ...]
     changed: tuple[Feed, ...] = ()
 
 
@@ -237,7 +228,7 @@ async def _register(
 ) -> ListReport:
     """`entries` are each with a function that makes its feed, or raises InvalidInput."""
     wanted: list[tuple[Entry, Feed]] = []
-    refused: list[Refused] = []
+    refused: list[RefusedOutline] = []
     for entry, new_of_entry in entries:
         try:
             wanted.append((entry, new_of_entry()))
@@ -254,16 +245,17 @@ async def _register(
             changed.append(after)
         else:
             known.append(result.feed)
-    refused.sort(key=lambda each: each.line)
+    refused.sort(key=lambda each: each.line or 0)
     return ListReport(tuple(added), tuple(known), tuple(refused), tuple(changed))
 
 
-def _refused(entry: Entry, error: Exception) -> Refused:
-    return Refused(entry.line, entry.text("url"), entry.text("source_name"), str(error))
+def _refused(entry: Entry, error: Exception) -> RefusedOutline:
+    url, name = entry.text("url"), entry.text("source_name")
+    return RefusedOutline(line=entry.line, url=url, source_name=name, reason=str(error))
 
 
 async def _changed(change: Change, result: Added, entry: Entry, new: Feed) -> Feed | None:
     """Changes the known feed to the values of its entry. None if it has them already."""
-    wanted = {name: getattr(new, STORED_AS.get(name, name)) for name in _OF_THE_LIST if name in entry.fields}
+    wanted = {name: getattr(new, FeedResource.stored_name(name)) for name in _OF_THE_LIST if name in entry.fields}
     after = await change(result.feed.feed_id, wanted)
     return after if after.stored_etag != result.feed.stored_etag else None

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 from models.cache import (
     FRESH_FOR,
     PERIODS,
     CacheGeneration,
     CacheMetadata,
-    Period,
     SentimentCacheEntry,
     entry_id,
     hit_rate,
 )
+from models.resources.health import LackingEntry
 from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.completeness import Completeness
@@ -42,15 +42,6 @@ _EVERY_NAME = Where("primary_name_normalized", "gt", "")  # the embedded store t
 _ACTIVE_TOOLS = (Where("entity_type", "eq", "Tool"), Where("status", "eq", "ACTIVE"), _EVERY_NAME)
 
 
-class Lack(TypedDict):
-    """An entry of an active tool that is stale or missing."""
-
-    tool_id: str
-    tool: str
-    period: Period
-    state: Literal["stale", "missing"]
-
-
 def judge_entries(state: CacheFacts, stale: int, started: datetime, now: datetime) -> Check:
     """As `judge_cache`, with the number of stale entries. Missing entries are computed when they are read."""
     check = judge_cache(state, started, now)
@@ -59,16 +50,16 @@ def judge_entries(state: CacheFacts, stale: int, started: datetime, now: datetim
     return check
 
 
-def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Document | None) -> list[Lack]:
+def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Document | None) -> list[LackingEntry]:
     """The missing entries of a tool. `entries` are those of PERIODS. An entry that cannot be read is missing, and one
     of another generation than its tool's."""
     known = readable(generation, CacheGeneration.from_document)
     current = 0 if known is None else known.generation
-    missing: list[Lack] = []
+    missing: list[LackingEntry] = []
     for period, document in zip(PERIODS, entries, strict=True):
         entry = readable(document, SentimentCacheEntry.from_document)
         if entry is None or entry.generation != current:
-            missing.append(Lack(tool_id=tool.tool_id, tool=tool.primary_name, period=period, state="missing"))
+            missing.append(LackingEntry(tool_id=tool.tool_id, tool=tool.primary_name, period=period, state="missing"))
     return missing
 
 
@@ -127,10 +118,10 @@ class CacheHealth:
             **completeness.shown(),
             "stale_count": stale,
             "missing_count": missing,
-            "lacking": lacking,
+            "lacking": [each.shown() for each in lacking],
         }
 
-    async def _stale(self, now: datetime) -> tuple[int, list[Lack]]:
+    async def _stale(self, now: datetime) -> tuple[int, list[LackingEntry]]:
         where = (ENTRIES, Where("last_updated_ts", "lt", unix_seconds(now - FRESH_FOR)))
         count = await self.store.count(SENTIMENT_CACHE.name, where, may_be_stale=True)
         found = (
@@ -141,14 +132,14 @@ class CacheHealth:
         tools = await self.catalog.known(sorted({each["tool_id"] for each in found}))
         names = {tool.tool_id: tool.primary_name for tool in tools.items}
         return count, [
-            Lack(tool_id=each["tool_id"], tool=names[each["tool_id"]], period=each["period"], state="stale")
+            LackingEntry(tool_id=each["tool_id"], tool=names[each["tool_id"]], period=each["period"], state="stale")
             for each in found
             if each["tool_id"] in names
         ]
 
-    async def _missing(self, most: int) -> list[Lack]:
+    async def _missing(self, most: int) -> list[LackingEntry]:
         """Stops when it has found `most` missing entries."""
-        found: list[Lack] = []
+        found: list[LackingEntry] = []
         after: str | None = None
         for _ in range(MAX_PAGES_SEARCHED):
             if len(found) >= most:

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.resources.tools import RefusedTool
 from models.tool import (
     AFTER_PREFIX,
     PREFIX,
@@ -271,15 +272,6 @@ def _names_only_in(one: Tool, other: Tool) -> list[str]:
 # Lists of tools in YAML.
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """An entry that was not applied: its line, and why."""
-
-    line: int
-    name: str
-    reason: str
-
-
 @dataclass(slots=True)
 class ListReport:
     """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools whose
@@ -288,7 +280,7 @@ class ListReport:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedTool] = field(default_factory=list)
     searched_for: list[str] = field(default_factory=list)
 
 
@@ -305,7 +297,7 @@ async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
         try:
             await _apply(catalog, entry, report)
         except (InvalidInput, Conflict) as error:
-            report.refused.append(Refused(entry.line, entry.text("name"), str(error)))
+            report.refused.append(RefusedTool(line=entry.line, name=entry.text("name"), reason=str(error)))
     return report
 
 

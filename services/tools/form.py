@@ -18,7 +18,6 @@ from models.resources.tools import ToolResource
 from models.tool import NameRule, Tool, normalize_name
 from models.values import Flag
 
-STORED_AS: Mapping[str, str] = {"name": "primary_name"}
 LONGEST_NAME = 120
 MAX_NAMES = 100
 TICKER = r"^[A-Z0-9][A-Z0-9.\-]{0,14}$"
@@ -104,7 +103,7 @@ class NewTool(
 
     def stored(self) -> ToolFields:
         """The fields that are given, by their stored names."""
-        given: dict[str, Any] = {STORED_AS.get(name, name): value for name, value in self.given().items()}
+        given: dict[str, Any] = {ToolResource.stored_name(name): value for name, value in self.given().items()}
         if "name_rules" in given:
             given["name_rules"] = {name: NameRule(**dict(rule)) for name, rule in self.name_rules.items()}
         return given

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from models.cache import PERIODS, SentimentCacheEntry
+from models.resources.health import LackingEntry
 from models.tool import Tool
 from services.figures.metadata import Counters
 from services.mentions.due import ANALYSIS_STAGE, DirtyTools
@@ -20,7 +21,6 @@ from services.operations.cache_health import (
     MAX_PAGES_SEARCHED,
     TOOLS_AT_ONCE,
     CacheHealth,
-    Lack,
     judge_entries,
     lacks_of,
 )
@@ -75,8 +75,8 @@ def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing
         (documents_of(generation=1), None),
     ):
         lacks = lacks_of(TOOL, documents, generation)
-        assert [(lack["period"], lack["state"]) for lack in lacks] == [(period, "missing") for period in PERIODS]
-    assert lacks[0] == Lack(tool_id=TOOL_ID, tool=TOOL.primary_name, period="HOUR_1", state="missing")
+        assert [(lack.period, lack.state) for lack in lacks] == [(period, "missing") for period in PERIODS]
+    assert lacks[0] == LackingEntry(tool_id=TOOL_ID, tool=TOOL.primary_name, period="HOUR_1", state="missing")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from services.figures import refresh
 from services.ports import Store
 from services.store.containers import RUNS
 from services.work import driver
-from services.work.listing import ATTEMPT_FILTERS, RUN_FILTERS, attempt_filter, run_filter
+from services.work.listing import attempt_filter, run_filter
 from services.work.runs import RunEngine
 from tests.documents import NOW, attempt, ingestion_batch, metrics, run
 
@@ -129,8 +129,6 @@ async def test_attempts_at_a_feed_are_listed_by_filter(engine: RunEngine, limit:
 @pytest.mark.parametrize(
     ("given", "field"),
     [
-        ({"workflow": "ingest"}, "workflow"),
-        ({"status": "succeeded"}, "status"),
         ({"subject": ""}, "subject"),
         ({"feed": "a/b"}, "feed"),
         ({"since": "yesterday"}, "since"),
@@ -139,9 +137,8 @@ async def test_attempts_at_a_feed_are_listed_by_filter(engine: RunEngine, limit:
 )
 def test_a_wrong_filter_is_refused_by_its_name(given: dict[str, str], field: str) -> None:
     readers: list[Any] = [run_filter]
-    if given.keys() <= set(ATTEMPT_FILTERS):
+    if given.keys() <= {"since", "until"}:
         readers.append(attempt_filter)
-    assert given.keys() <= set(RUN_FILTERS)
     for read in readers:
         with pytest.raises(InvalidInput) as refused:
             read(given)

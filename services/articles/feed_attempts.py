@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable, UnreadableDocument
 from models.feed import Feed
 from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
@@ -43,7 +43,7 @@ from services.feeds.outcome import (
 )
 from services.feeds.schedule import Budget
 from services.fetch.outcome import FetchResult
-from services.logs import log_event
+from services.logs import log_event, log_unreadable
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
 from services.store.change import change, until_unchanged
 from services.store.containers import FEEDS
@@ -176,7 +176,7 @@ def _merged(wanted: Document, before: Document, fresh: Document) -> Document:
     if theirs & {"enabled", "disabled_by"}:
         theirs |= _DISABLING
     merged = {**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}}
-    return {name: value for name, value in merged.items() if value is not None}
+    return {name: value for name, value in merged.items() if value is not None and name[0] != "_"}
 
 
 def _fetched(feed: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -309,8 +309,9 @@ class FeedAttempts:
         self._quarantined = QuarantinedBatches(self.store)
 
     async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Done | None:
-        """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, or is
-        disabled or gone. Raises NoTurn."""
+        """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, is
+        disabled or gone, or cannot be read: the run ends, since it keeps the other feeds of its hosts from being
+        claimed. Raises NoTurn."""
         feed_id = document["feed_id"]
         if not is_to_fetch(run, document):
             log_skipped(feed_id, "fetched since it was claimed")
@@ -318,7 +319,11 @@ class FeedAttempts:
         if not document["enabled"] and not is_probe(document, self.clock()):
             log_skipped(feed_id, "disabled")
             return None
-        one = self._saves.begun(document, run, FETCH_FEED)
+        try:
+            one = self._saves.begun(document, run, FETCH_FEED)
+        except UnreadableDocument as error:
+            log_unreadable(error)
+            return None
         if one.feed.worker_deaths >= MAX_DEATHS:
             why = f"{MAX_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
             return await self._failed(one, Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from models.errors import ToolpulseError
 from models.feed import Feed
-from models.run import Attempt, IngestionBatch, JobRun
+from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
 from services import deadline
 from services.articles.entries import NoTurn
 from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, add_totals
@@ -47,7 +47,7 @@ class _Delivery:
     """The progress of one delivery of a message. `run` is the run as it was begun. `has_died`: the worker before
     did not end. `left` are the feeds whose attempts were not begun."""
 
-    run: JobRun
+    run: IngestionBatch
     has_died: bool = False
     done: list[Done] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Ingestion:
         begun = await self.engine.begin(run_id, delivery, invocation_id)
         if begun is None or not isinstance(begun.run, IngestionBatch):
             return IngestOutcome(())
-        run, progress = begun.run, _Delivery(*begun)
+        run, progress = begun.run, _Delivery(begun.run, begun.has_died)
         quarantine_id = run.parameters.get("held")
         if isinstance(quarantine_id, str):
             await self._together(progress, [self.attempts.release(run, quarantine_id)])
@@ -147,15 +147,17 @@ class Ingestion:
         await self.engine.close_with(run, records, summary)
 
     def _died(self, progress: _Delivery) -> list[Attempt]:
-        """The attempts of the worker that died before this one, unless the run has them."""
+        """The attempts of the worker that died before this one, unless the run has them. It may have saved their feeds,
+        which are not fetched again."""
         if not progress.has_died:
             return []
         run, recorded = progress.run, {each.subject for each in in_run(progress.run).items}
+        tasks = dict.fromkeys(run.claimed, FETCH_FEED) or {run.subject or "": RELEASE_BATCH}
         since = run.running_since or run.started_at
         begun = (
-            rules.started(run.run_id, each.task_name, each.subject, max(1, each.attempt_no - 1), since)
-            for each in progress.records
-            if each.subject not in recorded
+            rules.started(run.run_id, task, subject, max(1, run.invocations - 1), since)
+            for subject, task in tasks.items()
+            if subject not in recorded
         )
         return [rules.worker_died(each, self.clock()) for each in begun]
 

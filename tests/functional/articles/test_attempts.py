@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.functional.articles.dying import Died, DiesSavingFeeds
+from services.ports import Store
+from services.store.containers import FEEDS, RUNS
+from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
+from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import World, item
 
 
@@ -22,6 +27,33 @@ async def test_a_feed_that_kills_its_workers_is_known_by_its_document_once_they_
     assert ends == [(4, "FAILED", "worker_died"), (5, "SUCCEEDED", None)]
     (run,) = await world.runs()
     assert (run["status"], len(await world.articles())) == ("SUCCEEDED", 1)
+
+
+class DiesClosingTheRun(DyingStore):
+    """Dies at the second write of a run, after all feeds are saved."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, NEVER, "before")
+        self._writes = 0
+
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        self._writes += (name, arguments[0]) == ("batch", RUNS.name)
+        if self._writes == 2:
+            self._k = self.operations
+        return await super()._do(name, *arguments, **options)
+
+
+async def test_a_run_says_that_its_worker_died_after_the_feed_was_saved(world: World) -> None:
+    await world.add_feed("feed", [item(1)])
+    (run_id,) = await world.claimed("feed")
+    with pytest.raises(Died):
+        await world.new_worker(DiesClosingTheRun(world.store)).ingestion.ingest(run_id)
+    assert (await world.feed("feed")).fetch_count == 1
+    await world.new_worker().ingestion.ingest(run_id, 2)
+    assert (await world.feed("feed")).fetch_count == 1
+    ends = [(each["subject"], each["attempt_no"], each["error_type"]) for each in await world.attempts()]
+    assert ends == [("feed", 1, "worker_died")]
+    assert [each["status"] for each in await world.runs()] == ["FAILED"]
 
 
 async def test_documents_that_cannot_be_read_keep_no_feed_from_being_taken_over(world: World) -> None:
@@ -44,3 +76,15 @@ async def test_a_run_names_the_invocation_that_began_it(world: World) -> None:
     await world.new_worker().ingestion.ingest(run_id, 2, "another")
     (run,) = await world.runs()
     assert run["invocation_id"] == run["metrics"]["invocation_id"] == "an invocation"
+
+
+async def test_a_feed_that_cannot_be_read_keeps_no_other_from_being_claimed(world: World) -> None:
+    for name in ("a", "b"):
+        await world.add_feed(name, [item(1)])
+    (run,) = await world.worker.claims.claim_due(world.clock.now)
+    damaged = (await world.feed("a")).to_document() | {"fetch_count": "many"}
+    await world.store.upsert(FEEDS.name, damaged)
+    await world.worker.ingestion.ingest(run.run_id)
+    world.clock.forward(hours=1)
+    following = await world.worker.claims.claim_due(world.clock.now)
+    assert any("b" in each.claimed for each in following)

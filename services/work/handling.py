@@ -170,6 +170,8 @@ class Handler:
             log.exception("work_failed stage=%s key=%s", self.stage.name, key)
             worked = Worked(failed={key: reason_of(error)})
         handled.add(worked)
+        if not (worked.done or worked.failed or worked.hopeless):
+            await self._unmark(key)  # it could not be done now, and no worker died of it
         for why in worked.failed.values():
             await self._note(key, why, handled, is_counted=True)
         for why in worked.hopeless.values():

@@ -261,6 +261,19 @@ async def test_an_item_that_kills_its_workers_is_given_up_and_the_others_are_don
     assert TOYS.due not in toy
 
 
+async def test_an_item_that_a_worker_alone_leaves_as_it_is_counts_no_death(world: World) -> None:
+    async def leave(keys: Sequence[str], *, alone: bool) -> Worked:
+        return Worked()
+
+    await world.add("a")
+    handler = Handler(TOYS, leave, world.store, world.announcer(), world.clock)
+    for _ in range(MAX_TRIES + 1):
+        await handler.handle(["a"], 3)
+        world.clock.forward(MINUTE)
+    toy = await world.toy("a")
+    assert (toy["tries"], toy.get("error"), TOYS.is_due(toy, world.clock())) == (0, None, True)
+
+
 async def test_an_outage_counts_as_no_failure(world: World) -> None:
     await world.add("a")
     world.down = True

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from models.timeline import DailyClose, HistoryProgress
+from services import deadline
 from services.figures.coverage import Coverage
 from services.figures.daily_close import Closed, DailyCloses
 from services.figures.history import History
@@ -213,3 +214,34 @@ async def test_a_merged_tool_keeps_its_closes_and_the_other_has_its_mentions(wor
     assert (gone[0], into[0]) == (closed, None)
     assert [each.figures["total_mentions"] for _, each in (gone, into)] == [0, 1]
     await process.close()
+
+
+class Slow(DyingStore):
+    """Time passes while it finds the dirty hours."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, 1000, "after")
+        self.seconds = 0.0
+
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "query" and arguments[1].order == "by_dirty_hour":
+            self.seconds = 90.0
+        return await super()._do(name, *arguments, **options)
+
+
+async def test_no_day_is_closed_by_counts_that_are_not_right(world: SqliteStore, clock: Watch) -> None:
+    for source_id, tool_id in (("one", BUSY), ("damaged", OTHER)):
+        await _say(world, tool_id, source_id, START - timedelta(hours=2))
+    await Recount(world).windows_of([BUSY, OTHER], clock.now)
+    await _say(world, BUSY, "two", START - timedelta(hours=2))
+    damaged = a_mention(OTHER, "damaged", START - timedelta(hours=2), "positive").to_document()
+    await world.upsert(MENTIONS.name, damaged | {"sentiment": "odd"})
+    await mark_dirty(world, OTHER, [START - timedelta(hours=2)], START)
+    clock.advance(hours=6)
+    await _closed_until(world, "2026-02-19")
+    slow = Slow(world)
+    with deadline.within(100.0, clock=lambda: slow.seconds):
+        assert (await _closes(slow, clock).work()).closed == 0
+    await _work(world, clock)
+    assert (await _days(world, BUSY))["2026-02-20"].figures["positive_count"] == 2
+    assert await _days(world, OTHER) == {}

@@ -39,7 +39,7 @@ async def play(options: argparse.Namespace) -> None:
             require_no_timeout(imported)
             await show_complete(scenario, options.feeds * options.entries + 1)
             due = round(options.feeds * Assumptions().polls_per_feed_hour * TICK_SECONDS / 3600)
-            steady = await scenario.steady(TICK_SECONDS, NEW_EVERY, due)
+            steady = await scenario.steady(400, NEW_EVERY, due)
             show(f"steady state, {due} feeds due", steady)
             require_no_timeout(steady)
             print(f"busiest second: {steady.peak(TICK_SECONDS):.1f} times the average of the tick")

@@ -36,9 +36,10 @@ class Report:
     invocations: Invocations
     is_idle: bool
 
-    def peak(self, seconds: float = 0.0) -> float:
-        """The busiest second, as a multiple of the average over all seconds, or over so many."""
-        return max(self.spent.seconds()) / (self.spent.total / max(self.seconds, seconds))
+    def peak(self, seconds: float) -> float:
+        """The busiest second, as a multiple of the average over the seconds that the work is spread over. How long it
+        took depends on the machine."""
+        return max(self.spent.seconds()) / (self.spent.total / seconds)
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Scenario:
     app: App
     proxy: LimitedProxy
     feeds: Feeds
+    ticks: int = 0
 
     async def add(self, feeds: int, entries: int, story: str | None = None) -> None:
         """Registers feeds that were never fetched, and tools that the entries name in turn. All feeds have the story,
@@ -110,12 +112,13 @@ class Scenario:
         which = (Where("entity_type", "eq", "Feed"), Where("last_successful_fetch", "missing"))
         return await self.app.services.store.count(FEEDS.name, which)
 
-    async def steady(self, seconds: float, every: int, due: int | None = None) -> Report:
-        """As `tick`, with all feeds, or the first `due`, due in these seconds: of `every` + 1 feeds one has a new
-        article, the others have nothing new. Meanwhile a figure is read each second."""
+    async def steady(self, within: float, every: int, due: int | None = None) -> Report:
+        """As `tick`, with all feeds, or the first `due`, due: of `every` + 1 feeds one has a new article, the others
+        have nothing new. Meanwhile a figure is read each second."""
         for number, name in list(enumerate(self.feeds.entries))[: due : every + 1]:  # at another place in each message
-            headline = f"News of feed {number} about Widget{number % TOOLS}x"
-            self.feeds.publish(name, [Entry(headline, f"http://news.example/{number}/later")])
+            headline = f"News {self.ticks} of feed {number} about Widget{number % TOOLS}x"
+            self.feeds.publish(name, [Entry(headline, f"http://news.example/{number}/later/{self.ticks}")])
+        self.ticks += 1
         await self.make_due(due)
 
         async def read() -> None:
@@ -125,7 +128,7 @@ class Scenario:
 
         reading = asyncio.create_task(read())
         try:
-            return await self.tick(seconds + 15.0)
+            return await self.tick(within)
         finally:
             reading.cancel()
 

@@ -134,12 +134,6 @@ async def test_batches_of_one_call_do_not_disturb_each_other(store: Store) -> No
     assert await store.batch_many("mentions", []) == []
 
 
-async def test_a_batch_that_is_refused_stops_the_whole_call(store: Store) -> None:
-    with pytest.raises(InvalidInput):
-        await store.batch_many("mentions", [("a", [Create(mention("one", "a"))]), ("b", [])])
-    assert await store.count("mentions") == 0
-
-
 async def test_of_many_batches_that_race_for_one_document_one_wins_whole(
     another: Callable[[], Store], store: Store
 ) -> None:
@@ -316,13 +310,6 @@ async def test_calls_of_every_kind_at_once_each_get_their_own_results(
     assert isinstance(outcomes[9][1], ChangedMeanwhile)
     assert await stored(store) == {"a": 2, "b": 1, "c": None}
     assert await store.count("articles") == 1
-
-
-async def test_a_batch_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:
-    other = another()
-    for n in range(10):
-        await store.batch("mentions", "t", [Upsert(mention("a", n=n)), Upsert(mention("b", n=n))])
-        assert await stored(other) == {"a": n, "b": n}
 
 
 async def test_a_cancelled_batch_is_done_whole_or_not_at_all(store: Store) -> None:

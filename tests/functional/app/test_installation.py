@@ -1,7 +1,5 @@
 """The set-up prints one line for each step, and all that pip printed only if pip failed."""
 
-import os
-import pty
 import subprocess
 import sys
 
@@ -33,27 +31,3 @@ def test_a_step_is_one_line_and_the_output_of_pip_is_kept(code: int) -> None:
     )
     assert done.stderr == "Installing ...\n"
     assert done.stdout == f"{code} 3\n"
-
-
-def test_a_terminal_sees_how_many_packages_are_there() -> None:
-    ours, of_process = pty.openpty()
-    done = subprocess.run(
-        command(0),
-        stdout=subprocess.DEVNULL,
-        stderr=of_process,
-        cwd=ROOT,
-        env=host_environment(),
-        timeout=300,
-        check=True,
-    )
-    os.close(of_process)
-    printed = os.read(ours, 10_000).decode()
-    os.close(ours)
-    assert done.returncode == 0
-    shown = [line for line in printed.replace("\x1b[K", "").replace("\n", "").split("\r") if line]
-    assert shown == [
-        "Installing: 1 of 2 ...",
-        "Installing: 2 of 2 ...",
-        "Installing: installing ...",
-        "Installing: done.",
-    ]

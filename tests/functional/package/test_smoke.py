@@ -3,10 +3,10 @@
 import asyncio
 import json
 import sys
-from pathlib import Path
 
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from tests.hosting import ROOT, host_environment
 
@@ -40,24 +40,18 @@ async def smoke(
 
     app = web.Application()
     app.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(ROOT / "scripts" / "smoke.py"),
-            f"http://{host}:{port}/",
-            *("--version", "9.9.9", "--wait", "0"),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=host_environment(keys),
-        )
-        printed, _ = await process.communicate()
-    finally:
-        await runner.cleanup()
+    async with TestServer(app) as server:
+        return await smoke_of(str(server.make_url("/")), keys)
+
+
+async def smoke_of(url: str, keys: dict[str, str] | None = None) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(ROOT / "scripts" / "smoke.py"), url, "--version", "9.9.9", "--wait", "0"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=host_environment(keys),
+    )
+    printed, _ = await process.communicate()
     assert process.returncode is not None
     return process.returncode, printed.decode()
 
@@ -96,17 +90,10 @@ async def test_missing_security_headers_are_reported() -> None:
     assert "lacks the header x-frame-options" in printed
 
 
-async def test_an_app_that_does_not_respond_is_reported(tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(ROOT / "scripts" / "smoke.py"), "http://127.0.0.1:9", "--wait", "0"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=tmp_path,
-        env=host_environment(),
-    )
-    printed, _ = await process.communicate()
-    assert process.returncode == 1
-    assert "health answers 0" in printed.decode()
+async def test_an_app_that_does_not_respond_is_reported() -> None:
+    code, printed = await smoke_of("http://127.0.0.1:9")
+    assert code == 1
+    assert "health answers 0" in printed
 
 
 def test_the_headers_it_wants_are_those_of_host_json() -> None:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 KEY = "22222222-2222-2222-2222-222222222222"
 
@@ -65,12 +66,6 @@ async def ingestion_endpoint() -> AsyncIterator[Endpoint]:
     endpoint = Endpoint()
     app = web.Application(client_max_size=64 << 20)
     app.router.add_post("/{path:.*}", endpoint._track)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    endpoint.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with TestServer(app) as server:
+        endpoint.url = f"http://127.0.0.1:{server.port}"
         yield endpoint
-    finally:
-        await runner.cleanup()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from services.telemetry import METRICS, OF_THE_STORE
 from tests.functional.telemetry.ingestion_endpoint import Endpoint, ingestion_endpoint
@@ -38,13 +39,8 @@ async def feed_server() -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_get("/feed.xml", serve)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/feed.xml"
-    finally:
-        await runner.cleanup()
+    async with TestServer(app) as server:
+        yield str(server.make_url("/feed.xml"))
 
 
 async def post(session: aiohttp.ClientSession, path: str, body: object) -> None:

@@ -1,20 +1,14 @@
 """What the definitions of containers mean for orders, filters and Cosmos DB's indexing policy."""
 
-import json
-from pathlib import Path
-
 from models.mention import SentimentScore
 from services.store.containers import (
     ARTICLES,
     CONTAINERS,
-    DEFAULT_TTL,
     MENTIONS,
     SENTIMENT_CACHE,
     Container,
     Order,
 )
-
-DEPLOYED = Path(__file__).resolve().parents[3] / "infra" / "bicep" / "containers.json"
 
 
 def test_an_order_is_completed_by_partition_key_and_id_in_the_direction_of_its_last_field() -> None:
@@ -80,13 +74,3 @@ def test_the_policy_may_index_a_few_fields_only() -> None:
 def test_of_a_mention_only_what_queries_need_is_indexed() -> None:
     fields = SentimentScore.model_fields.keys() | {"id"}
     assert {name for name in fields if MENTIONS.filterable(name)} == {"id", "tool_id", "published_at", "removed_at"}
-
-
-def test_the_definitions_are_those_that_are_deployed() -> None:
-    """Partition keys, lifetimes, and what is indexed. `scripts/bicep_data.py` writes the file."""
-    deployed = {each["id"]: each for each in json.loads(DEPLOYED.read_text())}
-    assert list(deployed) == list(CONTAINERS)
-    for name, container in CONTAINERS.items():
-        assert deployed[name]["partitionKey"]["paths"] == [f"/{container.partition_key}"]
-        assert deployed[name]["defaultTtl"] == DEFAULT_TTL == -1
-        assert deployed[name]["indexingPolicy"] == container.indexing_policy()

@@ -5,7 +5,7 @@ import pytest
 from models.errors import InvalidInput
 from services.ports import Query, Where
 from services.store import cosmos_items, plans, rules
-from services.store.containers import FEEDS, MENTIONS, QUARANTINE, Container
+from services.store.containers import FEEDS, MENTIONS
 
 NOW = 1_000
 
@@ -24,19 +24,6 @@ def test_cosmos_purges_an_item_at_its_deadline(deadline: int, ttl: int) -> None:
 def test_an_item_without_a_deadline_has_no_ttl() -> None:
     assert cosmos_items.item(prepared(n=1), NOW, "") == {"id": "a", "tool_id": "t", "n": 1}
     assert cosmos_items.item(prepared(n=1), NOW, "token") == {"id": "a", "tool_id": "t", "n": 1, "_write": "token"}
-
-
-def test_a_retry_recognises_its_own_write() -> None:
-    assert cosmos_items.was_written_by({"_write": "token"}, "token")
-    assert not cosmos_items.was_written_by({"_write": "other"}, "token")
-    assert not cosmos_items.was_written_by({}, "token")
-    assert not cosmos_items.was_written_by(None, "token")
-
-
-@pytest.mark.parametrize(("deadline", "expired"), [(NOW + 1, False), (NOW, True), (NOW - 1, True), (None, False)])
-def test_an_item_is_expired_from_its_deadline_on(deadline: int | None, expired: bool) -> None:
-    assert cosmos_items.expired({"ttl_timestamp": deadline}, NOW) is expired
-    assert not cosmos_items.expired({}, NOW)
 
 
 def test_a_document_has_none_of_the_fields_that_cosmos_adds() -> None:
@@ -87,40 +74,5 @@ def test_documents_of_a_lasting_container_are_counted_by_an_index_alone() -> Non
     assert "ttl_timestamp" in cosmos_items.count(plans.plan(MENTIONS, Query()), NOW)[0]
 
 
-def test_a_later_page_begins_behind_its_cursor() -> None:
-    query = Query(partition="t", reverse=True)
-    cursor = plans.encode_cursor(plans.plan(MENTIONS, query).fingerprint, ["b"])
-    text, parameters = cosmos_items.select(plans.plan(MENTIONS, Query(partition="t", reverse=True, after=cursor)), NOW)
-    assert text.endswith('AND c["id"] <= @p2 AND ((c["id"] < @p2)) ORDER BY c["id"] DESC')
-    assert parameters[2]["value"] == "b"
-
-
-@pytest.mark.parametrize(
-    ("where", "condition"),
-    [
-        (Where("n", "eq", 1), 'c["n"] = @p0'),
-        (Where("n", "lt", 1), 'c["n"] < @p0'),
-        (Where("n", "le", 1), 'c["n"] <= @p0'),
-        (Where("n", "gt", 1), 'c["n"] > @p0'),
-        (Where("n", "ge", 1), 'c["n"] >= @p0'),
-        (Where("n", "in", [1, 2]), 'c["n"] IN (@p0, @p1)'),
-        (Where("n", "contains", 1), 'ARRAY_CONTAINS(c["n"], @p0)'),
-        (Where("n", "missing"), '(NOT IS_DEFINED(c["n"]) OR IS_NULL(c["n"]))'),
-    ],
-)
-def test_a_condition_is_text_without_values(where: Where, condition: str) -> None:
-    text, _ = cosmos_items.count(plans.plan(QUARANTINE, Query((where,))), NOW)
-    assert text.startswith(f"SELECT VALUE COUNT(1) FROM c WHERE {condition} AND {ALIVE}")
-
-
 def test_the_condition_of_a_patch_takes_no_parameters() -> None:
     assert cosmos_items.alive(NOW) == f"{ALIVE}{NOW})"
-
-
-def test_versions_are_read_of_expired_items_too() -> None:
-    text, parameters = cosmos_items.versions(Container("x", "pk"), "p", ["a", "b"])
-    assert text == (
-        'SELECT c["id"], c["_etag"], c["_ts"], c["_write"], c["ttl_timestamp"] FROM c'
-        ' WHERE c["pk"] = @p0 AND c["id"] IN (@p1, @p2)'
-    )
-    assert [each["value"] for each in parameters] == ["p", "a", "b"]

@@ -1,23 +1,21 @@
 """The Archive port over Azure Blob Storage: on Azure with the app's identity, against Azurite with a connection string.
 
-The SDK is imported at the first call, since an import costs time at a cold start. Its retries are the only ones.
+The SDK is imported at the first call, since an import costs time at a cold start.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from models.errors import Damaged, InvalidInput, NotFound, Unavailable
+from models.errors import Damaged, NotFound
 from services.archive.keys import LARGEST_OBJECT, checked_folder, checked_key, is_folder, key_of, sha256_of
 from services.ports import Archived
-from services.queues.storage import API_VERSION, is_this_machine
+from services.queues.storage import StorageService
 from services.topology import ARCHIVE_CONTAINER
 
 if TYPE_CHECKING:
-    from azure.core.credentials_async import AsyncTokenCredential
     from azure.storage.blob.aio import BlobServiceClient, ContainerClient
 
 _SENT_AT_ONCE = 4
@@ -25,30 +23,17 @@ _REQUEST_BYTES = 1024 * 1024
 """A larger body would hold up the event loop. An object of several requests appears with the last one."""
 
 
-class BlobArchive:
-    """The archive in Azure Blob Storage.
+class BlobArchive(StorageService["BlobServiceClient"]):
+    """The archive in Azure Blob Storage."""
 
-    One client, made at the first call, for the event loop of that call.
-
-    `connection_string` is for an emulator; else `endpoint`, such as https://<account>.blob.core.windows.net, with a
-    `credential`, which the caller owns and closes. A call takes at most `timeout_seconds` with its retries.
-    """
-
-    def __init__(
-        self,
-        connection_string: str | None = None,
-        *,
-        endpoint: str | None = None,
-        credential: AsyncTokenCredential | None = None,
-        timeout_seconds: float = 20.0,
-    ) -> None:
-        if (connection_string is None) == (endpoint is None):
-            raise InvalidInput("archive", "either a connection string, or an endpoint with a credential")
-        self._connection_string = connection_string
-        self._endpoint = endpoint
-        self._credential = credential
-        self._timeout_seconds = timeout_seconds
-        self._client: BlobServiceClient | None = None
+    NAME = "archive"
+    ENDPOINT = "BlobEndpoint"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {
+        "max_single_put_size": _REQUEST_BYTES,
+        "max_block_size": _REQUEST_BYTES,
+        "max_single_get_size": LARGEST_OBJECT,
+    }
+    TIMEOUT_SECONDS = 20.0
 
     async def put(self, folder: str, data: bytes) -> Archived:
         key = key_of(folder, data)
@@ -97,49 +82,21 @@ class BlobArchive:
             async with self._container() as container:
                 await container.get_container_properties()
 
-    async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+    def _sdk(self) -> type[BlobServiceClient]:
+        from azure.storage.blob.aio import BlobServiceClient
+
+        return BlobServiceClient
 
     @contextlib.asynccontextmanager
     async def _container(self, missing: str = "the archive has no container") -> AsyncIterator[ContainerClient]:
-        """The container, for one call. What is not there becomes NotFound, other errors of the SDK and the timeout
-        become Unavailable."""
-        from azure.core.exceptions import AzureError, ResourceNotFoundError
+        """The container, for one call. What is not there becomes NotFound."""
+        from azure.core.exceptions import ResourceNotFoundError
 
-        try:
-            async with asyncio.timeout(self._timeout_seconds):
-                yield self._connected().get_container_client(ARCHIVE_CONTAINER)
-        except TimeoutError:
-            raise Unavailable(f"the archive did not answer within {self._timeout_seconds:g} s") from None
-        except ResourceNotFoundError:
-            raise NotFound(missing) from None
-        except AzureError as error:
-            raise Unavailable(f"the archive could not be reached: {type(error).__name__}") from error
-
-    def _connected(self) -> BlobServiceClient:
-        if self._client is None:
-            self._client = self._new_client()
-        return self._client
-
-    def _new_client(self) -> BlobServiceClient:
-        from azure.core.pipeline.transport import AioHttpTransport
-        from azure.storage.blob.aio import BlobServiceClient
-
-        options: dict[str, Any] = {
-            "api_version": API_VERSION,
-            **{"retry_total": 2, "initial_backoff": 1, "increment_base": 1, "random_jitter_range": 1},
-            **{"connection_timeout": 5, "read_timeout": self._timeout_seconds},
-            **{"max_single_put_size": _REQUEST_BYTES, "max_block_size": _REQUEST_BYTES},
-            "max_single_get_size": LARGEST_OBJECT,
-        }
-        if self._connection_string is None:
-            return BlobServiceClient(str(self._endpoint), credential=self._credential, **options)
-        if is_this_machine(self._connection_string, "BlobEndpoint"):
-            # A proxy that the environment names cannot reach this machine's own loopback.
-            options["transport"] = AioHttpTransport(use_env_settings=False)
-        return BlobServiceClient.from_connection_string(self._connection_string, **options)
+        async with self._service() as service:
+            try:
+                yield service.get_container_client(ARCHIVE_CONTAINER)
+            except ResourceNotFoundError:
+                raise NotFound(missing) from None
 
 
 async def _upload(container: ContainerClient, key: str, data: bytes) -> str:

@@ -137,7 +137,7 @@ def _blob_archive(settings: Settings, credential: NewCredential) -> Archive:
     if not url and settings.storage_account_name:
         url = f"https://{settings.storage_account_name}.blob.core.windows.net"
     if url:
-        return BlobArchive(endpoint=url, credential=credential())
+        return BlobArchive(url=url, credential=credential())
     parts = [part.partition("=")[0] for part in settings.storage_connection.split(";")]
     if not settings.storage_connection or ("QueueEndpoint" in parts and "BlobEndpoint" not in parts):
         raise WrongSettings("ARCHIVE_ENDPOINT or ARCHIVE_CONNECTION must be set: AzureWebJobsStorage has no blobs")
@@ -154,7 +154,7 @@ def queues_of(settings: Settings, credential: NewCredential) -> Queues:
         url = f"https://{settings.storage_account_name}.queue.core.windows.net"
     if not url:
         raise WrongSettings("AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
-    return StorageQueues(service_url=url, credential=credential())
+    return StorageQueues(url=url, credential=credential())
 
 
 def analyzers_of(settings: Settings, credential: NewCredential) -> Analyzers:

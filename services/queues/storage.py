@@ -11,9 +11,9 @@ import base64
 import binascii
 import contextlib
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from models.errors import InvalidInput, Unavailable
@@ -22,6 +22,7 @@ from services.ports import QueueDepth
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
+    from azure.storage.blob.aio import BlobServiceClient
     from azure.storage.queue.aio import QueueClient, QueueServiceClient
 
 API_VERSION = "2024-11-04"
@@ -35,32 +36,97 @@ _LONGEST_DELAY_SECONDS = 7 * 24 * 3600
 _MESSAGE_BYTES = 48 * 1024
 
 
-class StorageQueues:
-    """The queues in Azure Storage.
+Client = TypeVar("Client", "QueueServiceClient", "BlobServiceClient")
 
-    One client, made at the first call, for the event loop of that call.
 
-    `connection_string` is for an account key, an emulator or the local host; else `service_url`, such as
-    https://<account>.queue.core.windows.net, with a `credential`, which the caller owns and closes.
+class StorageService(Generic[Client]):
+    """A service of a Storage account.
+
+    One client, made at the first call, for the event loop of that call. Its retries are the only ones.
+
+    `connection_string` is for an account key, an emulator or the local host; else `url`, such as
+    https://<account>.queue.core.windows.net, with a `credential`, which the caller owns and closes. A call takes at
+    most `timeout_seconds` with its retries.
     """
 
-    delays = True
+    NAME: ClassVar[str]
+    ENDPOINT: ClassVar[str]
+    """What names the service in a connection string."""
+    OPTIONS: ClassVar[Mapping[str, Any]] = {}
+    TIMEOUT_SECONDS: ClassVar[float] = 5.0
 
     def __init__(
         self,
         connection_string: str | None = None,
         *,
-        service_url: str | None = None,
+        url: str | None = None,
         credential: AsyncTokenCredential | None = None,
-        timeout_seconds: float = 5.0,
+        timeout_seconds: float | None = None,
     ) -> None:
-        if (connection_string is None) == (service_url is None):
-            raise InvalidInput("queues", "either a connection string, or a service URL with a credential")
+        if (connection_string is None) == (url is None):
+            raise InvalidInput(self.NAME, "either a connection string, or a URL with a credential")
         self._connection_string = connection_string
-        self._service_url = service_url
+        self._url = url
         self._credential = credential
-        self._timeout_seconds = timeout_seconds
-        self._client: QueueServiceClient | None = None
+        self._timeout_seconds = timeout_seconds or self.TIMEOUT_SECONDS
+        self._client: Client | None = None
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _sdk(self) -> type[Client]:
+        """The class of the client."""
+        raise NotImplementedError
+
+    @contextlib.asynccontextmanager
+    async def _service(self) -> AsyncIterator[Client]:
+        """The client, for one step of at most `timeout_seconds`. Errors and the timeout become Unavailable."""
+        from azure.core.exceptions import AzureError
+
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                if self._client is None:
+                    self._client = self._new_client()
+                yield self._client
+        except TimeoutError:
+            raise Unavailable(f"the {self.NAME} did not answer within {self._timeout_seconds:g} s") from None
+        except AzureError as error:
+            raise Unavailable(f"the {self.NAME} could not be reached: {type(error).__name__}") from error
+
+    def _new_client(self) -> Client:
+        from azure.core.pipeline.transport import AioHttpTransport
+
+        sdk = self._sdk()
+        options: dict[str, Any] = {
+            "api_version": API_VERSION,
+            **{"retry_total": 2, "initial_backoff": 1, "increment_base": 1, "random_jitter_range": 1},
+            **{"connection_timeout": min(5.0, self._timeout_seconds), "read_timeout": self._timeout_seconds},
+            **self.OPTIONS,
+        }
+        if self._connection_string is None:
+            return sdk(str(self._url), credential=self._credential, **options)
+        if is_this_machine(self._connection_string, self.ENDPOINT):
+            # A proxy that the environment names cannot reach this machine's own loopback.
+            options["transport"] = AioHttpTransport(use_env_settings=False)
+        return sdk.from_connection_string(self._connection_string, **options)
+
+
+def is_this_machine(connection_string: str, endpoint: str = "QueueEndpoint") -> bool:
+    """Whether this service is on this machine: the local host's, or Azurite's."""
+    pairs = dict(part.partition("=")[::2] for part in connection_string.split(";"))
+    if pairs.get("UseDevelopmentStorage", "").lower() == "true":
+        return "DevelopmentStorageProxyUri" not in pairs
+    return urlsplit(pairs.get(endpoint, "")).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+class StorageQueues(StorageService["QueueServiceClient"]):
+    """The queues in Azure Storage."""
+
+    NAME = "queues"
+    ENDPOINT = "QueueEndpoint"
+    delays = True
 
     async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
         hidden = math.ceil(delay_seconds)
@@ -117,52 +183,10 @@ class StorageQueues:
                 break
         return moved
 
-    async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
-
-    @contextlib.asynccontextmanager
-    async def _service(self) -> AsyncIterator[QueueServiceClient]:
-        """The client, for one step of at most `timeout_seconds`. Errors and the timeout become Unavailable."""
-        from azure.core.exceptions import AzureError
-
-        try:
-            async with asyncio.timeout(self._timeout_seconds):
-                yield self._connected()
-        except TimeoutError:
-            raise Unavailable(f"the queues did not answer within {self._timeout_seconds:g} s") from None
-        except AzureError as error:
-            raise Unavailable(f"the queues could not be reached: {type(error).__name__}") from error
-
-    def _connected(self) -> QueueServiceClient:
-        if self._client is None:
-            self._client = self._new_client()
-        return self._client
-
-    def _new_client(self) -> QueueServiceClient:
-        from azure.core.pipeline.transport import AioHttpTransport
+    def _sdk(self) -> type[QueueServiceClient]:
         from azure.storage.queue.aio import QueueServiceClient
 
-        options: dict[str, Any] = {
-            "api_version": API_VERSION,
-            **{"retry_total": 2, "initial_backoff": 1, "increment_base": 1, "random_jitter_range": 1},
-            **{"connection_timeout": self._timeout_seconds, "read_timeout": self._timeout_seconds},
-        }
-        if self._connection_string is None:
-            return QueueServiceClient(str(self._service_url), credential=self._credential, **options)
-        if is_this_machine(self._connection_string):
-            # A proxy that the environment names cannot reach this machine's own loopback.
-            options["transport"] = AioHttpTransport(use_env_settings=False)
-        return QueueServiceClient.from_connection_string(self._connection_string, **options)
-
-
-def is_this_machine(connection_string: str, endpoint: str = "QueueEndpoint") -> bool:
-    """Whether this service is on this machine: the local host's, or Azurite's."""
-    pairs = dict(part.partition("=")[::2] for part in connection_string.split(";"))
-    if pairs.get("UseDevelopmentStorage", "").lower() == "true":
-        return "DevelopmentStorageProxyUri" not in pairs
-    return urlsplit(pairs.get(endpoint, "")).hostname in ("127.0.0.1", "localhost", "::1")
+        return QueueServiceClient
 
 
 def _missing_is_empty() -> contextlib.suppress:

@@ -102,7 +102,7 @@ async def test_either_a_connection_string_or_a_service_is_needed() -> None:
     with pytest.raises(InvalidInput):
         StorageQueues()
     with pytest.raises(InvalidInput):
-        StorageQueues("UseDevelopmentStorage=true", service_url="https://x")
+        StorageQueues("UseDevelopmentStorage=true", url="https://x")
 
 
 async def test_microsofts_client_finds_storage_as_it_knows_it(service: QueueServiceClient) -> None:

@@ -22,8 +22,8 @@ def test_the_sdk_is_imported_at_the_first_call() -> None:
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
-@pytest.mark.parametrize("given", [{}, {"connection_string": "x", "endpoint": "https://a.example"}])
-def test_it_needs_a_connection_string_or_an_endpoint(given: dict[str, str]) -> None:
+@pytest.mark.parametrize("given", [{}, {"connection_string": "x", "url": "https://a.example"}])
+def test_it_needs_a_connection_string_or_a_url(given: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
         BlobArchive(**given)  # type: ignore[arg-type]
 

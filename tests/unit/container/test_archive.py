@@ -48,7 +48,7 @@ def test_blobs_are_in_the_account_that_is_named_else_in_that_of_the_host(
 ) -> None:
     archive = chosen(**environment)
     assert isinstance(archive, BlobArchive)
-    assert (archive._endpoint, archive._connection_string) == (endpoint, connection)
+    assert (archive._url, archive._connection_string) == (endpoint, connection)
     assert (archive._credential is None) is (endpoint is None)
 
 

@@ -338,7 +338,7 @@ def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
         status_code=one.status_code,
         error_fingerprint=after.last_error_fingerprint,
         error_type=(after.last_error_fingerprint or "failed") if has_failed else None,
-        error_message=((one.error or "")[: rules.LONGEST_MESSAGE] or None) if has_failed else None,
+        error_message=((one.error or "")[: rules.LONGEST_REASON] or None) if has_failed else None,
     )
 
 

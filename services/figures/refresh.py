@@ -210,7 +210,8 @@ class Refresh:
             await self.announcer.announce(REFRESH_STAGE, refreshed.late)
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
-                await self.engine.note(rules.failed(attempt, error, _milliseconds(began), self.clock()))
+                why = rules.reason_of(error)
+                await self.engine.note(rules.failed(attempt, why, _milliseconds(began), self.clock()))
             raise
         failed = {**refreshed.failed, **dict.fromkeys(refreshed.late, LATE)}
         ended = rules.succeeded(

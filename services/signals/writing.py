@@ -28,7 +28,8 @@ from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
 from services.stories.members import count_story, day_of_time, topics_of_story
 from services.stories.pins import members_of
 from services.tools.catalog import Catalog
-from services.work.handling import Worked, reason_of
+from services.work.handling import Worked
+from services.work.rules import reason_of
 
 log = logging.getLogger("toolpulse.signals")
 

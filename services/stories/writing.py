@@ -47,7 +47,8 @@ from services.stories.members import day_of_time, is_same, member_of, readable_m
 from services.stories.pins import members_of, read_constraints
 from services.stories.signature import Signature
 from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer
-from services.work.handling import Handled, Handler, Worked, reason_of
+from services.work.handling import Handled, Handler, Worked
+from services.work.rules import reason_of
 
 PORTION = 100
 MAX_LISTED = 1000

@@ -242,7 +242,7 @@ class Workflows:
             errors = (*summary(others)["errors"][: MAX_ERRORS_KEPT - 1], reason)
             after = rules.ended(run, "FAILED", now).changed(now, errors=errors)
         with contextlib.suppress(ToolpulseError):
-            await self._save(after, [rules.failed(page, error, duration_ms, now)])
+            await self._save(after, [rules.failed(page, rules.reason_of(error), duration_ms, now)])
             if reason is not None:
                 log_event(log, logging.ERROR, "run_failed", run_id=run.run_id, workflow=run.workflow_name, why=reason)
 

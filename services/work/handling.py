@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Protocol
 
 from models.errors import ToolpulseError, Unavailable
-from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
+from models.run import MAX_ERRORS_KEPT, WORKER_DIED, JobRun
 from models.values import unix_milliseconds
 from services import deadline
 from services.logs import log_event
@@ -32,7 +32,6 @@ from services.work.stage import Stage, backoff
 log = logging.getLogger("toolpulse.work")
 
 ALONE_AT_DELIVERY = 3
-LONGEST_REASON = 500
 BATCH = "batch:0001"
 """The subject of the attempt at all items that were done."""
 
@@ -147,7 +146,7 @@ class Handler:
                 await self._together(keys[half:], handled)
                 return
             log.exception("work_failed stage=%s key=%s", self.stage.name, keys[0])
-            worked = Worked(failed={keys[0]: reason_of(error)})
+            worked = Worked(failed={keys[0]: rules.reason_of(error)})
         handled.add(worked)
         for key, why in worked.failed.items():
             await self._note(key, why, handled)
@@ -168,7 +167,7 @@ class Handler:
             raise
         except Exception as error:
             log.exception("work_failed stage=%s key=%s", self.stage.name, key)
-            worked = Worked(failed={key: reason_of(error)})
+            worked = Worked(failed={key: rules.reason_of(error)})
         handled.add(worked)
         if not (worked.done or worked.failed or worked.hopeless):
             await self._unmark(key)  # it could not be done now, and no worker died of it
@@ -263,7 +262,8 @@ def run_of(
         attempts = [rules.succeeded(attempt, took, ended, progress=handled.done, counts=dict(handled.counts))]
     for key, why in failed:
         attempt = rules.started(run_id, workflow, key, max(1, handled.tries.get(key, 1)), began)
-        attempts.append(rules.worker_died(attempt, ended) if why == WORKER_DIED else _failed(attempt, why, took, ended))
+        has_died = why == WORKER_DIED
+        attempts.append(rules.worker_died(attempt, ended) if has_died else rules.failed(attempt, why, took, ended))
     begun = rules.begun(rules.queued(workflow, run_id, began), invocation_id, began)
     return rules.ended(begun, rules.status_of(attempts), ended).changed(
         ended,
@@ -272,21 +272,3 @@ def run_of(
         metrics={**handled.counts, "failed": len(handled.failed)},
         errors=tuple(f"{key}: {why}" for key, why in failed),
     )
-
-
-def _failed(attempt: Attempt, why: str, took: int, ended: datetime) -> Attempt:
-    kind, _, message = why.partition(": ")
-    return attempt.changed(
-        ended,
-        status="FAILED",
-        duration_ms=took,
-        ended_ms=unix_milliseconds(ended),
-        error_type=kind,
-        error_message=message[:LONGEST_REASON] or None,
-    )
-
-
-def reason_of(error: Exception) -> str:
-    """What a document says of the error. The text of our own errors only: those of libraries may contain secrets."""
-    name = type(error).__name__
-    return f"{name}: {error}"[:LONGEST_REASON] if isinstance(error, ToolpulseError) else name

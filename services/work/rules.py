@@ -23,7 +23,7 @@ from models.states import RunStatus
 from models.values import parse_time, unix_milliseconds
 from services.ports import Listed, listed_documents
 
-LONGEST_MESSAGE = 500
+LONGEST_REASON = 500
 Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
 """The fields of a run that follow from its attempts. The run is passed as it ends now, or as it ended before. Without a
 `status` among the fields, the status is that of `status_of`."""
@@ -85,15 +85,22 @@ def succeeded(attempt: Attempt, duration_ms: int, now: datetime, **figures: Any)
     return attempt.changed(now, status="SUCCEEDED", duration_ms=duration_ms, ended_ms=unix_milliseconds(now), **figures)
 
 
-def failed(attempt: Attempt, error: BaseException, duration_ms: int, now: datetime) -> Attempt:
-    """The attempt as FAILED. The message is stored for our own errors only: those of libraries may contain secrets."""
+def reason_of(error: Exception) -> str:
+    """What a document says of the error. The text of our own errors only: those of libraries may contain secrets."""
+    name = type(error).__name__
+    return f"{name}: {error}"[:LONGEST_REASON] if isinstance(error, ToolpulseError) else name
+
+
+def failed(attempt: Attempt, why: str, duration_ms: int, now: datetime) -> Attempt:
+    """The attempt as FAILED, for a reason that begins with the kind of the error."""
+    kind, _, message = why.partition(": ")
     return attempt.changed(
         now,
         status="FAILED",
         duration_ms=duration_ms,
         ended_ms=unix_milliseconds(now),
-        error_type=type(error).__name__,
-        error_message=str(error)[:LONGEST_MESSAGE] if isinstance(error, ToolpulseError) else None,
+        error_type=kind,
+        error_message=message or None,
     )
 
 

@@ -112,10 +112,10 @@ def test_an_attempt_ends_with_its_figures_and_its_time() -> None:
 
 def test_a_failure_shows_the_message_of_our_own_errors_and_the_type_of_others() -> None:
     under_way = rules.started("r", "page", "1", 1, NOW)
-    ours = rules.failed(under_way, Unavailable("x" * 600), 17, LATER)
-    assert (ours.error_type, ours.error_message, ours.duration_ms) == ("Unavailable", "x" * 500, 17)
+    ours = rules.failed(under_way, rules.reason_of(Unavailable("x" * 600)), 17, LATER)
+    assert (ours.error_type, ours.error_message, ours.duration_ms) == ("Unavailable", "x" * 487, 17)
     assert ours.ended_ms == int(NOW.timestamp()) * 1000 + 2750
-    other = rules.failed(under_way, ValueError("a password"), 17, LATER)
+    other = rules.failed(under_way, rules.reason_of(ValueError("a password")), 17, LATER)
     assert (other.status, other.error_type, other.error_message) == ("FAILED", "ValueError", None)
 
 

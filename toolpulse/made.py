@@ -71,16 +71,17 @@ _OWN = ("view", "limit", "cursor", "If-None-Match")
 @dataclass(frozen=True, slots=True)
 class Made:
     """What commands of an endpoint have in common: its path, its query and its body, made of what a person gives. With
-    `of_tool` they take --tool, which asks for the same below a tool."""
+    `of_tool` they take --tool, which asks for the same below a tool; `by_id` they take no name or words for an id."""
 
     operation: str
     of_tool: bool = False
+    by_id: bool = False
 
     def parts(self) -> list[inspect.Parameter]:
         found = []
         for name, about in endpoint(self.operation)["parts"].items():
             plain = Annotated[str, typer.Argument(metavar=name.upper(), help=about)]
-            found.append(_parameter(name, PARTS[name][0] if name in PARTS else plain))
+            found.append(_parameter(name, PARTS[name][0] if self._is_named(name) else plain))
         return found + ([_parameter("tool", declare.ByTool, None)] if self.of_tool else [])
 
     def filters(self, without: Sequence[str] = ()) -> list[inspect.Parameter]:
@@ -105,8 +106,11 @@ class Made:
             path = f"tools/{call.names.tool(tool)}/{path}"
         for name in re.findall(r"\{(\w+)\}", path):
             text = given.pop(name)
-            path = path.replace(f"{{{name}}}", part(PARTS[name][1](call, text) if name in PARTS else text))
+            path = path.replace(f"{{{name}}}", part(PARTS[name][1](call, text) if self._is_named(name) else text))
         return path
+
+    def _is_named(self, name: str) -> bool:
+        return name in PARTS and not self.by_id
 
     def query(self, call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
         """The query parameters. An option that is not given is left out."""
@@ -255,8 +259,9 @@ def a_run(group: typer.Typer, name: str, operation: str) -> None:
 
 
 def a_deletion(group: typer.Typer, name: str, operation: str, what: str, asks: str | None = None) -> None:
-    """A command that deletes. `what` is deleted, in words with the argument in braces. It asks before if `asks`."""
-    made = Made(operation)
+    """A command that deletes. `what` is deleted, in words with the argument in braces. It asks before if `asks`, and
+    then takes an id only: words may be those of another article by now."""
+    made = Made(operation, by_id=asks is not None)
 
     def run(call: Call, **given: Any) -> None:
         if asks is not None and not given.pop("yes") and not typer.confirm(asks.format(**given), err=True):

@@ -125,8 +125,9 @@ async def test_articles_are_found_shown_with_names_and_corrected(cli: Cli, tools
     assert "full text" in cli.said or "document" in cli.said
 
 
-async def test_an_article_is_deleted_only_when_confirmed(cli: Cli, tools: list[str]) -> None:
+async def test_an_article_is_deleted_by_its_id_only(cli: Cli, tools: list[str]) -> None:
     (doomed,) = [each["source_id"] for each in await cli.json("articles", "list", "--text", "weather mild")]
+    await cli.run("articles", "delete", "weather mild", "--yes", code=5)
     await cli.run("articles", "delete", doomed, "--yes")
     await cli.run("articles", "show", doomed, code=5)
 

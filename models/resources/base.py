@@ -157,7 +157,7 @@ class Resource(Shape):
 
 
 class Stored(Resource):
-    """The resource of a stored document. Its fields here come after its own ones."""
+    """The resource of a stored document. Its fields here come after its own ones, of which ids are the first."""
 
     created_at: Time = Field(description="When it was first stored.")
     updated_at: Time = Field(description="When the stored document last changed.")
@@ -177,7 +177,7 @@ def _taken(field: FieldInfo) -> FieldInfo:
 @lru_cache(maxsize=256)
 def _names(cls: type[Resource], view: View) -> tuple[str, ...]:
     left_out = [_mark_added] if view == "full" else [_mark_added, INTERNAL]
-    fields = sorted(cls.model_fields.items(), key=lambda each: each[0] in Stored.model_fields)
+    fields = sorted(cls.model_fields.items(), key=lambda each: (each[0] in Stored.model_fields, each[0][-3:] != "_id"))
     return tuple(name for name, field in fields if field.json_schema_extra not in left_out)
 
 

@@ -51,6 +51,12 @@ def as_declared(resource: Resource) -> dict[str, Any]:
     return {name: again[name] for name in shown}
 
 
+def test_the_ids_of_a_stored_document_are_its_first_fields() -> None:
+    fields = ArticleResource.fields_of()
+    assert set(fields[:3]) == {"source_id", "event_id", "publisher_id"}
+    assert fields[-2:] == ("created_at", "updated_at")
+
+
 @pytest.mark.parametrize("kind", resources.EACH)
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_has_the_fields_that_the_shape_declares_in_their_form(kind: str, view: View) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from models.correction import GroupingCorrection
 from models.errors import Conflict, NotFound
+from services.articles import splitting
 from services.store.sqlite import SqliteStore
 from services.work.driver import WORKFLOWS_STAGE
 from tests.builders import overdue_keys
@@ -215,3 +216,29 @@ async def test_a_worker_that_dies_leaves_a_split_that_its_run_finishes(
         mentions = await world.analysing.mentions(world.quorvia)
         assert [each.sentiment for each in mentions.values()] == ["negative"]
     await world.is_whole()
+
+
+@pytest.mark.parametrize("undoing", [False, True])
+async def test_a_worker_that_dies_between_the_batches_of_a_large_split_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undoing: bool
+) -> None:
+    monkeypatch.setattr(splitting, "_BATCH", 3)
+    shared = [entry("b", link="https://b.example/1")]
+    for writes in range(4, 9):
+        clock = SettableClock()
+        store = SqliteStore(tmp_path / f"{writes}.db", clock)
+        world = await SplitWorld.of(store, clock)
+        before = await world.brought("a", "b", "c", "d", "e", c=shared, d=shared)
+        correction_id = (await split(world, before.source_id, "b")).correction_id if undoing else ""
+        dying = world.analysing.new_worker(mortal(store, writes)).grouping
+        with contextlib.suppress(Crash):
+            await (dying.undo(correction_id, ADA) if undoing else dying.split_article(before.source_id, "b", ADA))
+        clock.forward(minutes=20)
+        for run_id in await overdue_keys(store, WORKFLOWS_STAGE, clock):
+            await world.analysing.worker.workflows.advance(run_id, 2)
+        await world.analyse()
+        assert sorted(await world.sources()) == (
+            [["a", "b", "c", "d", "e"]] if undoing else [["a", "e"], ["b", "c", "d"]]
+        )
+        await world.is_whole()
+        await store.close()

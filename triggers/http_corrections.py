@@ -3,7 +3,7 @@ stories that are split, joined or kept apart, with the merge ledger; and undoing
 
 import azure.functions as func
 
-from models.correction import Correction, GroupingCorrection
+from models.correction import Correction, GroupingCorrection, GroupingCorrectionKind
 from models.errors import NotFound
 from models.request import SignedBody
 from models.resources.corrections import CorrectionResource, GroupingCorrectionResource
@@ -154,8 +154,8 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
     too.
     """
     body = sent(req, ArticleSplit)
-    changes, by = services.workflows.grouping_changes, body
-    return _made(req, await changes.split_article(req.route_params["article_id"], body.source, by))
+    changes = services.workflows.grouping_changes
+    return _made(req, await changes.split_article(req.route_params["article_id"], body.source, body))
 
 
 @grouping_http.post(
@@ -164,17 +164,14 @@ async def split_article(services: Container, req: func.HttpRequest) -> func.Http
 async def split_story(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Let articles leave a story together."""
     body = sent(req, StorySplit)
-    leaving, by = body.articles, body
-    return _made(req, await services.workflows.grouping_changes.split_story(req.route_params["event_id"], leaving, by))
+    changes = services.workflows.grouping_changes
+    return _made(req, await changes.split_story(req.route_params["event_id"], body.articles, body))
 
 
 @grouping_http.post("stories/{event_id}/join", body=StoryPair, returns=MADE, problems={409: "Both are one story."})
 async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are one."""
-    body = sent(req, StoryPair)
-    other, by = body.story, body
-    changes = services.workflows.grouping_changes
-    return _made(req, await changes.relate_stories("ONE_STORY", req.route_params["event_id"], other, by))
+    return await _related(services, req, "ONE_STORY")
 
 
 @grouping_http.post(
@@ -182,10 +179,7 @@ async def join_stories(services: Container, req: func.HttpRequest) -> func.HttpR
 )
 async def keep_stories_apart(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Say that two stories are not one."""
-    body = sent(req, StoryPair)
-    other, by = body.story, body
-    changes = services.workflows.grouping_changes
-    return _made(req, await changes.relate_stories("NOT_ONE_STORY", req.route_params["event_id"], other, by))
+    return await _related(services, req, "NOT_ONE_STORY")
 
 
 @grouping_http.get(
@@ -239,6 +233,12 @@ async def get_story_ledger(services: Container, req: func.HttpRequest) -> func.H
     if not page.items and cursor is None:
         raise NotFound(f"story: there is none with the id {event_id[:200]!r}")
     return list_response(page.items, page.next, page.unreadable)
+
+
+async def _related(services: Container, req: func.HttpRequest, kind: GroupingCorrectionKind) -> func.HttpResponse:
+    body = sent(req, StoryPair)
+    changes = services.workflows.grouping_changes
+    return _made(req, await changes.relate_stories(kind, req.route_params["event_id"], body.story, body))
 
 
 def _made(req: func.HttpRequest, correction: GroupingCorrection) -> func.HttpResponse:

@@ -43,14 +43,6 @@ def test_a_view_needs_few_requests(app: DemoApp, browsers: Browsers) -> None:
             assert len(of_api) <= MAX_OF_API, of_api
 
 
-def test_at_400_percent_zoom_nothing_is_lost(app: DemoApp, browsers: Browsers) -> None:
-    """A window of 1280 pixels has 320 of them then."""
-    with browsers.visit(app, width=320) as visit:
-        for path in paths_of(app, VIEWS).values():
-            visit.open(path)
-            assert visit.overflow() == [], path
-
-
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(app: DemoApp, browsers: Browsers) -> None:
     with browsers.visit(app) as visit:
         for path in ("/", "/feeds", "/quarantine", "/health"):

@@ -14,7 +14,8 @@ from tests.browser import chromium
 from tests.browser.demo_app import DemoApp
 
 Theme = Literal["light", "dark"]
-WIDTHS = (360, 820, 1440)
+WIDTHS = (320, 820, 1440)
+"""A window of 1280 pixels has 320 of them at 400 percent."""
 THEMES: tuple[Theme, ...] = ("light", "dark")
 BASE = "/api/dashboard"
 expect.set_options(timeout=20_000)

@@ -382,14 +382,6 @@ async def test_without_an_order_a_partition_is_listed_by_id(store: Store) -> Non
     assert await listed(store, "mentions", partition="tool", limit=3, reverse=True) == expected[::-1]
 
 
-async def test_without_an_order_all_are_listed_by_partition_and_id(store: Store) -> None:
-    keys = [(tool, name) for tool in ("b", "a", "c") for name in ("2", "1", "3")]
-    await store.write_many("mentions", [mention(*key) for key in keys])
-    for limit in (1, 2, 3, 9, 10):
-        assert await listed(store, "mentions", limit=limit) == sorted(keys)
-        assert await listed(store, "mentions", limit=limit, reverse=True) == sorted(keys)[::-1]
-
-
 async def test_where_ids_are_unique_all_are_listed_by_id(store: Store) -> None:
     keys = [("b", "b:1"), ("a", "a:2"), ("a", "a:1"), ("metadata", "metadata")]
     await store.write_many("sentiment_cache", [mention(*key) for key in keys])
@@ -412,16 +404,6 @@ async def test_an_order_lists_only_what_has_all_of_its_fields(store: Store) -> N
     for reverse in (False, True):
         assert await listed(store, "articles", order="by_status", reverse=reverse) == [("both", "article")]
     assert len(await listed(store, "articles")) == 5
-
-
-async def test_ties_are_broken_by_partition_key_then_id(store: Store) -> None:
-    keys = [(tool, name) for tool in ("a", "b") for name in ("1", "2", "3")]
-    await store.write_many("mentions", [mention(*key, published_at="2026-02-21T20:00:00Z") for key in reversed(keys)])
-    await store.upsert("mentions", mention("a", "0", published_at="2026-02-21T20:00:01Z"))
-    expected = [*keys, ("a", "0")]
-    for limit in (1, 2, 3, 4, 7):
-        assert await listed(store, "mentions", order="by_published", limit=limit) == expected
-        assert await listed(store, "mentions", order="by_published", limit=limit, reverse=True) == expected[::-1]
 
 
 async def test_an_order_within_a_partition(store: Store) -> None:
@@ -668,25 +650,6 @@ async def test_containers_are_made_once(another: Callable[[], Store], store: Sto
     await store.upsert("mentions", mention("t", "a"))
     await another().ensure_containers()  # type: ignore[attr-defined]
     assert await store.count("mentions") == 1
-
-
-async def test_a_cancelled_call_leaves_the_store_as_good_as_before(store: Store) -> None:
-    for delay in (0, 0.0005, 0.002):
-        calls: list[asyncio.Task[Any]] = [
-            asyncio.create_task(coroutine)
-            for n in range(8)
-            for coroutine in (
-                store.create("mentions", mention("t", f"{delay}-{n}")),
-                store.query("mentions", Query()),
-                store.write_many("mentions", [mention("t", f"many-{n}") for n in range(5)]),
-            )
-        ]
-        await asyncio.sleep(delay)
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-    await store.upsert("mentions", mention("u", "after"))
-    assert await listed(store, "mentions", partition="u") == [("u", "after")]
 
 
 async def test_a_store_notices_its_own_writes_and_the_embedded_one_those_of_others(

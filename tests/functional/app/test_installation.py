@@ -13,21 +13,17 @@ _PIP = (
 )
 _INSTALL = """
 import sys
-from pathlib import Path
 from scripts import dev
 code, output = dev.with_progress("Installing", [sys.executable, "-c", sys.argv[1]], 2)
 print(code, len(output.splitlines()))
 """
 
 
-def command(code: int) -> list[str]:
-    return [sys.executable, "-c", _INSTALL, _PIP.format(code=code)]
-
-
 @pytest.mark.parametrize("code", [0, 1])
 def test_a_step_is_one_line_and_the_output_of_pip_is_kept(code: int) -> None:
+    command = [sys.executable, "-c", _INSTALL, _PIP.format(code=code)]
     done = subprocess.run(
-        command(code), capture_output=True, text=True, cwd=ROOT, env=host_environment(), timeout=300, check=True
+        command, capture_output=True, text=True, cwd=ROOT, env=host_environment(), timeout=300, check=True
     )
     assert done.stderr == "Installing ...\n"
     assert done.stdout == f"{code} 3\n"

@@ -8,8 +8,6 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from scripts.local_host.storage_rest import connection_string
-from services.queues.storage import StorageQueues
 from tests.functional.local_host.sample import Sample, recorded, running_sample
 
 
@@ -39,20 +37,6 @@ async def test_messages_go_from_function_to_function_at_once(tmp_path: Path) -> 
         shown = datetime.fromisoformat(entry["visible"]) - datetime.now(UTC)
         assert entry["count"] == 1
         assert timedelta(minutes=9) < shown <= timedelta(minutes=10)
-
-
-async def test_messages_that_a_service_sends_are_worked_on_as_soon_as_they_are_visible(tmp_path: Path) -> None:
-    slow_polling = {"AzureFunctionsJobHost__extensions__queues__maxPollingInterval": "00:00:30"}
-    async with running_sample(tmp_path, settings=slow_polling) as sample:
-        await asyncio.sleep(1.3)
-        queues = StorageQueues(connection_string(sample.host.url))
-        began = time.monotonic()
-        await queues.send("work", ["later"], delay_seconds=1)
-        await queues.send("work", ["at once"])
-        await queues.close()
-        await sample.until(lambda: len(sample.recorded(queue="work")) == 2)
-        assert time.monotonic() - began >= 1
-        assert {each["text"] for each in sample.recorded(queue="work")} == {"at once", "later"}
 
 
 async def test_the_outputs_of_a_failed_function_are_not_sent(tmp_path: Path) -> None:
@@ -142,19 +126,6 @@ async def test_every_message_is_handled_through_kills_in_the_middle_of_work(tmp_
         counts = [each["count"] for each in seen if each["text"] == text]
         assert counts == sorted(set(counts))
         assert len(counts) == tries[text] <= counts[-1] <= 4
-
-
-async def test_the_messages_of_a_killed_host_are_delivered_at_its_restart(tmp_path: Path) -> None:
-    settings = {"AzureFunctionsJobHost__functionTimeout": "-1"}
-    async with running_sample(tmp_path, settings=settings) as sample:
-        await sample.send(many=["stuck"])
-        await sample.until(lambda: sample.recorded(text="stuck"))
-        sample.host.kill()
-        await sample.host.process.wait()
-    async with running_sample(tmp_path, settings=settings) as sample:
-        await sample.until(lambda: len(sample.recorded(text="stuck")) == 2)
-        assert [each["count"] for each in sample.recorded(text="stuck")] == [1, 2]
-        assert "Messages that an earlier host left in work are free again: 1." in sample.host.printed()
 
 
 async def test_a_message_that_kills_its_host_over_and_over_is_poison_in_the_end(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scripts.local_host.console import AppLog, Console, Invocation, current, fields_of, json_line, readable
-from scripts.local_host.settings import HostOptions, read_host_json
+from scripts.local_host.settings import read_host_json
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 5000, tzinfo=UTC)
 
@@ -24,16 +24,14 @@ class Terminal(io.StringIO):
         return True
 
 
+Make = Callable[[io.StringIO], Console]
+
+
 @pytest.fixture
-def options(tmp_path: Path) -> HostOptions:
+def console_of(tmp_path: Path) -> Iterator[Make]:
     (tmp_path / "host.json").write_text('{"version": "2.0", "logging": {"logLevel": {"default": "debug"}}}')
-    return read_host_json(tmp_path / "host.json", {})
-
-
-@pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
-    yield loop
+    yield lambda out: Console(read_host_json(tmp_path / "host.json", {}), out, loop)
     loop.close()
 
 
@@ -41,9 +39,9 @@ def lines(out: io.StringIO) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_a_terminal_gets_time_level_event_and_fields(options: HostOptions, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_terminal_gets_time_level_event_and_fields(console_of: Make) -> None:
     out = Terminal()
-    Console(options, out, loop).log("information", "Host", {"event": "feed_fetched", "feed_id": "a b", "new": 3})
+    console_of(out).log("information", "Host", {"event": "feed_fetched", "feed_id": "a b", "new": 3})
     (line,) = lines(out)
     assert line[8:] == ' info    feed_fetched feed_id="a b" new=3'
     assert time.fromisoformat(line[:8])
@@ -51,15 +49,14 @@ def test_a_terminal_gets_time_level_event_and_fields(options: HostOptions, loop:
 
 @pytest.mark.parametrize(("no_color", "begins"), [("", "\x1b[33m"), ("1", "")])
 def test_warnings_have_a_colour_at_a_terminal_unless_no_color_is_set(
-    options: HostOptions,
-    loop: asyncio.AbstractEventLoop,
+    console_of: Make,
     monkeypatch: pytest.MonkeyPatch,
     no_color: str,
     begins: str,
 ) -> None:
     monkeypatch.setenv("NO_COLOR", no_color)
     out = Terminal()
-    console = Console(options, out, loop)
+    console = console_of(out)
     console.log("warning", "Host", {"message": "careful"})
     console.log("information", "Host", {"message": "fine"})
     warning, information = lines(out)
@@ -68,9 +65,9 @@ def test_warnings_have_a_colour_at_a_terminal_unless_no_color_is_set(
     assert "\x1b" not in information
 
 
-def test_elsewhere_each_line_is_a_json_object(options: HostOptions, loop: asyncio.AbstractEventLoop) -> None:
+def test_elsewhere_each_line_is_a_json_object(console_of: Make) -> None:
     out = io.StringIO()
-    console = Console(options, out, loop)
+    console = console_of(out)
     console.log("warning", "Host", {"event": "slow", "ms": 5}, {"invocation": "1"})
     console.tell("Ready on\nhttp://127.0.0.1:1")
     first, second = map(json.loads, lines(out))
@@ -79,11 +76,9 @@ def test_elsewhere_each_line_is_a_json_object(options: HostOptions, loop: asynci
     assert second["message"] == "Ready on\nhttp://127.0.0.1:1"
 
 
-def test_the_lowest_level_hides_lines_but_not_what_the_host_tells(
-    options: HostOptions, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_the_lowest_level_hides_lines_but_not_what_the_host_tells(console_of: Make) -> None:
     out = io.StringIO()
-    console = Console(options, out, loop)
+    console = console_of(out)
     console.show("warning", lambda fields: False)
     console.log("information", "Host", {"message": "hidden"})
     console.log("warning", "Host", {"message": "shown"})
@@ -92,22 +87,18 @@ def test_the_lowest_level_hides_lines_but_not_what_the_host_tells(
 
 
 @pytest.mark.parametrize(("out", "shown"), [(Terminal(), ["news"]), (io.StringIO(), ["routine", "news"])])
-def test_a_terminal_shows_routine_lines_at_debug_only(
-    options: HostOptions, loop: asyncio.AbstractEventLoop, out: io.StringIO, shown: list[str]
-) -> None:
-    console = Console(options, out, loop)
+def test_a_terminal_shows_routine_lines_at_debug_only(console_of: Make, out: io.StringIO, shown: list[str]) -> None:
+    console = console_of(out)
     console.show("information", lambda fields: fields["event"] == "routine")
     console.log("information", "Host", {"event": "routine"})
     console.log("information", "Host", {"event": "news"})
     assert [word for line in lines(out) for word in ("routine", "news") if word in line] == shown
 
 
-def test_the_apps_lines_have_their_invocation_and_traceback(
-    options: HostOptions, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_the_apps_lines_have_their_invocation_and_traceback(console_of: Make) -> None:
     out = io.StringIO()
     logger = logging.Logger("app.module")
-    console = Console(options, out, loop)
+    console = console_of(out)
     logger.addHandler(AppLog(console))
     token = current.set(Invocation("7", "tick"))
     try:

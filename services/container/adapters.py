@@ -18,7 +18,6 @@ from models.version import VERSION
 from services import logs, telemetry
 from services.mentions.analyzers.port import Analyzers
 from services.operations import migrations
-from services.operations.traffic import RequestCounters
 from services.ports import Archive, Clock, Queues, utc_now
 from services.settings import Settings
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from services.mentions.analyzers.port import Analyzer
     from services.store.cosmos import CosmosStore
+    from services.store.cosmos_connection import Counters
     from services.store.sqlite import SqliteStore
 
 
@@ -46,16 +46,16 @@ async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None
     resources.callback(telemetry.end)
 
 
-def observe_requests(adapter: SqliteStore | CosmosStore) -> Mapping[str, RequestCounters] | None:
+def observe_requests(adapter: SqliteStore | CosmosStore) -> Mapping[str, Counters] | None:
     """Makes metrics of the counters of Cosmos DB, and returns them. The embedded store counts nothing."""
-    counters: Mapping[str, RequestCounters] | None = getattr(adapter, "counters", None)
+    counters: Mapping[str, Counters] | None = getattr(adapter, "counters", None)
     if counters is not None:
         for metric, field in telemetry.OF_THE_STORE.items():
             telemetry.observe(metric, partial(_counted, counters, field))
     return counters
 
 
-def _counted(counters: Mapping[str, RequestCounters], field: str) -> list[telemetry.Sample]:
+def _counted(counters: Mapping[str, Counters], field: str) -> list[telemetry.Sample]:
     """One figure of the store's counters, by container."""
     return [(getattr(each, field), {"container": name}) for name, each in counters.items() if each.operations]
 

@@ -9,26 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from models.operations import StoreLoad, StoreTotals
 from services.ports import Clock, Store
 from services.store.containers import CATALOG
 from services.store.counting import Counts
 
+if TYPE_CHECKING:
+    from services.store.cosmos_connection import Counters
+
 LOOKED_BACK_MINUTES = 5
 MIN_UNITS = 100
 """Fewer request units are added with later ones, so that an idle worker writes nothing."""
-
-
-class RequestCounters(Protocol):
-    """What a worker counts of its requests for one container."""
-
-    operations: int
-    retries: int
-    throttles: int
-    request_units: float
-    waited_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +40,7 @@ class StoreTraffic:
     `counted` returns the counters of this worker by container since its start; None if its store counts nothing.
     """
 
-    def __init__(
-        self, store: Store, clock: Clock, counted: Callable[[], Mapping[str, RequestCounters]] | None = None
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, counted: Callable[[], Mapping[str, Counters]] | None = None) -> None:
         self._store = store
         self._clock = clock
         self._counted = counted
@@ -86,7 +77,7 @@ class StoreTraffic:
         return Load(total("requests"), total("refused"), total("waited") / 1000)
 
 
-def sums_of(counters: Iterable[RequestCounters]) -> Counter[str]:
+def sums_of(counters: Iterable[Counters]) -> Counter[str]:
     sums: Counter[str] = Counter()
     waited = units = 0.0
     for each in counters:

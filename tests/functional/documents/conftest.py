@@ -8,7 +8,6 @@ import pytest
 from services.archive.folder import FolderArchive
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.documents import NOW
 from tests.functional.documents.world import World
 from tests.functional.fetch.conftest import Server, server
 
@@ -16,10 +15,7 @@ __all__ = ["server"]
 
 
 @pytest.fixture
-async def world(tmp_path: Path, server: Server) -> AsyncIterator[World]:
-    watch = Watch(NOW)
-    store = SqliteStore(tmp_path / "toolpulse.db", watch)
+async def world(tmp_path: Path, server: Server, store: SqliteStore, watch: Watch) -> AsyncIterator[World]:
     made = World(store, watch, server, FolderArchive(tmp_path / "archive"))
     yield made
     await made.worker.fetcher.close()
-    await store.close()

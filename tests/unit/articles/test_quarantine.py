@@ -2,9 +2,7 @@
 
 import itertools
 import json
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,13 +26,6 @@ from services.work.runs import RunEngine
 from tests.builders import Watch
 from tests.documents import NOW, quarantined
 from tests.unit.articles.builders import candidate, raw
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "toolpulse.db", Watch(NOW))
-    yield store
-    await store.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Demo feeds are registered once, follow the demo when it moves, and go when it goes."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +19,8 @@ IDS = sorted(each.id for each in OUTLETS)
 
 
 @pytest.fixture
-async def registry(tmp_path: Path) -> AsyncIterator[FeedRegistry]:
-    store = SqliteStore(tmp_path / "toolpulse.db", Watch())
-    yield FeedRegistry(store, Watch())
-    await store.close()
+def registry(store: SqliteStore, watch: Watch) -> FeedRegistry:
+    return FeedRegistry(store, watch)
 
 
 async def ids(registry: FeedRegistry) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,7 @@ from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer, grouping_st
 from services.topology import GROUP_HEADLINES
 from services.work.announcing import Announcer, Sweeper
 from tests.builders import MemoryQueues, Watch
-from tests.documents import NOW, article
+from tests.documents import article
 
 
 class Bench:
@@ -41,11 +39,8 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    watch = Watch(NOW)
-    store = SqliteStore(tmp_path / "toolpulse.db", watch)
-    yield Bench(store, watch)
-    await store.close()
+def bench(store: SqliteStore, watch: Watch) -> Bench:
+    return Bench(store, watch)
 
 
 async def test_a_message_is_sent_when_enough_articles_are_due(bench: Bench) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -21,13 +20,6 @@ from services.store.plans import plan
 from services.store.sqlite import SqliteStore
 from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 from tests.documents import NOW, article
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db", lambda: NOW)
-    yield store
-    await store.close()
 
 
 async def put(store: SqliteStore, number: int, **changes: Any) -> None:
@@ -157,7 +149,7 @@ async def test_a_store_that_does_not_answer_makes_the_backlog_unknown(store: Sql
 
 async def test_the_embedded_store_counts_by_an_index(store: SqliteStore, tmp_path: Path) -> None:
     await store.ensure_containers()
-    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "toolpulse.db")) as connection:
         for where in ((Where("analysis_due_since", "gt", ""),), ANALYSIS_STAGE.failed):
             statement, values = sqlite_sql.count(plan(ARTICLES, Query(where)), 0)
             steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}", dict(values)).fetchall()

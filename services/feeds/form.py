@@ -10,11 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from string import Formatter
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WithJsonSchema
 
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput, WrongSettings
@@ -280,43 +279,6 @@ def _enabled(enabled: bool, now: datetime) -> dict[str, Any]:
 
 
 PRESETS_FILE = Path(__file__).resolve().parents[2] / "config" / "presets.yaml"
-_FIXED_HOST = re.compile(r"https://[a-z0-9.-]+/.*")
-
-_Words = Annotated[str, Field(min_length=1)]
-
-
-class _ValueEntry(Request):
-    """A value of a preset, as the file has it."""
-
-    about: _Words
-    pattern: _Words
-    example: _Words
-
-
-class _PresetEntry(Request):
-    """A preset, as the file has it."""
-
-    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
-    about: _Words
-    url: _Words
-    source_name: _Words
-    values: Annotated[dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,39}$")], _ValueEntry], Field(min_length=1)]
-
-    def preset(self) -> Preset:
-        values = tuple(PresetValue(name=name, **each.given()) for name, each in self.values.items())
-        return Preset(preset=self.id, about=self.about, url=self.url, source_name=self.source_name, values=values)
-
-    @model_validator(mode="after")
-    def _makes_a_feed(self) -> Self:
-        named = {name for _, name, form, conversion in Formatter().parse(self.url) if name and not (form or conversion)}
-        if not _FIXED_HOST.fullmatch(self.url) or named != self.values.keys():
-            raise ValueError("url: must be https:// with a fixed host, and each value once in braces")
-        try:
-            made = fields_of(self.preset(), {name: each.example for name, each in self.values.items()})
-            feed_address(made["url"])
-        except (KeyError, re.error, ValueError) as error:
-            raise ValueError(f"values: their examples make no feed ({error})") from None
-        return self
 
 
 def fields_of(preset: Preset, values: Any) -> dict[str, Any]:
@@ -370,26 +332,11 @@ class Presets:
 
 
 def load_presets(file: Path = PRESETS_FILE) -> Presets:
-    """The presets of the file; none if there is no file. Raises WrongSettings, which names the entry and the rule."""
+    """The presets of the file; none if there is no file. Raises WrongSettings, which names the field and the rule."""
     try:
-        document = file.read_bytes()
+        entries = read_entries(file.read_bytes(), "presets", ", ".join(Preset.model_fields))
+        return Presets([Preset.model_validate(each.fields) for each in entries])
     except FileNotFoundError:
         return Presets()
-    try:
-        return Presets(parse_presets(document))
-    except InvalidInput as error:
+    except (InvalidInput, ValidationError) as error:
         raise WrongSettings(f"config/{file.name}: {error}") from None
-
-
-def parse_presets(document: bytes) -> list[Preset]:
-    """Raises InvalidInput that names the line, the field and what is allowed."""
-    found: dict[str, Preset] = {}
-    for entry in read_entries(document, "presets", ", ".join(_PresetEntry.model_fields)):
-        where = f"presets, line {entry.line}"
-        try:
-            preset = _PresetEntry.checked(entry.fields).preset()
-        except InvalidInput as error:
-            raise InvalidInput(f"{where}: {error.field}", error.allowed) from None
-        if found.setdefault(preset.preset, preset) is not preset:
-            raise InvalidInput(f"{where}: id", f"{preset.preset} is there already")
-    return list(found.values())

@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import NAMESPACE_URL, uuid5
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from models.cache import Period
 from models.stored import StoredDocument
-from models.tally import CheckedTally, Tally, by_day, by_hour
+from models.tally import CheckedTally, DayText
 from models.tool import OfTool
 from models.values import (
     Count,
@@ -54,24 +54,14 @@ _Row = tuple[Minute, str, Count, Count, Count, Count, int, Count]
 _Rows = dict[Text, dict[str, dict[str, tuple[_Row, ...]]]]
 
 
-def _unpacked(hours: Any) -> Any:
-    is_stored = isinstance(hours, dict) and all(isinstance(each, str) for each in hours.values())
-    return by_hour(hours) if is_stored else hours
-
-
 def _loaded(hours: Any) -> Any:
     return orjson.loads(hours) if isinstance(hours, str) else hours
-
-
-def _with_mentions(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
-    """The hours without those that are all 0: in the text of a day, they are the same as absent hours."""
-    return {hour: tally for hour, tally in hours.items() if any(tally)}
 
 
 class Timeline(OfTool):
     """A tool's mentions by hour: one document, updated in place. The specification's PHOTOMETRY_TABLE.
 
-    `hours` has the hours with mentions only. `ingestion_count` is how often the tool was recounted.
+    `hours` has the days with mentions only (`yyyymmdd`). `ingestion_count` is how often the tool was recounted.
     """
 
     ID: ClassVar[str] = "TIMELINE"
@@ -79,9 +69,7 @@ class Timeline(OfTool):
 
     entity_type: Literal["DataProduct"] = "DataProduct"
     product_type: Literal["TIMELINE"] = "TIMELINE"
-    hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked), AfterValidator(_with_mentions)] = Field(
-        default_factory=dict
-    )
+    hours: dict[_DayName, DayText] = Field(default_factory=dict)
     last_ingestion_at: Time | None = None
     last_ingestion_source: Text | None = None
     ingestion_count: Count = 0
@@ -89,9 +77,6 @@ class Timeline(OfTool):
     @property
     def data_product_id(self) -> str:
         return timeline_product_id(self.tool_id)
-
-    def to_document(self) -> dict[str, Any]:
-        return {**super().to_document(), "hours": by_day(self.hours)}
 
 
 class StoredCount(Value):
@@ -285,7 +270,7 @@ class EarlierHours(OfTool):
     ID: ClassVar[str] = "EARLIER"
 
     entity_type: Literal["EarlierHours"] = "EarlierHours"
-    days: dict[str, Text] = Field(default_factory=dict)
+    days: dict[_DayName, DayText] = Field(default_factory=dict)
 
 
 class HistoryProgress(StoredDocument):

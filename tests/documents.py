@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
 from models.story import RemovedStory, Side, Signal, SignalsDue, Story, StoryMember, event_id
-from models.tally import Tally, by_day
+from models.tally import Tally, TimelineHours
 from models.timeline import (
     DailyClose,
     DayCounts,
@@ -325,7 +325,23 @@ reference = _part(
 
 reference_day = _stored(ReferenceDay, tool_id=TOOL_ID, day="2026-02-21", references=(reference(),))
 
-timeline = _stored(Timeline, tool_id=TOOL_ID, hours={"2026022120": Tally(2, 1, 0, 150_000)}, ingestion_count=3)
+
+def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    """Hours (`yyyymmddhh`) as a timeline stores them."""
+    table = TimelineHours({})
+    for hour, numbers in hours.items():
+        table.put(hour, numbers)
+    return table.stored("")
+
+
+def by_hour(stored: Mapping[str, str]) -> dict[str, Tally]:
+    """The hours of a stored timeline that have mentions."""
+    table = TimelineHours(stored)
+    names = (f"{day}{hour:02}" for day in stored for hour in range(24))
+    return {name: tally for name in names if any(tally := table.numbers(name))}
+
+
+timeline = _stored(Timeline, tool_id=TOOL_ID, hours=by_day({"2026022120": (2, 1, 0, 150_000, 0)}), ingestion_count=3)
 
 
 _ROWS: HourRows = {
@@ -371,7 +387,7 @@ daily_close = _stored(
     DailyClose, **{name: getattr(_CLOSE, name) for name in ("tool_id", "day", "closed_at", "text", "sha256")}
 )
 
-earlier_hours = _stored(EarlierHours, tool_id=TOOL_ID, days=by_day({"2026012020": Tally(2, 1, 0, 150_000)}))
+earlier_hours = _stored(EarlierHours, tool_id=TOOL_ID, days=by_day({"2026012020": (2, 1, 0, 150_000, 0)}))
 
 history_progress = _stored(HistoryProgress, since="2026-01-01", closed_until="2026-02-20", after="tool-1")
 

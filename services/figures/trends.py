@@ -21,7 +21,7 @@ from models.resources.movement import Trend
 from models.tally import Tally, TimelineHours
 from models.timeline import EarlierHours, HistoryProgress, Timeline
 from models.tool import Tool
-from models.values import format_time, hour_key
+from models.values import format_time
 from services.figures.counting import hours_of
 from services.figures.points import LIVE_DAYS, compared, day_start, first_live_day
 from services.figures.reader import Aggregate, Reader
@@ -78,7 +78,7 @@ def before_of(hours: TimelineHours, entry: SentimentCacheEntry, since: datetime)
     """The mentions of the time before the aggregate. None if some of it is before `since`, from when on `hours` are
     known."""
     start, end = previous_of(entry)
-    return None if start < since else hours.total(hour_key(start), hour_key(end))
+    return None if start < since else hours.steps(start, (end - start) // _HOUR, 1)[0]
 
 
 def change_of(entry: SentimentCacheEntry, before: Tally | None) -> dict[str, Any] | None:

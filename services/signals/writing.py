@@ -16,9 +16,9 @@ from datetime import UTC, date, datetime, timedelta
 from models.errors import ChangedMeanwhile, Unavailable
 from models.mention import SentimentScore
 from models.story import Signal, StoryMember, Topic, day_of, due_id
-from models.tally import Tally
+from models.tally import Tally, TimelineHours
 from models.timeline import Timeline
-from models.values import Day, Hour, format_time, hour_key, hour_start
+from models.values import Day, format_time, hour_key, hour_start
 from services.figures.breadth import publisher_of
 from services.mentions.due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Create, Document, Query, Replace, Store, Where, listed_documents, query_all, readable
@@ -124,7 +124,7 @@ class SignalWriter:
                 articles=len(members),
                 began_at=began_at,
                 topics=topics,
-                week=week_before({} if timeline is None else timeline.hours, of_tool[0].published_at),
+                week=week_before(TimelineHours({} if timeline is None else timeline.hours), of_tool[0].published_at),
                 days_known=days_known(discovered.get(tool_id), began_at),
             )
             found.append(await self._with_earlier_topics(story))
@@ -187,14 +187,9 @@ def reports_by_tool(
     }
 
 
-def week_before(hours: Mapping[Hour, Tally], moment: datetime) -> Tally:
+def week_before(hours: TimelineHours, moment: datetime) -> Tally:
     """The tool's mentions of the seven days before the hour of the moment."""
-    until = hour_start(hour_key(moment))
-    since, total = hour_key(until - WEEK), Tally()
-    for hour, tally in hours.items():
-        if since <= hour < hour_key(until):
-            total = total.plus(tally)
-    return total
+    return hours.steps(hour_start(hour_key(moment)) - WEEK, WEEK // timedelta(hours=1), 1)[0]
 
 
 def days_known(discovered: Day | None, moment: datetime) -> int:

@@ -43,7 +43,7 @@ async def a_wrong_hour_in_the_timeline(world: AuditWorld, tools: list[Tool]) -> 
     assert timeline is not None
     day = max(timeline["hours"])
     numbers = timeline["hours"][day].split(",")
-    numbers[0], numbers[5] = "9", "9"
+    numbers[0] = "9"
     await world.store.upsert(CATALOG.name, {**timeline, "hours": {**timeline["hours"], day: ",".join(numbers)}})
 
 

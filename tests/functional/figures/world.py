@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
-from models.tally import Tally, by_hour
+from models.tally import Tally
 from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.counting import UNSCORED, Count, CountedMention
@@ -25,6 +25,7 @@ from services.ports import Clock, Document, LastWrite, Query, Queues, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from tests.builders import MemoryQueues, forgetful
+from tests.documents import by_hour as by_hour_of
 from tests.functional.articles.dying import Died
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
@@ -243,7 +244,7 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
 
 
 def hours_of(timeline: Document | None) -> dict[str, Tally]:
-    return by_hour(timeline["hours"]) if timeline else {}
+    return by_hour_of(timeline["hours"]) if timeline else {}
 
 
 def minutes_of(documents: Mapping[str, Document]) -> dict[str, dict[str, Tally]]:

@@ -38,7 +38,7 @@ from services.work.announcing import Announcer
 from services.work.handling import Handler
 from services.work.stage import MAX_TRIES
 from tests.builders import MemoryQueues, forgetful
-from tests.documents import article, reading
+from tests.documents import article, by_hour, reading
 from tests.failing_stores import Crash, mortal
 
 
@@ -217,7 +217,7 @@ class World:
         """The timeline equals the mentions after a recount of the dirty hours."""
         await Recount(self.store).recount_tool(tool.tool_id, self.watch.now)
         document = await self.store.read("catalog", tool.tool_id, Timeline.ID)
-        counted = Timeline.from_document(document).hours if document is not None else {}
+        counted = by_hour(Timeline.from_document(document).hours) if document is not None else {}
         expected: dict[str, Tally] = {}
         for each in (await self.mentions(tool)).values():
             hour = hour_key(each.published_at)

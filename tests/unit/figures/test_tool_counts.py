@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.tally import TimelineHours, by_day, by_hour
+from models.tally import TimelineHours
 from models.timeline import DirtyHour, Timeline
 from models.values import CLOCKS_DIFFER, format_time, hour_key
 from services.figures.counting import Count, hours_of, is_of_last_recount, recounts_of, timeline_document
@@ -17,6 +17,7 @@ from services.figures.tool_counts import CountsWrite, ToolCounts, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from tests import documents
+from tests.documents import by_day, by_hour
 from tests.unit.figures.mentions import a_mention, counted
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)

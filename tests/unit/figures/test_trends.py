@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from models.cache import Period
-from models.tally import Tally, TimelineHours, by_day
+from models.tally import Tally, TimelineHours
 from models.timeline import HistoryProgress
 from models.values import format_time, hour_key, unix_seconds
 from services.figures.trends import before_of, change_of, known_from, past_of, trend_of, version_of
 from tests import documents
-from tests.documents import earlier_hours, timeline
+from tests.documents import by_day, earlier_hours, timeline
 
 END = datetime(2026, 2, 21, 20, 7, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -102,7 +102,9 @@ def test_hours_are_known_since_the_app_has_run_or_as_far_as_its_first_feeds_reac
 def test_the_month_before_is_in_the_earlier_hours_and_the_first_days_of_the_timeline() -> None:
     month = entry("DAY_30", 720 * HOUR)
     last = END.replace(minute=0)
-    stored = timeline(hours=hours_of_days(h721=1, h768=2, h900=64), ingestion_count=month.recounts).to_document()
+    stored = timeline(
+        hours=by_day(hours_of_days(h721=1, h768=2, h900=64)), ingestion_count=month.recounts
+    ).to_document()
     earlier = earlier_hours(days=by_day(hours_of_days(h768=4, h1440=8, h1441=16, h719=32))).to_document()
     past = past_of(month, stored, earlier, last - 1440 * HOUR)
     assert past.before is not None

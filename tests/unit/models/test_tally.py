@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from models.tally import (
-    HOURS,
-    Tally,
-    TimelineHours,
-    by_day,
-    by_hour,
-    day_numbers,
-    day_sums,
-    day_text,
-    total,
-)
+from models.tally import HOURS, DayText, Tally, TimelineHours, day_numbers
 from models.values import hour_key
+from tests.documents import by_day, by_hour
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 DAY = [[5 * hour, 5 * hour + 1, 5 * hour + 2, 5 * hour + 3, hour % 2] for hour in range(HOURS)]
@@ -63,42 +56,28 @@ def test_a_tally_has_the_figures_of_an_entry() -> None:
     }
 
 
-def test_tallies_are_added_column_by_column() -> None:
-    assert total([]) == Tally()
-    assert total([[1, 2, 3, 4, 0], [1, 0, 0, 0, 5], [0, 0, 0, 0, 2]]) == Tally(2, 2, 3, 4, 7)
-
-
-def test_the_text_of_a_day_has_its_sums_and_its_hours() -> None:
+@pytest.mark.parametrize("text", ["", "1,2,3,4", A_DAY[2:], A_DAY + ",1"])
+def test_a_text_that_is_not_a_day_is_neither_read_nor_stored(text: str) -> None:
     assert day_numbers(A_DAY) == [number for hour in DAY for number in hour]
-    assert day_text(day_numbers(A_DAY)) == A_DAY
-    assert day_sums(A_DAY) == total(DAY)
-
-
-@pytest.mark.parametrize("text", ["", "1,2,3,4", A_DAY[6:], A_DAY + ",1", ",".join("0" * 100), ",".join("0" * 150)])
-def test_a_text_that_is_not_a_day_is_neither_summed_nor_read(text: str) -> None:
-    for read in (day_sums, day_numbers):
-        with pytest.raises(ValueError, match=r"^a day must be a text of its sums and 24 hours, each of 5 numbers"):
-            read(text)
+    with pytest.raises(ValueError, match=r"^a day must be a text of 24 hours, each of 5 numbers"):
+        day_numbers(text)
+    with pytest.raises(ValueError, match="pattern"):
+        TypeAdapter(DayText).validate_python(text)
 
 
 @given(
     st.dictionaries(HOUR_KEYS, HOUR_NUMBERS),
     st.dictionaries(HOUR_KEYS, HOUR_NUMBERS | st.just(Tally())),
     HOUR_KEYS,
-    HOUR_KEYS,
 )
 def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
-    before: dict[str, Tally], put: dict[str, Tally], one: str, other: str
+    before: dict[str, Tally], put: dict[str, Tally], since: str
 ) -> None:
     hours, after = TimelineHours(by_day(before)), before | put
     for hour, numbers in put.items():
         hours.put(hour, numbers)
     assert [hours.numbers(hour) for hour in after] == list(after.values())
-    since, until = sorted((one, other))
-    assert hours.total(since, until) == total(each for hour, each in after.items() if since <= hour < until)
     with_mentions = {hour: each for hour, each in after.items() if any(each) and hour[:8] >= since[:8]}
-    for day in {hour[:8] for hour in after}:
-        assert hours.of_day(day) == total(each for hour, each in after.items() if hour[:8] == day)
     assert by_hour(hours.stored(since)) == with_mentions
     assert hours.stored(since) == by_day(with_mentions)
 
@@ -111,16 +90,14 @@ def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
 def test_steps_are_the_totals_of_their_hours(before: dict[str, Tally], hour: int, steps: tuple[int, int]) -> None:
     length, number = steps
     start = datetime(2026, 2, 21, hour, tzinfo=UTC)
-    hours = TimelineHours(by_day(before))
-    for at, found in enumerate(hours.steps(start, length, number)):
-        since = start + timedelta(hours=at * length)
-        until = hour_key(since + timedelta(hours=length))
-        assert found == hours.total(hour_key(since), until)
+    for at, found in enumerate(TimelineHours(by_day(before)).steps(start, length, number)):
+        names = [hour_key(start + timedelta(hours=at * length + each)) for each in range(length)]
+        assert found == reduce(Tally.plus, (before.get(name, Tally()) for name in names))
 
 
 def test_hours_that_are_preceded_by_others_keep_their_own_days() -> None:
-    one, two, three = ({f"202602{day}10": [number]} for day, number in ((20, 1), (21, 2), (22, 4)))
+    one, two, three = ({f"202602{day}10": [number, 0, 0, 0, 0]} for day, number in ((20, 1), (21, 2), (22, 4)))
     hours = TimelineHours(by_day(two | three))
-    before = hours.preceded_by(by_day(one | {"2026022110": [8]}))
-    assert [before.of_day(f"202602{day}").positive for day in (20, 21, 22)] == [1, 2, 4]
-    assert hours.of_day("20260220").positive == 0
+    before = hours.preceded_by(by_day(one | {"2026022110": [8, 0, 0, 0, 0]}))
+    assert [before.numbers(f"202602{day}10").positive for day in (20, 21, 22)] == [1, 2, 4]
+    assert hours.numbers("2026022010") == Tally()

@@ -8,19 +8,11 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 from pydantic import TypeAdapter
 
-from models.tally import CheckedTally, Tally
+from models.tally import CheckedTally
 from models.timeline import DirtyHour, Timeline, WindowTables
 from models.values import format_time
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
-
-
-def test_a_timeline_leaves_out_hours_without_mentions() -> None:
-    now = datetime(2026, 2, 21, 20, tzinfo=UTC)
-    hours = {"2026022110": Tally(), "2026022111": Tally(1, 0, 0, 400_000)}
-    timeline = Timeline(created_at=now, updated_at=now, tool_id="vscode", hours=hours)
-    assert list(timeline.hours) == ["2026022111"]
-    assert Timeline.from_document(timeline.to_document()) == timeline
 
 
 def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from models.story import Side
-from models.tally import Tally
+from models.tally import Tally, TimelineHours
 from services.signals.rules import side_of
 from services.signals.writing import days_known, reports_by_tool, week_before
-from tests.documents import NOW, OTHER_TOOL_ID, TOOL_ID, mention, story_member
+from tests.documents import NOW, OTHER_TOOL_ID, TOOL_ID, by_day, mention, story_member
 from tests.unit.signals.stories import report
 
 
@@ -46,8 +46,8 @@ def test_the_week_before_a_story_ends_with_the_hour_before_it() -> None:
         "2026021420": Tally(negative=1),
         "2026021419": Tally(negative=8),
     }
-    assert week_before(hours, NOW + timedelta(minutes=59)) == Tally(positive=1, negative=1)
-    assert week_before({}, NOW) == Tally()
+    assert week_before(TimelineHours(by_day(hours)), NOW + timedelta(minutes=59)) == Tally(positive=1, negative=1)
+    assert week_before(TimelineHours({}), NOW) == Tally()
 
 
 def test_a_tool_is_known_since_the_day_of_its_first_article() -> None:

@@ -13,7 +13,7 @@ from models.run import JobRun
 from models.states import AttemptStatus
 from services.container import Container
 from services.feeds import lists as feed_lists
-from services.feeds.bulk import MAX_FEEDS, BulkActionBody
+from services.feeds.bulk import BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.lists import import_opml, write_opml
 from services.feeds.registry import SORTS, Sorting, feed_filter
@@ -177,9 +177,8 @@ async def bulk_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
 
     A request that failed half way can be sent again.
     """
-    body = sent(req, BulkActionBody)
-    wanted = body.wanted()
-    report = await services.feeds.bulk_actions.run(wanted, body.limit or MAX_FEEDS, body.cursor)
+    wanted = sent(req, BulkActionBody)
+    report = await services.feeds.bulk_actions.run(wanted)
     items = [each.shown() for each in report.items]
     return list_response(items, report.next, action=wanted.action, dry_run=wanted.dry_run)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -21,7 +20,7 @@ from models.resources.feeds import BulkResult
 from models.values import Flag
 from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
-from services.feeds.registry import MAX_IDS, FeedFilter, FeedQuery, FeedRegistry, feed_filter, feeds_of
+from services.feeds.registry import MAX_IDS, FeedQuery, FeedRegistry, feed_filter, feeds_of
 from services.ports import Clock, Listed, Store
 
 MAX_FEEDS = MAX_IDS
@@ -30,23 +29,6 @@ _AT_ONCE = 16
 Action = Literal["enable", "disable", "tag", "untag", "fetch"]
 
 Outcome = Literal["changed", "unchanged", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class BulkAction:
-    """An action on many feeds."""
-
-    action: Action
-    by: FeedFilter
-    tags: tuple[str, ...] = ()
-    dry_run: bool = False
-
-    def change(self, feed: Feed) -> Mapping[str, Any]:
-        """What the action changes in a feed, by posted names. Raises InvalidInput if the feed had too many tags."""
-        if self.action in ("tag", "untag"):
-            wanted = {*feed.tags, *self.tags} if self.action == "tag" else {*feed.tags} - {*self.tags}
-            return feed_change({"tags": sorted(wanted)})
-        return feed_change({"enabled": self.action == "enable"})
 
 
 def _result(feed_id: str, outcome: Outcome, reason: str | None = None, run_id: str | None = None) -> BulkResult:
@@ -85,9 +67,12 @@ class BulkActionBody(
             raise ValueError("tags: at least one tag with the actions tag and untag, none with others")
         return self
 
-    def wanted(self) -> BulkAction:
-        """Raises InvalidInput that names the field and what is allowed."""
-        return BulkAction(self.action, feed_filter(self.filter.given()), self.tags, self.dry_run)
+    def change(self, feed: Feed) -> Mapping[str, Any]:
+        """What the action changes in a feed, by posted names. Raises InvalidInput if the feed had too many tags."""
+        if self.action in ("tag", "untag"):
+            wanted = {*feed.tags, *self.tags} if self.action == "tag" else {*feed.tags} - {*self.tags}
+            return feed_change({"tags": sorted(wanted)})
+        return feed_change({"enabled": self.action == "enable"})
 
 
 class BulkActions:
@@ -99,9 +84,11 @@ class BulkActions:
         self._claims = claims
         self._clock = clock
 
-    async def run(self, wanted: BulkAction, limit: int = MAX_FEEDS, after: str | None = None) -> Listed[BulkResult]:
-        """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them."""
-        page = await feeds_of(self._store, wanted.by, limit, after)
+    async def run(self, wanted: BulkActionBody) -> Listed[BulkResult]:
+        """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them. Raises InvalidInput
+        that names the field and what is allowed."""
+        by = feed_filter(wanted.filter.given())
+        page = await feeds_of(self._store, by, wanted.limit or MAX_FEEDS, wanted.cursor)
         if wanted.action == "fetch":
             results = await self._fetch(page.items, self._clock(), dry_run=wanted.dry_run)
         else:
@@ -110,10 +97,10 @@ class BulkActions:
         results += [_result(each, "refused", "its document cannot be read") for each in page.unreadable]
         named = {each.feed_id for each in results}
         missing = "there is none with this id that meets the filter"
-        results += [_result(each, "refused", missing) for each in wanted.by.ids or () if each not in named]
+        results += [_result(each, "refused", missing) for each in by.ids or () if each not in named]
         return Listed(results, page.next)
 
-    async def _change(self, wanted: BulkAction, feed: Feed, gate: asyncio.Semaphore) -> BulkResult:
+    async def _change(self, wanted: BulkActionBody, feed: Feed, gate: asyncio.Semaphore) -> BulkResult:
         try:
             if wanted.dry_run:
                 now = max(self._clock(), feed.updated_at)

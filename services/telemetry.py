@@ -2,7 +2,7 @@
 their own spans.
 
 Without a backend every call here does nothing, and OpenTelemetry is not imported. The container sets the backend
-(services/operations/azure_monitor.py) if APPLICATIONINSIGHTS_CONNECTION_STRING is set.
+(services/azure_monitor.py) if APPLICATIONINSIGHTS_CONNECTION_STRING is set.
 The trace goes on over queues: a message that is sent has the field `traceparent`, which its function continues and
 every other reader ignores.
 """
@@ -13,9 +13,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotAllowed, NotFound
+
+if TYPE_CHECKING:
+    from services.azure_monitor import OpenTelemetry
 
 Attribute = str | int | float | bool
 KindOfSpan = Literal["internal", "server", "client", "producer", "consumer"]
@@ -74,8 +77,8 @@ ANSWERS: Final = (ChangedMeanwhile, Conflict, InvalidInput, NotAllowed, NotFound
 _MESSAGE_FIELD: Final = "traceparent"
 
 
-class Span(Protocol):
-    """A span."""
+class Span:
+    """A span. This one records nothing."""
 
     def set(self, name: str, value: Attribute) -> None:
         """Sets an attribute. No payloads, keys, query strings or texts of articles."""
@@ -84,38 +87,11 @@ class Span(Protocol):
         """Marks the span as failed, with the kind of the error."""
 
 
-class Backend(Protocol):
-    """A backend of telemetry.
-
-    `parent` and `link` are W3C traceparents; without a parent, the current span is the parent.
-    """
-
-    def span(
-        self, name: str, kind: KindOfSpan, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
-    ) -> AbstractContextManager[Span]: ...
-
-    def traceparent(self) -> str | None: ...
-
-    def kept_share(self) -> float | None: ...
-
-    def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None: ...
-
-    def observe(self, metric: Metric, read: Callable[[], Iterable[Sample]]) -> None: ...
+_NOTHING: Final = nullcontext(Span())
+_backend: OpenTelemetry | None = None
 
 
-class _Off:
-    """A span that records nothing."""
-
-    def set(self, name: str, value: Attribute) -> None: ...
-
-    def fail(self, error: str) -> None: ...
-
-
-_NOTHING: Final = nullcontext(_Off())
-_backend: Backend | None = None
-
-
-def begin(backend: Backend) -> None:
+def begin(backend: OpenTelemetry) -> None:
     global _backend  # noqa: PLW0603
     _backend = backend
 

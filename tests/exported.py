@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from services import telemetry
-from services.operations.azure_monitor import OpenTelemetry
+from services.azure_monitor import OpenTelemetry
 
 
 class Exported:

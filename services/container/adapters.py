@@ -38,7 +38,7 @@ log = logging.getLogger("toolpulse.container")
 async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None:
     if not settings.telemetry_connection:
         return
-    from services.operations import azure_monitor
+    from services import azure_monitor
 
     backend = azure_monitor.begin(settings.telemetry_connection, VERSION, settings.telemetry_sample_ratio)
     telemetry.begin(backend)

@@ -27,7 +27,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from services.telemetry import ANSWERS, Attribute, KindOfSpan, Metric, Sample
+from services.telemetry import ANSWERS, Attribute, KindOfSpan, Metric, Sample, Span
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 _KINDS: Mapping[KindOfSpan, SpanKind] = {
@@ -42,7 +42,7 @@ METRICS_EVERY_MS = 60_000
 LAST_MS = 2_000
 
 
-class _Span:
+class _Span(Span):
     """A span of OpenTelemetry as the app sees it."""
 
     def __init__(self, span: trace.Span) -> None:
@@ -65,7 +65,10 @@ def _span_context(traceparent: str | None) -> SpanContext:
 
 
 class OpenTelemetry:
-    """The backend of Application Insights. See services.telemetry.Backend."""
+    """The backend of Application Insights.
+
+    `parent` and `link` are W3C traceparents; without a parent, the current span is the parent.
+    """
 
     def __init__(self, version: str, ratio: float, spans: SpanExporter, metrics: MetricReader) -> None:
         resource = Resource({"service.name": "toolpulse", "service.version": version})

@@ -130,21 +130,21 @@ def _manifest(source: Path) -> Manifest:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise Refused(f"{source} is no backup of this program: {MANIFEST} does not say {FORMAT!r}")
     if not isinstance(content.get("format_version"), int) or content["format_version"] > FORMAT_VERSION:
-        raise _newer(source, content)
+        raise _of_another_version(source, content)
     try:
         manifest = Manifest.model_validate(content)
     except ValidationError as error:
         raise Refused(f"{path} is damaged ({error.error_count()} wrong fields): use another backup") from None
     if manifest.schema_version > SCHEMA_VERSION or manifest.migrations > MIGRATIONS[-1].number:
-        raise _newer(source, content)
+        raise _of_another_version(source, content)
     if STORE not in manifest.files or not all(map(_is_ours, manifest.files)):
         raise Refused(f"{path} is damaged (it names other files than {STORE}, {QUEUES} and {ARCHIVE}/…)")
     return manifest
 
 
-def _newer(source: Path, content: dict[str, object]) -> Refused:
+def _of_another_version(source: Path, content: dict[str, object]) -> Refused:
     return Refused(
-        f"{source} was made by a newer version ({content.get('version')}; this is {VERSION}): restore with that version"
+        f"{source} was made by another version ({content.get('version')}; this is {VERSION}): restore with that version"
     )
 
 

@@ -53,6 +53,7 @@ SPELLED: Mapping[str, str] = {
     "enabled": "--enabled/--disabled",
     "failing": "--failing/--working",
     "source_name": "--name",
+    "url": "--new-url",
     "feed_id": "--id",
     "aliases": "--alias",
     "tickers": "--ticker",

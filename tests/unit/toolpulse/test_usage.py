@@ -76,6 +76,12 @@ def told(words: str, *arguments: str) -> str:
     return out.getvalue()
 
 
+def test_no_command_has_two_options_of_one_name() -> None:
+    for words, each in COMMANDS.items():
+        options = [name for option in each.params for name in (*option.opts, *option.secondary_opts)]
+        assert len(options) == len(set(options)), words
+
+
 def test_every_command_has_help_and_says_what_it_does_not_know_and_what_is_missing() -> None:
     for words, each in COMMANDS.items():
         assert told(words, "--help").startswith(f"Usage: toolpulse {words} ")

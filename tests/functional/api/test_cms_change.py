@@ -1,8 +1,6 @@
 """A feed whose ids all change, over HTTP on a running host: what a reviewer sees, decides, and gets."""
 
-import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,12 +9,13 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from tests.functional.api.test_demo import until
 from tests.functional.articles.world import Item, item, rss
 from tests.functional.cli.commands import Cli
 from tests.hosting import RunningHost, running_host
 
-SECONDS = 30
 MANY = 12
 
 
@@ -46,9 +45,9 @@ class Client:
         self.host = host
         self.session = session
 
-    async def get(self, path: str, status: int = 200) -> Any:
+    async def get(self, path: str) -> Any:
         async with self.session.get(f"/api/v1/{path}") as answer:
-            assert answer.status == status, await answer.text()
+            assert answer.status == 200, await answer.text()
             return await answer.json()
 
     async def post(self, path: str, body: Any, status: int) -> Any:
@@ -57,11 +56,7 @@ class Client:
             return await answer.json()
 
     async def until(self, path: str, is_so: Callable[[Any], bool]) -> Any:
-        ends = time.monotonic() + SECONDS
-        while not is_so(found := await self.get(path)):
-            assert time.monotonic() < ends, f"{found}\n{self.host.printed()}"
-            await asyncio.sleep(0.1)
-        return found
+        return await until(self.host, lambda: self.get(path), is_so)
 
     async def fetch(self, fetches: int) -> None:
         await self.post("feeds/a/fetch", {}, 202)
@@ -69,31 +64,19 @@ class Client:
 
 
 @asynccontextmanager
-async def served(publisher: Publisher) -> AsyncIterator[str]:
-    app = web.Application()
-    app.router.add_get("/feed", publisher.feed)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/feed"
-    finally:
-        await runner.cleanup()
-
-
-@asynccontextmanager
 async def flooded(publisher: Publisher, data: Path) -> AsyncIterator[tuple[Client, str]]:
     """A client of a running app with the feed in quarantine, and the id of the batch."""
     settings = {"DATA_DIR": str(data), "ALLOW_PRIVATE_ADDRESSES": "true"}
+    site = web.Application()
+    site.router.add_get("/feed", publisher.feed)
     async with (
-        served(publisher) as url,
+        TestServer(site) as server,
         running_host(data=data, settings=settings) as host,
         aiohttp.ClientSession(host.url) as session,
     ):
         client = Client(host, session)
         await client.post("tools", {"name": "Widgetron"}, 201)
-        await client.post("feeds", {"url": url, "source_name": "A", "feed_id": "a"}, 201)
+        await client.post("feeds", {"url": str(server.make_url("/feed")), "source_name": "A", "feed_id": "a"}, 201)
         await client.fetch(1)
         await client.until("tools/Widgetron/sentiment?period=DAY_7", lambda each: each["total_mentions"] == MANY)
         publisher.system = "new"

@@ -68,6 +68,7 @@ async def test_a_full_text_is_shown_reviewed_asked_for_again_and_removed(reading
     refused = await call("acquire_document", article_id=odd["source_id"], body={})
     assert refused.status == 409
     assert held["quarantine_id"] in refused.json["detail"]
+    assert (await call("preview_quarantine", quarantine_id=held["quarantine_id"])).status == 400
     review = {"decision": "CLEARED_TERMINAL", "author": "Ann", "reason": "not an article"}
     assert (await call("review_quarantine", quarantine_id=held["quarantine_id"], body=review)).status == 200
     dropped = (await call("get_document", article_id=odd["source_id"])).json

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -134,35 +133,6 @@ async def test_lists_have_limits_and_cursors_and_take_nothing_else(app: Containe
     assert (answer.status, answer.json["field"]) == (400, "offset")
 
 
-async def test_opml_goes_in_with_a_report_and_comes_out_again(app: Container) -> None:
-    document = b"""<opml version="1.0"><body>
-<outline text="A &amp; B" xmlUrl="https://a.example/?x=1&amp;y=2"/>
-<outline text="bad" xmlUrl="nonsense"/></body></opml>"""
-    answer = await call("import_feeds", body=document)
-    assert answer.status == 200
-    assert [each["source_name"] for each in answer.json["added"]] == ["A & B"]
-    refused = [(each["line"], each["url"], each["source_name"]) for each in answer.json["refused"]]
-    assert refused == [(3, "nonsense", "bad")]
-    assert answer.json["refused"][0]["reason"].startswith("url: must be an http://")
-    assert (await call("import_feeds", body=document)).json["known"] == answer.json["added"]
-    out = await call("export_feeds")
-    assert out.mimetype == "text/x-opml"
-    (outline,) = ElementTree.fromstring(out.body).findall("body/outline")
-    assert (outline.get("text"), outline.get("xmlUrl")) == ("A & B", "https://a.example/?x=1&y=2")
-
-
-async def test_feeds_have_a_verdict_with_advice_and_are_filtered_by_it(app: Container) -> None:
-    added = (await add()).json
-    assert (added["verdict"], added["verdict_since"], added["verdict_reason"]) == (
-        "new", added["created_at"], "It was not fetched yet.",
-    )  # fmt: skip
-    assert added["verdict_advice"] == "Nothing: wait for the first fetches."
-    await add(feed_id="off", url="https://off.example/", enabled=False)
-    off = await call("list_feeds", "verdict=disabled")
-    assert [(each["feed_id"], each["disabled_by"]) for each in off.json["items"]] == [("off", "person")]
-    assert (await call("list_feeds", "verdict=silent")).json["items"] == []
-
-
 async def test_a_credential_that_is_no_setting_of_the_app_is_refused_by_its_name_when_the_feed_is_added(
     environment: pytest.MonkeyPatch, app: Container
 ) -> None:
@@ -193,19 +163,3 @@ async def test_feeds_are_filtered_and_sorted(app: Container) -> None:
     assert first["items"][0]["host"] == "two.example"
     wrong = await call("list_feeds", f"sort=name&cursor={first['next']}")
     assert (wrong.status, wrong.json["field"]) == (400, "cursor")
-
-
-async def test_a_preset_with_its_values_stands_for_a_url(app: Container) -> None:
-    presets = {each["preset"]: each for each in (await call("list_presets")).json["items"]}
-    of_pypi = presets["pypi-releases"]
-    assert of_pypi["url"] == "https://pypi.org/rss/project/{package}/releases.xml"
-    assert [(each["name"], each["example"]) for each in of_pypi["values"]] == [("package", "httpx")]
-    body = {"preset": "pypi-releases", "values": {"package": "httpx"}, "tags": ["releases"]}
-    added = await call("add_feed", body=body)
-    assert (added.status, added.json["source_name"], added.json["tags"]) == (201, "httpx on PyPI", ["releases"])
-    assert added.json["url"] == "https://pypi.org/rss/project/httpx/releases.xml"
-    assert (await call("add_feed", body=body)).status == 200
-    answer = await call("add_feed", body=body | {"values": {}})
-    assert (answer.status, answer.json["field"]) == (400, "values.package")
-    patched = await call("change_feed", body={"preset": "pypi-releases"}, feed_id=added.json["feed_id"])
-    assert (patched.status, patched.json["field"]) == (400, "preset")

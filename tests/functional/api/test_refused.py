@@ -7,7 +7,10 @@ from typing import Any
 from services.container import Container
 from tests.functional.api.conftest import call
 
-IDS = {"article_id": "dedup:" + "1" * 32, "event_id": "story", "correction_id": "correction:x"}
+IDS = {
+    **{"article_id": "dedup:" + "1" * 32, "event_id": "story", "correction_id": "correction:x"},
+    "quarantine_id": "BATCH:x",
+}
 ADA = {"author": "Ada"}
 FEED = {"url": "https://example.com/rss", "source_name": "Example"}
 ENABLED = {"filter": {"enabled": True}}
@@ -56,6 +59,7 @@ BODIES: tuple[tuple[str, Any, str], ...] = (
     ("add_feed", {}, "url"),
     ("add_feed", FEED | {"url": "nonsense"}, "url"),
     ("add_feed", FEED | {"colour": "red"}, "colour"),
+    ("add_feed", {"preset": "pypi-releases", "values": {}}, "values.package"),
     ("add_feed", b"{", "body"),
     ("import_feeds", b"<!DOCTYPE opml []><opml/>", "body"),
     ("bulk_feeds", {"action": "delete", **ENABLED}, "action"),
@@ -75,6 +79,8 @@ BODIES: tuple[tuple[str, Any, str], ...] = (
     ("make_correction", {**ADA, "article": "dedup:1", "verdict": "wrong"}, "verdict"),
     ("make_correction", {"author": "", "article": "dedup:1", "verdict": "right"}, "author"),
     ("acquire_document", {"force": True}, "force"),
+    ("review_quarantine", {"reason": "x", "decision": "drop"}, "author"),
+    ("review_quarantine", {**ADA, "decision": "drop"}, "reason"),
     ("split_article", {"source": "b"}, "author"),
     ("split_article", {**ADA, "source": "b", "reason": "x" * 1001}, "reason"),
     ("split_story", {**ADA, "articles": ["dedup:1", 2]}, "articles"),

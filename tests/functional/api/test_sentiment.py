@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.cache import SentimentCacheEntry, entry_id, generation_id
+from models.cache import SentimentCacheEntry, entry_id
 from models.tool import Tool
 from services.container import Container
 from services.mentions.due import RefreshMessage, mark_dirty
@@ -65,24 +65,6 @@ async def test_an_aggregate_is_the_specifications_entry_with_additional_fields(w
     assert (hit.headers["X-Cache"], hit.json) == ("HIT", body)
     assert 0 <= int(hit.headers["Age"]) < 60
     assert missed.sent == hit.sent == []
-
-
-async def test_unscored_mentions_are_beside_all_figures_and_in_none(watched: Container) -> None:
-    before = (await call("get_tool_sentiment", "period=DAY_7", tool=TOOL.tool_id)).json
-    assert before["unscored_mentions"] == 0
-    for number in range(3):
-        await _say(watched, f"fremd-{number}", NOW - timedelta(hours=2 + number), "unscored")
-    await watched.figures.refresh.refresh_tools([TOOL.tool_id])
-    after = (await call("get_tool_sentiment", "period=DAY_7", tool=TOOL.tool_id)).json
-    assert after["unscored_mentions"] == 3
-    changed = {name for name, value in before.items() if after[name] != value}
-    assert changed <= {"unscored_mentions", "recounts", "created_at", "updated_at", "last_updated_ts"}
-    (row,) = (await call("list_latest_sentiment", "period=DAY_7")).json["items"]
-    assert (row["total_mentions"], row["unscored_mentions"]) == (3, 3)
-    for layer in ("canonical", "raw"):
-        points = (await call("get_tool_history", f"days=7&layer={layer}", tool=TOOL.tool_id)).json["items"]
-        assert sum(point["unscored_mentions"] for point in points) == 3
-        assert sum(point["total_mentions"] for point in points) == 3
 
 
 async def test_evidence_and_the_articles_of_a_tool_are_filtered_by_sentiment(watched: Container) -> None:
@@ -267,19 +249,6 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     await watched.figures.refresh.work(_message(stale.sent[0]))
     fresh = await call("get_tool_sentiment", tool=TOOL.tool_id)
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
-
-
-async def test_a_generation_that_cannot_be_read_is_named_in_cache_health(watched: Container) -> None:
-    generation = {"id": generation_id(TOOL.tool_id), "entity_type": "CacheGeneration", "generation": "many"}
-    await watched.store.upsert(SENTIMENT_CACHE.name, {**generation, "tool_id": TOOL.tool_id})
-    await watched.figures.refresh.tick()
-    answer = await call("get_cache_health")
-    assert (answer.status, answer.json["status"]) == (200, "degraded")
-    assert answer.json["failed_tools"][TOOL.tool_id].startswith("UnreadableDocument: CacheGeneration ")
-    assert [each["state"] for each in answer.json["lacking"]] == ["missing"] * 4
-    assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).status == 500
-    await watched.figures.counters.flush()
-    assert (await call("get_cache_health")).json["error_count_24h"] == 2, "the refresh of the tool, and the read"
 
 
 async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(watched: Container) -> None:

@@ -137,20 +137,6 @@ async def test_a_story_that_is_gone_is_not_found_and_says_where_its_articles_are
     assert (await call("list_tool_stories", tool="nobody")).status == 404
 
 
-async def test_a_deleted_article_is_in_no_story_and_a_story_of_one_article_is_in_no_list(world: World) -> None:
-    articles = await grouped(world)
-    event = await event_of(world, articles[0])
-    for which in (1, 4):
-        await world.worker.delete(articles[which])
-        await world.group()
-        shown = (await call("get_story", event_id=event)).json
-        assert articles[which] not in str(shown)
-    assert (shown["article_count"], await listed()) == (1, [])
-    await world.worker.delete(articles[0])
-    await world.group()
-    assert (await call("get_story", event_id=event)).status == 404
-
-
 async def test_a_document_that_cannot_be_read_hides_no_other(world: World) -> None:
     await grouped(world)
     await world.analysed(45, OUTAGE_LATER)

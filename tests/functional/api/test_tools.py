@@ -125,37 +125,16 @@ async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
     assert articles["items"][1]["mention"]["matches"] == matches
 
 
-async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None:
-    one = await store(app, 1, "Quorvia is great")
-    await app.mentions.analysis.handle([one])
-    assert (await carried_out(app, await call("add_tool", body={"name": "Quorvia"})))["status"] == "SUCCEEDED"
-    (item,) = (await call("list_tool_articles", tool="Quorvia")).json["items"]
-    assert item["source_id"] == one
-
-
-async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
-    old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
-    one = await store(app, 1, "Hexwharf is great")
-    await app.mentions.analysis.handle([one])
-    answer = await call("merge_tool", body={"into": "pebblegrid"}, tool="hxw")
-    assert (answer.status, answer.headers["Location"]) == (202, f"/api/v1/runs/{answer.json['run_id']}")
-    assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
-    for text in (old["tool_id"], "Hexwharf", "HXW"):
-        assert (await call("get_tool", tool=text)).json["tool_id"] == new["tool_id"]
-        (item,) = (await call("list_tool_articles", tool=text)).json["items"]
-        assert item["source_id"] == one
-    merged = (await call("list_tools", "status=MERGED")).json["items"]
-    assert [(each["tool_id"], each["merged_into"]) for each in merged] == [(old["tool_id"], new["tool_id"])]
-    assert (await call("merge_tool", body={"into": "Hexwharf"}, tool="Pebblegrid")).status == 409
-    assert (await call("merge_tool", body={"into": "nobody"}, tool="Pebblegrid")).status == 404
-
-
 async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Container) -> None:
     old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
     articles = [await store(app, 1, "Hexwharf is great"), await store(app, 2, "Hexwharf beats Pebblegrid")]
     await app.mentions.analysis.handle(articles)
     body = {"into": "Pebblegrid", "author": "Ada", "reason": "the same"}
     assert (await carried_out(app, await call("merge_tool", body=body, tool="Hexwharf")))["status"] == "SUCCEEDED"
+    merged = (await call("list_tools", "status=MERGED")).json["items"]
+    assert [(each["tool_id"], each["merged_into"]) for each in merged] == [(old["tool_id"], new["tool_id"])]
+    for into, status in (("Hexwharf", 409), ("nobody", 404)):
+        assert (await call("merge_tool", body={"into": into}, tool="Pebblegrid")).status == status
     refused = await call("change_tool", body={"status": "DEPRECATED"}, tool=old["tool_id"])
     assert (refused.status, new["tool_id"] in refused.json["detail"]) == (409, True)
     for text in (old["tool_id"], "hxw"):

@@ -15,7 +15,7 @@ class CountingStore(DyingStore):
     """Every call is one operation, however many documents it is about."""
 
     def __init__(self, store: Store, *, fail_writes_from: int = 1_000_000) -> None:
-        super().__init__(store, 1_000_000_000, "before")
+        super().__init__(store)
         self._fail_writes_from = fail_writes_from
         self.writes = 0
 

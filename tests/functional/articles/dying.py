@@ -13,6 +13,7 @@ else:
     _Typed = object
 
 When = Literal["before", "halfway", "after"]
+NEVER = 1_000_000_000
 _OF_MANY = ("batch_many", "create_many", "write_many")
 
 
@@ -24,7 +25,7 @@ class DyingStore(_Typed):
     """A Store. `operations` counts; from the k-th on nothing more happens. Stores that do something else at an
     operation override `_do`, which each of them calls with its name."""
 
-    def __init__(self, store: Store, k: int, when: When) -> None:
+    def __init__(self, store: Store, k: int = NEVER, when: When = "before") -> None:
         self._store = store
         self._k = k
         self._when = when
@@ -59,9 +60,6 @@ class DyingStore(_Typed):
 
 class DiesSavingFeeds(DyingStore):
     """Dies after the articles and the attempt are stored."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, 1_000_000_000, "before")
 
     async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
         if (name, arguments[0]) == ("batch", "feeds"):

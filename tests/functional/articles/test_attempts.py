@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from services.ports import Store
 from services.store.containers import FEEDS, RUNS
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
-from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import World, item
 
 
@@ -32,9 +30,7 @@ async def test_a_feed_that_kills_its_workers_is_known_by_its_document_once_they_
 class DiesClosingTheRun(DyingStore):
     """Dies at the second write of a run, after all feeds are saved."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, NEVER, "before")
-        self._writes = 0
+    _writes = 0
 
     async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
         self._writes += (name, arguments[0]) == ("batch", RUNS.name)

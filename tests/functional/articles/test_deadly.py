@@ -13,7 +13,6 @@ from services.fetch.outcome import FetchRequest, FetchResult
 from services.topology import LAST_DELIVERY
 from tests.builders import overdue_keys
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import World, item
 
 FEEDS = 6
@@ -24,7 +23,7 @@ class Deadly(DyingStore):
     """The store and the fetcher of a worker, which dies at the documents of some feeds."""
 
     def __init__(self, world: World, feeds: tuple[str, ...]) -> None:
-        super().__init__(world.store, NEVER, "before")
+        super().__init__(world.store)
         self._shelf = world.shelf
         self._feeds = feeds
 

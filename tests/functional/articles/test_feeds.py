@@ -1,20 +1,16 @@
 """A feed after a fetch: schedule, validators, errors, claims. No feed affects another."""
 
-from typing import Any
-
 import pytest
 
-from models.errors import Unavailable
 from models.run import IngestionBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.claims import INGESTION_STAGE, MAX_FEEDS
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
-from services.ports import Store
 from tests.builders import overdue_keys
 from tests.functional.articles.counting import CountingStore
-from tests.functional.articles.world import Page, World, item, rss
+from tests.functional.articles.world import Page, World, item
 
 
 async def test_an_unchanged_feed_costs_one_operation_and_its_message_seven(world: World) -> None:
@@ -31,36 +27,6 @@ async def test_an_unchanged_feed_costs_one_operation_and_its_message_seven(world
             assert counting.operations == MAX_FEEDS + 7
         for number in range(MAX_FEEDS if name == "cold" else 0):
             world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
-
-
-class _LosesResponses(CountingStore):
-    """Saves all feeds, or none, and then raises Unavailable once for each."""
-
-    def __init__(self, store: Store, *, saves: bool) -> None:
-        super().__init__(store)
-        self._saves = saves
-        self._lost = set[str]()
-
-    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
-        if (name, arguments[0]) == ("batch", "feeds") and arguments[1] not in self._lost:
-            self._lost.add(arguments[1])
-            if self._saves:
-                await super()._do(name, *arguments, **options)
-            raise Unavailable("no answer came")
-        return await super()._do(name, *arguments, **options)
-
-
-@pytest.mark.parametrize("saves", [True, False])
-async def test_feeds_whose_save_lost_its_response_are_saved_and_counted_once(world: World, saves: bool) -> None:
-    for at, name in enumerate("abcd"):
-        await world.add_feed(name, [item(at * 5 + number) for number in range(5)])
-    (batch,) = await world.claim_all()
-    await world.new_worker(_LosesResponses(world.store, saves=saves)).ingestion.ingest(batch.run_id)
-    (run,) = await world.runs()
-    assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
-    for name in "abcd":
-        feed = await world.feed(name)
-        assert (feed.fetch_count, feed.total_articles_fetched) == (1, 5)
 
 
 async def test_validators_that_lie_are_detected_and_not_trusted_again(world: World) -> None:
@@ -118,24 +84,6 @@ async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: Wor
     assert (run.status, run.errors) == ("PARTIAL", ("b: ZeroDivisionError",))
     assert run.metrics is not None
     assert run.metrics.articles_fetched == {"a": 1, "b": 0, "c": 1}
-
-
-async def test_a_fetch_from_a_url_that_a_person_has_changed_is_not_saved(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    world.shelf.pages["https://elsewhere.example/feed"] = Page(rss([item(1), item(2)]))
-
-    class Slow:
-        async def fetch(self, request: FetchRequest) -> FetchResult:
-            before = await world.feed("a")
-            change = feed_change({"url": "https://elsewhere.example/feed"})
-            changed = changed_feed(before, change, world.clock.now)
-            await world.store.replace("feeds", changed.to_document(), before.stored_etag or "")
-            return await world.shelf.fetch(request)
-
-    await world.poll("a", world.new_worker(shelf=Slow()))
-    assert (await world.feed("a")).body_hash is None
-    await world.poll("a")
-    assert ((await world.feed("a")).fetch_count, len(await world.articles())) == (1, 2)
 
 
 async def test_a_disabled_feed_is_not_fetched_though_its_message_waits(world: World) -> None:

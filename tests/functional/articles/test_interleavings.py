@@ -21,8 +21,8 @@ from services.feeds.claims import INGESTION_STAGE
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
 from tests.builders import overdue_keys
-from tests.functional.articles.dying import Died, When
-from tests.functional.articles.turns import NEVER, Turns, TurnStore
+from tests.functional.articles.dying import NEVER, Died, When
+from tests.functional.articles.turns import Turns, TurnStore
 from tests.functional.articles.world import Item, SettableClock, Worker, World, analysed, item
 
 LIVES = 25

@@ -10,22 +10,13 @@ import pytest
 from models.article import Article, Observation
 from services.articles import sources as sources_module
 from services.articles.reading import ArticleFilter, Articles, article_filter, article_words
-from services.figures.entries import Generations
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.gathering import Gathering
-from services.mentions.writing import MentionWriter
 from services.operations.export import Export
 from services.store.containers import ARTICLES
-from services.tools.catalog import Catalog
-from services.tools.detector import Watchlist
-from services.work.announcing import Announcer
 from services.work.driver import PRIORITIZE, page_after
 from services.work.rules import queued
-from services.workflows.priorities import Priorities
-from tests.builders import MemoryQueues
 from tests.functional.articles.dying import DyingStore
-from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import Item, World, item
+from tests.functional.mentions.world import World as Analysing
 
 TITLE = "Everybody publishes this story today"
 
@@ -163,31 +154,42 @@ async def test_a_deleted_article_keeps_no_text_of_a_further_source(small: World)
     assert await listed(small, source="d") == []
 
 
+class DeletedMeanwhile(DyingStore):
+    """A store in which the article is deleted just before what was read of it is written."""
+
+    def __init__(self, world: World, source_id: str) -> None:
+        super().__init__(world.store)
+        self._delete = Articles(world.store, world.clock).delete
+        self._source_id = source_id
+
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if (name, arguments[0]) == ("batch_many", ARTICLES.name):
+            await self._delete(self._source_id)
+        return await super()._do(name, *arguments, **options)
+
+
+async def test_an_edit_of_an_article_that_is_deleted_meanwhile_leaves_no_text(world: World) -> None:
+    await world.add_feed("a", [item(1, text="before"), item(2)])
+    await world.poll("a")
+    deleted = next(each["source_id"] for each in await world.articles() if "Number 1" in each["headline"])
+    world.clock.forward(days=1)
+    world.publish("a", [item(1, text="after"), item(2)])
+    await world.poll("a", world.new_worker(DeletedMeanwhile(world, deleted)))
+    assert deleted not in {each["source_id"] for each in await world.observations()}
+    tombstone = next(each for each in await world.articles() if each["source_id"] == deleted)
+    assert (tombstone["headline"], tombstone.get("text_for_analysis")) == ("[deleted]", None)
+
+
 async def test_an_observation_that_was_written_after_the_deletion_is_removed(small: World) -> None:
     """A worker reads the article, the article is deleted, the worker writes its observation."""
     await published_by(small, *"ab", source_priority=1)
     await published_by(small, "c")
     deleted = (await small.article())["source_id"]
-
-    class DeletedMeanwhile(DyingStore):
-        async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
-            if (name, arguments[0]) == ("batch_many", ARTICLES.name):
-                await Articles(small.store, small.clock).delete(deleted)
-            return await super()._do(name, *arguments, **options)
-
     await small.add_feed("d", [story("d", text="d says so.")])
-    await small.poll("d", small.new_worker(DeletedMeanwhile(small.store, NEVER, "before")))
+    await small.poll("d", small.new_worker(DeletedMeanwhile(small, deleted)))
     assert await small.observations() == []
     assert "d says so" not in str(await small.all(ARTICLES.name))
     assert (await small.feed("d")).total_articles_fetched == 1
-
-
-def prioritized(world: World) -> Priorities:
-    catalog = Catalog(world.store, world.clock, lambda: "a tool")
-    watchlist, announcer = Watchlist(catalog, world.clock), Announcer(MemoryQueues())
-    gathering = Gathering(world.store, catalog, watchlist)
-    writer = MentionWriter(world.store, gathering, EmbeddedAnalyzer(), announcer, world.clock)
-    return Priorities(world.store, writer, Generations(world.store, world.clock), world.clock)
 
 
 async def reprioritized(world: World, feed_id: str, priority: int) -> None:
@@ -196,7 +198,7 @@ async def reprioritized(world: World, feed_id: str, priority: int) -> None:
     await world.store.upsert("feeds", feed.changed(world.clock.now, source_priority=priority).to_document())
     run = queued("run-p", PRIORITIZE, world.clock.now, subject=feed_id)
     for _ in range(10):
-        result = await prioritized(world).page(run)
+        result = await Analysing(world.store, world.clock).worker.workflows.workflows[PRIORITIZE].page(run)
         assert result.failed == {}
         if result.checkpoint is None:
             return
@@ -241,7 +243,7 @@ async def test_a_priority_that_was_changed_while_a_further_source_is_written_is_
             return await super()._do(name, *arguments, **options)
 
     await small.add_feed("d", [story("d", text="d says so.")], source_priority=1)
-    await small.poll("d", small.new_worker(ChangedMeanwhile(small.store, NEVER, "before")))
+    await small.poll("d", small.new_worker(ChangedMeanwhile(small.store)))
     article = await small.article()
     assert (article["canonical"]["source"], article["text_for_analysis"]) == ("b", "b says so.")
     assert (await served(small)).source_attribution["d"].source_priority == 8

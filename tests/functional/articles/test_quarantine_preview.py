@@ -1,25 +1,15 @@
 """A preview says what each decision does to articles, ids and mentions, is right, and writes nothing."""
 
-import itertools
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.analyzers.port import Analyzers
-from services.mentions.gathering import Gathering
-from services.mentions.writing import MentionWriter
 from services.ports import Document
 from services.store.containers import CONTAINERS, MENTIONS
-from services.tools.catalog import Catalog
-from services.tools.detector import Watchlist
-from services.tools.form import new_tool
-from services.work.announcing import Announcer
-from services.workflows.previews import QuarantinePreviews
-from tests.builders import MemoryQueues
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
 from tests.functional.articles.world import START, Item, World, item
+from tests.functional.mentions.world import World as Analysing
 
 MANY = 12
 
@@ -32,33 +22,19 @@ def entries(guid: str, days: int) -> list[Item]:
     return [item(n, title=text, guid=f"{guid}-{n}", published=at, text="") for n, text in enumerate(texts)]
 
 
-class Analysis:
-    """The analysis of the world, as the app has it."""
-
-    def __init__(self, world: World) -> None:
-        ids = itertools.count(1)
-        self.catalog = Catalog(world.store, world.clock, lambda: f"00000000-0000-4000-8000-{next(ids):012d}")
-        self.watchlist = Watchlist(self.catalog, world.clock)
-        analyzers = Analyzers("embedded", {"embedded": EmbeddedAnalyzer})
-        announcer = Announcer(MemoryQueues())
-        gathering = Gathering(world.store, self.catalog, self.watchlist)
-        self.writer = MentionWriter(world.store, gathering, analyzers.present, announcer, world.clock)
-
-    async def add_tools(self) -> None:
-        for name in ("Widgetron", "Gadgetron"):
-            await self.catalog.add(new_tool({"name": name}))
-
-    async def preview(self, world: World, quarantine_id: str) -> dict[str, Any]:
-        previews = QuarantinePreviews(world.store, quarantine(world), self.watchlist, world.clock)
-        return (await previews.of(quarantine_id)).model_dump(mode="json")
+async def previewed(world: World, analysis: Analysing) -> dict[str, Any]:
+    batch = await quarantined_batch(world)
+    found = await analysis.worker.services.workflows.quarantine_previews.of(batch.quarantine_id)
+    return found.model_dump(mode="json")
 
 
-async def flooded(world: World) -> Analysis:
-    analysis = Analysis(world)
-    await analysis.add_tools()
+async def flooded(world: World) -> Analysing:
+    analysis = Analysing(world.store, world.clock)
+    for name in ("Widgetron", "Gadgetron"):
+        await analysis.tool(name)
     await world.add_feed("a", entries("old", 0))
     outcome = await world.poll("a")
-    await analysis.writer.write(outcome.article_ids)
+    await analysis.worker.writer.write(outcome.article_ids)
     world.clock.forward(hours=25)
     world.publish("a", [*entries("new", 1), item(99, title="Widgetron wins a prize, at last", guid="n", text="")])
     await world.poll("a")
@@ -76,7 +52,7 @@ async def everything(world: World) -> dict[tuple[str, str, str], Document]:
 async def test_a_preview_writes_nothing(world: World) -> None:
     analysis = await flooded(world)
     before = await everything(world)
-    await analysis.preview(world, (await quarantined_batch(world)).quarantine_id)
+    await previewed(world, analysis)
     assert await everything(world) == before
 
 
@@ -84,7 +60,7 @@ async def test_a_preview_writes_nothing(world: World) -> None:
 async def test_each_effect_is_what_the_decision_then_does(world: World, decision: str) -> None:
     analysis = await flooded(world)
     name = (await quarantined_batch(world)).quarantine_id
-    shown = await analysis.preview(world, name)
+    shown = await previewed(world, analysis)
     assert (shown["entries"], shown["entries_looked_at"], shown["complete"]) == (MANY + 1, MANY + 1, True)
     assert list(shown["effects"]) == ["same_articles_new_ids", "new_articles", "drop"]
     same, new, drop = shown["effects"].values()
@@ -97,7 +73,7 @@ async def test_each_effect_is_what_the_decision_then_does(world: World, decision
     assert reviewed.run_id is not None
     outcome = await world.worker.ingestion.ingest(reviewed.run_id)
     assert len(outcome.article_ids) == shown["effects"][decision]["new_articles"]
-    await analysis.writer.write(outcome.article_ids)
+    await analysis.worker.writer.write(outcome.article_ids)
     added = len(await world.all(MENTIONS.name)) - before
     assert added == shown["effects"][decision]["mentions_added"] == {"new_articles": MANY + 1}.get(decision, 1)
 
@@ -107,7 +83,7 @@ async def test_entries_of_stored_articles_are_changes(world: World) -> None:
     analysis = await flooded(world)
     await world.add_feed("b", entries("other", 1))
     await world.poll("b")
-    new = (await analysis.preview(world, (await quarantined_batch(world)).quarantine_id))["effects"]["new_articles"]
+    new = (await previewed(world, analysis))["effects"]["new_articles"]
     assert (new["new_articles"], new["changed_articles"], new["mentions_added"]) == (1, MANY, 1)
 
 
@@ -121,7 +97,7 @@ async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(w
     unclear = item(50, title="One and the same headline", guid="new-50", link="https://new.example/x", published=None)
     world.publish("a", [*moved, unclear])
     await world.poll("a")
-    shown = await Analysis(world).preview(world, (await quarantined_batch(world)).quarantine_id)
+    shown = await previewed(world, Analysing(world.store, world.clock))
     (listed,) = shown["ambiguous"]
     both = [each["source_id"] for each in await world.articles() if each["headline"] == "One and the same headline"]
     assert listed == {

@@ -15,7 +15,6 @@ from services.ports import Store
 from services.store.containers import ARTICLES, FEEDS
 from tests.failing_stores import Interrupted
 from tests.functional.articles.dying import DyingStore
-from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import World, item
 
 
@@ -23,7 +22,7 @@ class Slow(DyingStore):
     """Waits for `goes_on` after it has read a feed's document, or before it writes the feed's articles."""
 
     def __init__(self, world: World, where: str) -> None:
-        super().__init__(world.store, NEVER, "before")
+        super().__init__(world.store)
         self._world = world
         self._where = where
         self.waits = asyncio.Event()
@@ -66,9 +65,6 @@ async def test_a_worker_that_was_overtaken_does_not_undo_later_edits(world: Worl
 class KeepsFeeds(DyingStore):
     """A store that answers no save of a feed."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world.store, NEVER, "before")
-
     async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
         if (name, arguments[0]) == ("batch", FEEDS.name):
             raise Unavailable("down")
@@ -80,7 +76,7 @@ async def test_an_outage_of_the_store_counts_as_no_death_of_a_worker(world: Worl
     (message,) = await world.claimed("a")
     for delivery in range(1, 9):
         with pytest.raises(Unavailable):
-            await world.new_worker(KeepsFeeds(world)).ingestion.ingest(message, delivery)
+            await world.new_worker(KeepsFeeds(world.store)).ingestion.ingest(message, delivery)
         world.clock.forward(minutes=1)
     await world.new_worker().ingestion.ingest(message, 9)
     feed = await world.feed("a")
@@ -112,7 +108,7 @@ class KeepsOneAnswer(DyingStore):
     """A person changes the feed before its first save, and the answer to its second one is lost."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world.store, NEVER, "before")
+        super().__init__(world.store)
         self._registry = FeedRegistry(world.store, world.clock)
         self._saves = 0
 

@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from services.ports import Store
-from tests.functional.articles.dying import DyingStore, When
+from tests.functional.articles.dying import NEVER, DyingStore, When
 
 STEPS_TO_THE_NEXT_OPERATION = 40
-NEVER = 1_000_000_000
 
 
 class Turns:

@@ -9,14 +9,12 @@ from typing import Any
 from models.article import Article
 from models.operations import AuditRound
 from models.tool import Tool
-from services.figures.figures import Figures
 from services.mentions.due import ANALYSIS_STAGE, RefreshMessage
 from services.operations.audit import Audit
 from services.operations.audit_rules import Difference
 from services.ports import Document, Query, Store
 from services.store.containers import ARTICLES, CONTAINERS, MENTIONS
 from services.topology import ANALYZE_ARTICLES, REFRESH_TOOLS
-from tests.builders import MemoryQueues, forgetful
 from tests.functional.articles.world import Item, SettableClock, World, item
 from tests.functional.mentions.world import World as MentionsWorld
 
@@ -30,10 +28,8 @@ class AuditWorld:
         self.began = clock.now
         self.ingestion = World(store, clock, first_id=10_000)
         self.mentions = MentionsWorld(store, clock)
-        self.queues = MemoryQueues()
-        self.announcer = forgetful(self.queues)
-        catalog, scored_by = self.mentions.worker.catalog, lambda: self.mentions.worker.writer.scored_by
-        self.figures = Figures(store, catalog, self.announcer, clock, lambda: "refresh", 0.0, scored_by)
+        self.queues = self.mentions.queues
+        self.figures = self.mentions.worker.services.figures
         self.analysis = self.mentions.worker.analysis
         self.pause: Callable[[], Any] | None = None
         self.paused = 0

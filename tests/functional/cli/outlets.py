@@ -9,6 +9,7 @@ from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 TOOLS = ("Hexwharf", "Quorvia")
 SHARED = "Quorvia wins praise for its superb new release"
@@ -47,10 +48,5 @@ async def served() -> AsyncIterator[str]:
 
     application = web.Application()
     application.router.add_get("/{any:.*}", answer)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with TestServer(application) as server:
+        yield f"http://127.0.0.1:{server.port}"

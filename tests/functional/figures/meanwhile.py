@@ -15,7 +15,7 @@ class Meanwhile(DyingStore):
     def __init__(
         self, store: Store, name: str, container: str, turn: int, happens: Callable[[], Awaitable[Any]]
     ) -> None:
-        super().__init__(store, 1_000_000_000, "before")
+        super().__init__(store)
         self._awaited = (name, container)
         self._turns_left = turn
         self._happens = happens

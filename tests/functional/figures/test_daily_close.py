@@ -21,7 +21,7 @@ from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.figures.world import Judgement, Process, a_mention, a_tool, everything
+from tests.functional.figures.world import a_mention, a_tool, everything
 
 START = datetime(2026, 2, 21, 0, 30, tzinfo=UTC)
 TOOLS = [a_tool(number, START - timedelta(days=40)) for number in range(3)]
@@ -97,7 +97,7 @@ async def test_once_all_days_are_done_a_call_reads_one_document(world: SqliteSto
     await _say(world, BUSY, "one", START - timedelta(hours=2))
     clock.advance(hours=6)
     await _work(world, clock)
-    counting = DyingStore(world, 1000, "after")
+    counting = DyingStore(world)
     await _closes(counting, clock).work()
     assert counting.operations == 1
 
@@ -200,28 +200,10 @@ async def test_a_day_that_leaves_the_live_days_keeps_its_last_figures_beside_the
     assert await history.day(BUSY, YESTERDAY) == (close, point)
 
 
-async def test_a_merged_tool_keeps_its_closes_and_the_other_has_its_mentions(world: SqliteStore, clock: Watch) -> None:
-    process = Process(world, clock)
-    await process.analyse(BUSY, "one", Judgement(START - timedelta(hours=2), "positive"))
-    clock.advance(hours=6)
-    await _work(world, clock)
-    closed = (await _days(world, BUSY))["2026-02-20"]
-    await process.merge(BUSY, OTHER)
-    await process.refresh()
-    clock.now = START + timedelta(days=32, hours=6)
-    history = History(world, Recount(world), Coverage(world), clock)
-    gone, into = await history.day(BUSY, YESTERDAY), await history.day(OTHER, YESTERDAY)
-    assert (gone[0], into[0]) == (closed, None)
-    assert [each.figures["total_mentions"] for _, each in (gone, into)] == [0, 1]
-    await process.close()
-
-
 class Slow(DyingStore):
     """Time passes while it finds the dirty hours."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, 1000, "after")
-        self.seconds = 0.0
+    seconds = 0.0
 
     async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
         if name == "query" and arguments[1].order == "by_dirty_hour":

@@ -51,24 +51,6 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
     assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, None, 100.0)
 
 
-async def test_an_aggregate_in_memory_is_served_for_its_seconds_without_a_read_of_the_store(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
-    counting = CountingStore(store)
-    process = Process(counting, watch, memory_seconds=2.0)
-    for expected in (1, 0, 0):
-        before = counting.operations
-        served = await process.cache.reader.read(tool.tool_id, "DAY_7")
-        assert served.state == "HIT"
-        assert (counting.operations > before) == (expected > 0)
-    watch.advance(seconds=2)
-    before = counting.operations
-    await process.cache.reader.read(tool.tool_id, "DAY_7")
-    assert counting.operations > before
-    await process.close()
-
-
 async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_by_others_once_it_is_known_everywhere(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
@@ -87,19 +69,6 @@ async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_b
     assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).entry.generation == 1
     for process in (here, elsewhere):
         await process.close()
-
-
-async def test_invalidating_deletes_the_entries_and_keeps_the_generation(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    process = Process(store, watch, memory_seconds=2.0)
-    await process.cache.reader.read(tool.tool_id, "DAY_7")
-    await process.cache.generations.raise_(tool.tool_id)
-    assert [await stored_entry(store, tool.tool_id, period) for period in PERIODS] == [None] * 4
-    assert await process.cache.generations.current(tool.tool_id) == 1
-    await process.cache.generations.invalidate_tool_cache(tool.tool_id)
-    assert await process.cache.generations.current(tool.tool_id) == 1
-    await process.close()
 
 
 async def test_concurrent_misses_compute_once(store: SqliteStore, watch: Watch, tool: Tool) -> None:

@@ -149,37 +149,6 @@ async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteS
         await check_tables(store, tool.tool_id, NOW)
 
 
-async def test_an_hour_that_is_marked_while_it_is_counted_stays_dirty(store: SqliteStore, process: Process) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
-    late = Late(store)
-    work = asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW))
-    await late.counted.wait()
-    await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
-    late.go.set()
-    await work
-    assert len(await dirty_hours_of(store, TOOL.tool_id)) == 1
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    await check_tables(store, TOOL.tool_id, NOW)
-
-
-async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_no_window_reaches(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    first = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    assert first is not None
-    timeline = Timeline.from_document(first)
-    assert (timeline.ingestion_count, timeline.last_ingestion_source) == (1, "reuters-world")
-    watch.advance(days=33)
-    await process.analyse(TOOL.tool_id, "later", Judgement(watch.now, "negative"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
-    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    assert document is not None
-    timeline = Timeline.from_document(document)
-    assert (timeline.ingestion_count, len(timeline.hours), timeline.created_at) == (2, 1, NOW)
-
-
 async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore, process: Process) -> None:
     await process.analyse(TOOL.tool_id, "old", Judgement(NOW - timedelta(days=40), "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)

@@ -257,7 +257,7 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     await some_tools(store, 60)
     begun = await process.cache.refresh.tick()
     first, second = [RefreshMessage.from_message(message) for message in begun.messages]
-    failing = Process(AwayWithoutTools(store, 1_000_000, "before"), watch)
+    failing = Process(AwayWithoutTools(store), watch)
     with pytest.raises(Unavailable):
         await failing.cache.refresh.work(first)
     for message in (second, first):

@@ -158,32 +158,6 @@ class Process:
         await self.cache.generations.raise_(tool_id)
         await self.cache.generations.invalidate_tool_cache(tool_id)
 
-    async def merge(self, source: str, target: str) -> None:
-        """As the run of a merge does it: the tool first, its mentions one by one, the hour of each marked dirty, then
-        generations."""
-        tool = await self.catalog.by_id(source)
-        assert tool is not None
-        now = self.clock()
-        if tool.merged_into is None:
-            merged = tool.changed(now, status="MERGED", merged_into=target)
-            await self.store.replace(CATALOG.name, merged.to_document(), tool.stored_etag or "")
-        for mention in await mentions_of(self.store, source):
-            if not mention.counts:
-                continue
-            there = await self.store.read(MENTIONS.name, target, mention.source_id)
-            moved = mention.changed(now, tool_id=target)
-            if there is None:
-                await self.store.create(MENTIONS.name, moved.to_document())
-            elif there.get("removed_at") is not None:
-                await self.store.replace(MENTIONS.name, moved.to_document(), there["_etag"])
-            await mark_dirty(self.store, target, [mention.published_at], now)
-            gone = mention.changed(now, removed_at=now)
-            await self.store.replace(MENTIONS.name, gone.to_document(), mention.stored_etag or "")
-            await mark_dirty(self.store, source, [mention.published_at], now)
-        for tool_id in (source, target):
-            await self.cache.generations.raise_(tool_id)
-            await self.cache.generations.invalidate_tool_cache(tool_id)
-
 
 async def everything(store: Store, container: str, partition: str | None = None) -> list[Document]:
     found: list[Document] = []

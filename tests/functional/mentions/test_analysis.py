@@ -237,23 +237,6 @@ async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_mes
     assert (await world.read(one)).stored_etag == before.stored_etag
 
 
-async def test_an_article_in_another_language_is_analysed_and_its_mentions_are_unscored(world: World) -> None:
-    quorvia = await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia ist good", language="de")
-    await world.delivered([one])
-    for each in (await world.read(one), (await world.mentions(quorvia))[one]):
-        assert (each.sentiment, each.score, each.polarity, each.unscored_reason) == (None, None, None, "LANGUAGE")
-        assert (each.analyzer, each.analyzer_version) == ("words", "1")
-    article = await world.read(one)
-    assert (article.status, article.analysis_due_since, article.analyzed_revision) == (
-        "analyzed",
-        None,
-        article.canonical.revision,
-    )
-    assert await BacklogReader(world.store, ANALYSIS_STAGE).read() == Backlog(0, 0)
-    await world.is_counted(quorvia)
-
-
 async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_of_the_version_before(
     world: World,
 ) -> None:

@@ -19,33 +19,22 @@ from services.work.runs import LEASE
 from tests.builders import overdue_keys
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.dying import Died, DyingStore, When
-from tests.functional.mentions.test_races import interrupted
+from tests.functional.mentions.test_races import Newsroom, interrupted
 from tests.functional.mentions.world import Worker, World
 
 MAX_CALLS = 80
 Act = Callable[[Worker, Tool, str], Awaitable[Any]]
 
 
-class Newsroom:
-    """A tool and an analysed article for each number."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.tools: list[Tool] = []
-        self.articles: list[str] = []
-
-    async def fill(self, verdict: str | None = None) -> None:
-        for number in range(MAX_CALLS):
-            self.tools.append(await self.world.tool(f"Quorvia{number}x"))
-            self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
-        await self.world.delivered(self.articles)
+async def newsroom(world: World, verdict: str | None = None) -> Newsroom:
+    """A tool and an analysed article for each number, which may have a verdict."""
+    news = Newsroom(world)
+    await news.fill(analysed=False, count=MAX_CALLS)
+    await world.delivered(news.articles)
+    for tool, article in zip(news.tools, news.articles, strict=True):
         if verdict is not None:
-            for tool, article in zip(self.tools, self.articles, strict=True):
-                await self.world.worker.correct(tool, article, verdict)
-
-    async def sentiment(self, number: int, tool: Tool | None = None) -> str | None:
-        mentions = await self.world.mentions(tool or self.tools[number])
-        return mentions[self.articles[number]].sentiment if mentions else None
+            await world.worker.correct(tool, article, verdict)
+    return news
 
 
 async def corrected(worker: Worker, tool: Tool, article: str) -> None:
@@ -84,8 +73,7 @@ async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
     world: World, before: str | None, correct: Act, left: str | None, other: Act
 ) -> None:
     """The analyzer is another one, so that the analysis has something to write."""
-    news = Newsroom(world)
-    await news.fill(before)
+    news = await newsroom(world, before)
     world.analyzer.version = "2"
 
     async def analyse(worker: Worker, number: int) -> None:
@@ -103,8 +91,7 @@ async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
 @pytest.mark.soak
 async def test_a_correction_that_is_undone_before_it_was_applied_is_applied_by_nobody(world: World) -> None:
     """Undoing it finds nothing to write, so that no ETag of the mention changes."""
-    news = Newsroom(world)
-    await news.fill()
+    news = await newsroom(world)
     for tool, article in zip(news.tools, news.articles, strict=True):
         with contextlib.suppress(Crash):
             await world.new_worker(mortal(world.store, 3)).correct(tool, article, "negative")
@@ -126,8 +113,7 @@ async def test_a_correction_that_is_undone_before_it_was_applied_is_applied_by_n
 async def test_an_analysis_in_the_middle_of_a_correction_changes_nothing(
     world: World, before: str | None, correct: Act, left: str | None, other: Act
 ) -> None:
-    news = Newsroom(world)
-    await news.fill(before)
+    news = await newsroom(world, before)
 
     async def make(worker: Worker, number: int) -> None:
         await correct(worker, news.tools[number], news.articles[number])
@@ -142,8 +128,7 @@ async def test_an_analysis_in_the_middle_of_a_correction_changes_nothing(
 
 @pytest.mark.soak
 async def test_of_two_corrections_at_once_one_follows_the_other_and_both_are_in_the_history(world: World) -> None:
-    news = Newsroom(world)
-    await news.fill()
+    news = await newsroom(world)
 
     async def one(worker: Worker, number: int) -> None:
         await worker.correct(news.tools[number], news.articles[number], "negative", "Ada")
@@ -166,8 +151,7 @@ async def test_of_two_corrections_at_once_one_follows_the_other_and_both_are_in_
 async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_the_tool_change(
     world: World, headline: str, left: str
 ) -> None:
-    news = Newsroom(world)
-    await news.fill()
+    news = await newsroom(world)
 
     async def correct(worker: Worker, number: int) -> None:
         await worker.correct(news.tools[number], news.articles[number], "neutral")
@@ -190,8 +174,7 @@ async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_th
 @pytest.mark.soak
 @pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
 async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdict: str, left: str | None) -> None:
-    news, numbers = Newsroom(world), itertools.count()
-    await news.fill()
+    news, numbers = await newsroom(world), itertools.count()
     targets = {}
 
     async def correct(worker: Worker, number: int) -> None:
@@ -215,8 +198,7 @@ async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdi
 async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
     world: World, verdict: str, left: str | None
 ) -> None:
-    news = Newsroom(world)
-    await news.fill()
+    news = await newsroom(world)
     targets = {number: await world.tool(f"Tarnwick{number}y") for number in range(MAX_CALLS)}
     refused = set()
 

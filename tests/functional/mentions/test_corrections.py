@@ -231,28 +231,6 @@ async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, t
         await world.worker.correct(tool, one, "neutral")
 
 
-async def test_an_article_of_muted_sources_only_does_not_mention_the_tool_until_another_source_has_it(
-    world: World, tool: Tool
-) -> None:
-    one, two = await article(world), await article(world, number=2)
-    other = await world.tool("Tarnwick")
-    source = (await world.read(one)).sources[0]
-    changed, run = await world.worker.changes.change(tool.tool_id, tool_change({"muted_sources": [source]}))
-    assert run is not None
-    assert changed.muted_sources == (source,)
-    await world.run(run)
-    assert await world.mentions(tool) == {}
-    assert (await world.read(one)).muted_tool_ids == (tool.tool_id,)
-    await world.worker.writer.write([one], only=frozenset({other.tool_id}))
-    assert (await world.read(one)).muted_tool_ids == (tool.tool_id,), "the analysis of another tool keeps it"
-    await world.is_counted(tool)
-    changed, run = await world.worker.changes.change(tool.tool_id, tool_change({"muted_sources": []}))
-    assert run is not None
-    await world.run(run)
-    assert await judged(world, tool) == {one: "positive", two: "positive"}
-    assert (await world.read(one)).muted_tool_ids is None
-
-
 @pytest.mark.parametrize("form", [{"phrase": "Quorvia County"}, {"source": "tiingo"}])
 async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles_and_undone(
     world: World, tool: Tool, form: dict[str, str]

@@ -49,8 +49,8 @@ class Newsroom:
         self.tools: list[Tool] = []
         self.articles: list[str] = []
 
-    async def fill(self, *, analysed: bool) -> None:
-        for number in range(MAX_CALLS):
+    async def fill(self, *, analysed: bool, count: int = MAX_CALLS) -> None:
+        for number in range(count):
             self.tools.append(await self.world.tool(f"Quorvia{number}x"))
             self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
         if analysed:
@@ -65,8 +65,8 @@ class Newsroom:
     async def analyse(self, worker: Worker, number: int) -> None:
         await worker.analysis.handle([self.articles[number]])
 
-    async def sentiment(self, number: int) -> str | None:
-        mentions = await self.world.mentions(self.tools[number])
+    async def sentiment(self, number: int, tool: Tool | None = None) -> str | None:
+        mentions = await self.world.mentions(tool or self.tools[number])
         assert mentions.keys() <= {self.articles[number]}
         return mentions[self.articles[number]].sentiment if mentions else None
 
@@ -242,7 +242,3 @@ async def test_an_article_beside_one_that_another_worker_analyses_gets_its_menti
             beside[number]: "negative",
         }
         await world.is_counted(news.tools[number])
-
-
-async def _nothing() -> None:
-    """Does nothing."""

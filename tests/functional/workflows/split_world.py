@@ -11,8 +11,7 @@ from models.article import Article
 from models.request import SignedBody
 from models.tool import Tool
 from services.articles.sources import sources_of
-from services.operations.audit import Audit
-from services.store.containers import ARTICLES
+from tests.functional.articles.killing import differences_of
 from tests.functional.articles.world import START, Item, SettableClock, item
 from tests.functional.articles.world import World as Ingesting
 from tests.functional.mentions.world import World as Analysing
@@ -92,16 +91,4 @@ class SplitWorld:
         for tool in (self.quorvia, self.pebblegrid):
             assert set(await self.analysing.mentions(tool)) <= {each.source_id for each in served}
             await self.analysing.is_counted(tool)
-
-        async def at_once(seconds: float) -> None:
-            """Nobody writes."""
-
-        differences = []
-        async for part in Audit(self.ingesting.store, self.clock, sleep=at_once).round():
-            differences += [f"{each.kind} {each.subject}: {each.detail}" for each in part.differences]
-        assert differences == []
-
-    async def read(self, source_id: str) -> dict[str, Any]:
-        found = await self.ingesting.store.read(ARTICLES.name, source_id, Article.ID)
-        assert found is not None
-        return found
+        assert await differences_of(self.ingesting.store, self.clock) == []

@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from models.errors import Conflict, NotFound, ToolpulseError
+from models.errors import Conflict, ToolpulseError
 from services.tools.form import tool_change
 from services.work.driver import WorkResult
 from tests.failing_stores import hesitant
@@ -146,15 +146,6 @@ async def test_a_merge_into_a_tool_that_is_merged_meanwhile_follows_it(world: Wo
     assert (await world.run(first)).status == "SUCCEEDED"
     assert (await world.worker.catalog.get("Hexwharf")).tool_id == last.tool_id
     assert (await world.read(article)).detected_tool_ids == (last.tool_id,)
-
-
-async def test_tools_that_cannot_be_merged_are_refused_at_once(world: World) -> None:
-    await world.tool("One", "Uno")
-    with pytest.raises(Conflict):
-        await world.worker.changes.merge("One", "uno")
-    for source, into in (("One", "none"), ("none", "One")):
-        with pytest.raises(NotFound):
-            await world.worker.changes.merge(source, into)
 
 
 @pytest.mark.parametrize("whose", ["source", "target"])

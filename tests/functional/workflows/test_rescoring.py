@@ -8,15 +8,15 @@ import pytest
 
 from models.run import JobRun
 from models.tool import Tool
-from services.mentions.analyzers.port import Judgement
 from services.tools.form import tool_change
 from services.work.driver import BACKFILL, MERGE, REANALYZE, WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from services.workflows.backfill import PAGE
 from tests.builders import overdue_keys
 from tests.functional.figures.world import Process, generation_of
-from tests.functional.mentions.world import Words, World
+from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
+from tests.functional.workflows.test_comparing import Grumpy
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 99])
@@ -93,13 +93,6 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
         await world.worker.workflows.advance(run_id)
     is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
     assert (one in await world.mentions(tool)) == is_changed
-
-
-class Grumpy(Words):
-    """Judges every text as negative."""
-
-    def judged(self, text: str) -> Judgement:
-        return Judgement("negative", 0.9, -0.5)
 
 
 async def page(world: World, workflow: str, run: JobRun) -> JobRun:

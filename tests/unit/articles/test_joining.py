@@ -8,7 +8,7 @@ import pytest
 
 from models.article import ArticleDocument, JoinRule
 from services.articles.merge import JOINED_BY_FIELDS, join_rule
-from tests.unit.articles.builders import article_after, attempt, candidate, match, merged, source
+from tests.unit.articles.builders import article_after, attempt, candidate, match, source
 
 WEAK = "Weekly notes"
 
@@ -38,18 +38,3 @@ def test_the_rule_follows_from_the_match(fields, matched, rule) -> None:  # type
     found = match(entry)._replace(**matched)
     assert join_rule(found, article(), "b") == rule
     assert join_rule(found, None, "b") == "first"
-
-
-def test_attribution_and_first_observation_keep_the_rule_through_edits() -> None:
-    first = merged(None, attempt(), candidate(1))
-    assert first.article is not None
-    assert first.observation is not None
-    assert (first.article["source_attribution"]["a"]["joined_by"], first.observation["joined_by"]) == ("first", "first")
-    by = attempt(source("b"))
-    joined = merged(first.article, by, candidate(1, of=source("b"), article_id="b-1"))
-    assert joined.article is not None
-    assert joined.observation is not None
-    assert joined.observation["joined_by"] == "headline_and_day"
-    edited = merged(joined.article, by, candidate(1, of=source("b"), article_id="b-1", summary_html="Edited."))
-    assert edited.article is not None
-    assert edited.article["source_attribution"]["b"]["joined_by"] == "headline_and_day"

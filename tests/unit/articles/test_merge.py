@@ -184,6 +184,9 @@ def test_another_source_joins_the_article() -> None:
     assert (joined["tags"], joined["matched_tickers"]) == (["t", "u"], ["T", "U"])
     assert (one.is_new_to_source, observed(one)["created_article"]) == (True, False)
     assert observed(one)["added_by_attempt"] == "run-2:b:1"
+    assert joined["source_attribution"]["b"]["joined_by"] == observed(one)["joined_by"] == "headline_and_day"
+    edit = article_after(by_b(2), in_b(article_id="b-1", summary_html="Edited."), article=joined)
+    assert edit["source_attribution"]["b"]["joined_by"] == "headline_and_day"
 
 
 def test_a_source_that_began_earlier_goes_first_though_it_joins_later() -> None:

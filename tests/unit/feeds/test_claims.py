@@ -136,7 +136,6 @@ def test_new_feeds_do_not_wait_for_the_whole_tick_unless_they_are_very_many() ->
 
 
 async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     await add(store, "late", next_fetch_time=NOW - MINUTE)
     await add(store, "first", next_fetch_time=NOW, priority_score=2.0)
     await add(store, "later", next_fetch_time=NOW, last_fetch_time=NOW - MINUTE)
@@ -152,7 +151,6 @@ async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: S
 
 
 async def test_feeds_whose_last_fetch_failed_are_last_in_their_message(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     await add(store, "a", "b", next_fetch_time=NOW, priority_score=1.0, consecutive_errors=1)
     await add(store, "c", "d", next_fetch_time=NOW, priority_score=0.5)
     assert named(await claims_on(store, watch).claim_due(NOW)) == ["c", "d", "a", "b"]
@@ -161,8 +159,6 @@ async def test_feeds_whose_last_fetch_failed_are_last_in_their_message(store: Sq
 async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_queued(
     store: SqliteStore, watch: Watch
 ) -> None:
-    watch.now = NOW
-
     delays: list[tuple[str, float]] = []
 
     class Delayed(MemoryQueues):
@@ -185,7 +181,6 @@ async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_que
 
 
 async def test_claims_last_until_their_runs_are_over(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     await add(store, "a")
     claims, engine = claims_on(store, watch), RunEngine(store, watch, lambda: "none")
     (first,) = await claims.claim_due(NOW)
@@ -202,7 +197,6 @@ async def test_claims_last_until_their_runs_are_over(store: SqliteStore, watch: 
 async def test_a_tick_and_people_that_claim_a_feed_at_the_same_moment_get_one_run(
     store: SqliteStore, watch: Watch
 ) -> None:
-    watch.now = NOW
     await add(store, "a")
     claims = claims_on(store, watch)
     due, some, one = await asyncio.gather(claims.claim_due(NOW), claims.claim_some(["a"], NOW), claims.claim("a", NOW))
@@ -212,7 +206,6 @@ async def test_a_tick_and_people_that_claim_a_feed_at_the_same_moment_get_one_ru
 
 
 async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     claims = claims_on(store, watch)
     for name in ("a", "b"):
         found = feed(feed_id=name, feed_url=f"https://one.example/{name}", next_fetch_time=NOW)
@@ -223,7 +216,6 @@ async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Wa
 
 
 async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     await add(store, "a", "b")
     host = HostState(
         created_at=NOW, updated_at=NOW, host="a.example:443", failures=5, reason="timeout", open_until=NOW + MINUTE
@@ -233,7 +225,6 @@ async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStor
 
 
 async def test_runs_whose_messages_could_not_be_sent_are_stored_and_due(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     queues = MemoryQueues()
     queues.down = True
     await add(store, "a", "b")
@@ -248,7 +239,6 @@ async def test_runs_whose_messages_could_not_be_sent_are_stored_and_due(store: S
 
 
 async def test_no_more_feeds_are_claimed_than_the_queue_may_hold(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     await add(store, *(f"f{number:02}" for number in range(12)))
     claims = claims_on(store, watch, MAX_QUEUE_SIZE="10")
     await claims.claim("f11", NOW)
@@ -259,7 +249,6 @@ async def test_no_more_feeds_are_claimed_than_the_queue_may_hold(store: SqliteSt
 async def test_a_tick_that_is_not_of_the_cycle_or_finds_nothing_writes_nothing(
     store: SqliteStore, watch: Watch
 ) -> None:
-    watch.now = NOW
     await add(store, "a", next_fetch_time=NOW)
     counting = CountingStore(store)
     claims = claims_on(counting, watch, FETCH_CYCLE_INTERVAL_SECONDS="60")
@@ -271,7 +260,6 @@ async def test_a_tick_that_is_not_of_the_cycle_or_finds_nothing_writes_nothing(
 
 
 async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(store: SqliteStore, watch: Watch) -> None:
-    watch.now = NOW
     await add(store, "a", "b")
     claims = claims_on(store, watch)
     (message,) = await claims.claim_due(NOW)

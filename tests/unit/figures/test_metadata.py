@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from models.cache import is_mostly_unscored
+from models.cache import CacheMetadata, LastRefresh, is_mostly_unscored
 from models.operations import CacheTotals
 from models.run import Attempt, JobRun
 from models.values import unix_milliseconds
@@ -28,21 +29,39 @@ def run(run_id: str = "run-1", began: datetime = NOW) -> JobRun:
     return documents.run(run_id=run_id, began_ms=unix_milliseconds(began))
 
 
-async def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short(store: SqliteStore) -> None:
+@pytest.fixture
+async def counters(store: SqliteStore) -> AsyncIterator[Counters]:
+    counters = Counters(store, lambda: NOW)
+    yield counters
+    await counters.close()
+
+
+async def metadata_in(store: SqliteStore) -> CacheMetadata:
+    found, _ = await last_refreshes(store)
+    assert found is not None
+    return found
+
+
+async def last_in(store: SqliteStore) -> LastRefresh:
+    _, last = await last_refreshes(store)
+    assert last is not None
+    return last
+
+
+async def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short(
+    store: SqliteStore, counters: Counters
+) -> None:
     batches = [
         batch(number, errors=tuple(f"tool-{number}-{each:02}: ValueError: {'x' * 300}" for each in range(30)))
         for number in range(4)
     ]
-    counters = Counters(store, lambda: NOW)
     await refresh_ended(store, counters, run(), batches, "PARTIAL", ["why " * 100] * 101, NOW)
-    _, last = await last_refreshes(store)
-    assert last is not None
+    last = await last_in(store)
     assert (last.run_id, last.status, last.ended_at) == ("run-1", "PARTIAL", NOW)
     assert (len(last.failed_tools), last.failed_tools_count) == (100, 120)
     assert min(last.failed_tools) == "tool-0-00"
     assert {len(why) for why in last.failed_tools.values()} == {200}
     assert (len(last.errors), {len(error) for error in last.errors}) == (100, {200})
-    await counters.close()
 
 
 @pytest.mark.parametrize(
@@ -54,55 +73,46 @@ def test_a_tool_is_mostly_unscored_with_more_unscored_than_scored_mentions_and_t
     assert is_mostly_unscored(scored, unscored) == mostly
 
 
-async def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed(store: SqliteStore) -> None:
+async def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed(
+    store: SqliteStore, counters: Counters
+) -> None:
     week = documents.cache_entry(unscored_mentions=4).to_document()
     counted = {name: week[f"{name}_count"] for name in ("positive", "negative", "neutral")}
     assert by_sentiment([week]) == {**counted, "unscored": 4}
     assert by_sentiment([]) == dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)
     names = [tuple(f"tool-{number}-{each:02}" for each in range(60)) for number in range(2)]
     batches = [batch(number, counts=by_sentiment([week]), unscored_tools=names[number]) for number in range(2)]
-    counters = Counters(store, lambda: NOW)
     await refresh_ended(store, counters, run(), [*batches, batch(2)], "SUCCEEDED", [], NOW)
-    found, _ = await last_refreshes(store)
-    assert found is not None
+    found = await metadata_in(store)
     assert found.mentions_7d == by_sentiment([week, week])
     assert (len(found.mostly_unscored_tools), found.mostly_unscored_count) == (100, 120)
     assert found.mostly_unscored_tools == tuple(sorted((*names[0], *names[1])))[:100]
-    await counters.close()
 
 
 @pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])
-async def test_only_a_successful_refresh_becomes_metadata(store: SqliteStore, status: Any) -> None:
-    counters = Counters(store, lambda: NOW)
+async def test_only_a_successful_refresh_becomes_metadata(store: SqliteStore, counters: Counters, status: Any) -> None:
     later = NOW + timedelta(minutes=15)
     await refresh_ended(store, counters, run("well"), [batch(1, tool_ids=("b", "a"))], "SUCCEEDED", [], NOW)
     await refresh_ended(store, counters, run("ill"), [batch(1, later)], status, ["why"], later)
-    found, last = await last_refreshes(store)
-    assert found is not None
-    assert last is not None
+    found, last = await metadata_in(store), await last_in(store)
     assert (found.last_refresh_run_id, found.last_refresh_at, found.tools_refreshed) == ("well", NOW, ("a", "b"))
     assert (last.run_id, last.status, last.ended_at, last.errors) == ("ill", status, later, ("why",))
-    await counters.close()
 
 
-async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteStore) -> None:
-    counters = Counters(store, lambda: NOW)
+async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteStore, counters: Counters) -> None:
     await refresh_ended(store, counters, run(), [], "FAILED", ["2 of 2 batches did not end in time"], NOW)
-    found, last = await last_refreshes(store)
-    assert found is None
-    assert last is not None
+    assert (await last_refreshes(store))[0] is None
+    last = await last_in(store)
     assert (last.status, last.ended_at) == ("FAILED", NOW)
-    await counters.close()
 
 
-async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_last_batch(store: SqliteStore) -> None:
-    counters = Counters(store, lambda: NOW)
+async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_last_batch(
+    store: SqliteStore, counters: Counters
+) -> None:
     batches = [batch(1, NOW + timedelta(seconds=2)), batch(2, NOW + timedelta(seconds=1))]
     await refresh_ended(store, counters, run(), batches, "SUCCEEDED", [], NOW + timedelta(minutes=15))
-    found, _ = await last_refreshes(store)
-    assert found is not None
+    found = await metadata_in(store)
     assert (found.last_refresh_duration_ms, found.last_refresh_at) == (2000, NOW + timedelta(seconds=2))
-    await counters.close()
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,7 @@ from models.cache import (
     FRESH_FOR,
     MAX_FAILED_LISTED,
     MAX_TOOLS_LISTED,
-    PERIOD_BY_HOURS,
     PERIODS,
-    CacheGeneration,
     CacheMetadata,
     LastRefresh,
     Period,
@@ -23,7 +21,7 @@ from models.cache import (
 )
 from models.errors import InvalidInput
 from tests import documents
-from tests.documents import TOOL_ID, cache_entry
+from tests.documents import cache_entry
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, 250_000, tzinfo=UTC)
 
@@ -166,11 +164,6 @@ def test_an_entry_without_mentions_has_only_zeros(wrong: dict[str, Any]) -> None
         cache_entry(**(zeros | wrong))
 
 
-def test_a_tool_is_at_generation_0_until_its_entries_are_invalidated() -> None:
-    generation = CacheGeneration(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (generation.generation, generation.entity_type, generation.partition) == (0, "CacheGeneration", TOOL_ID)
-
-
 def test_metadata_are_stored_with_their_hit_rate_and_name_at_most_a_thousand_tools() -> None:
     assert MAX_TOOLS_LISTED == 1000
     documents.cache_metadata(tools_refreshed=("a",) * 1000)
@@ -191,10 +184,6 @@ def test_how_a_refresh_ended_is_stored_beside_the_metadata_with_at_most_a_hundre
         documents.last_refresh(failed_tools=reasons)
     with pytest.raises(ValueError, match="at most 100"):
         documents.last_refresh(errors=("why",) * 101)
-
-
-def test_hours_name_the_periods_too() -> None:
-    assert PERIOD_BY_HOURS == {"1": "HOUR_1", "24": "HOUR_24", "168": "DAY_7", "720": "DAY_30"}
 
 
 def test_an_entry_of_a_window_that_has_not_ended_is_of_a_clock_that_was_ahead() -> None:

@@ -7,19 +7,13 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from tests.documents import NOW, SHA256, document, file_object
+from tests.documents import SHA256, document, file_object
 
 
 def test_a_document_and_its_files_have_the_product_id_of_their_article() -> None:
     expected = str(uuid5(NAMESPACE_URL, "toolpulse:document:dedup:1"))
     assert document(source_id="dedup:1").data_product_id == expected
     assert file_object(source_id="dedup:1").to_document()["data_product_id"] == expected
-
-
-def test_a_new_document_is_kept_for_30_days_without_an_attempt() -> None:
-    new = document()
-    assert (new.attempt_count, new.acquisition_status, new.validation_status) == (0, "STUB", "UNVALIDATED")
-    assert new.ttl_timestamp == file_object().ttl_timestamp == NOW.timestamp() + 30 * 86_400
 
 
 QUARANTINED = {"validation_status": "QUARANTINED", "ttl_timestamp": None}

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.feed import HASH_LENGTH, HOURS, Feed, FeedSeen, hour_multiplier
+from models.feed import HASH_LENGTH, HOURS, Feed, FeedSeen
 from tests.documents import NOW, feed
-
-
-def test_an_hour_is_compared_with_the_average_of_the_day() -> None:
-    distribution = [0.0] * HOURS
-    distribution[7], distribution[8] = 3.0, 1.0
-    assert [hour_multiplier(distribution, hour) for hour in (6, 7, 8)] == [0.0, 18.0, 6.0]
-    assert hour_multiplier([0.0] * HOURS, 7) == 1.0
 
 
 @pytest.mark.parametrize("length", [0, HOURS])
@@ -48,24 +41,6 @@ def test_a_feed_may_be_disabled_or_a_news_api() -> None:
     assert not feed().is_of_news_api
     assert feed(skip_hours=(0, 23)).skip_hours == (0, 23)
     assert feed(priority_score=0.1).priority_score == 0.1
-
-
-def test_a_new_feed_has_no_history_and_trusts_its_validators() -> None:
-    new = Feed(
-        created_at=NOW,
-        updated_at=NOW,
-        feed_id="a",
-        feed_url="https://example.com/feed",
-        source_name="A",
-        next_fetch_time=NOW,
-    )
-    figures = (new.articles_per_hour, new.fetches_per_hour, new.silent_hours, new.avg_articles_per_fetch)
-    counts = (new.fetch_count, new.total_articles_fetched, new.consecutive_errors)
-    assert (figures, counts) == ((0.0,) * 4, (0, 0, 0))
-    assert new.hourly_distribution == (0.0,) * 24
-    assert (new.enabled, new.validators_trusted) == (True, True)
-    assert (new.kind, new.entity_type, new.priority_score) == ("feed", "Feed", 1.0)
-    assert (new.CONTAINER, new.PARTITION_FIELD, new.partition, new.id) == ("feeds", "feed_id", "a", "feed")
 
 
 def test_a_feed_is_fetched_where_a_permanent_redirect_led() -> None:

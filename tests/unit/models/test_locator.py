@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from models.locator import LocatorAlias, SeenHash, locator_key, seen_key
+from models.locator import LocatorAlias, locator_key, seen_key
 from tests.documents import NOW
 
 
@@ -22,21 +22,6 @@ def test_a_url_is_located_at_every_provider() -> None:
 
 def test_a_seen_hash_is_stored_by_source_and_half_of_the_hash() -> None:
     assert seen_key("tiingo", "0123456789abcdef" * 4) == "seen:tiingo:" + "0123456789abcdef" * 2
-
-
-def test_an_alias_is_kept_for_30_days_under_its_key() -> None:
-    alias = LocatorAlias(
-        created_at=NOW, updated_at=NOW, provider="tiingo", locator_identity="provider_product_id:7", source_id="article"
-    )
-    assert alias.ttl_timestamp == NOW.timestamp() + 30 * 86_400
-    assert (alias.CONTAINER, alias.PARTITION_FIELD, alias.partition) == ("locators", "locator", alias.id)
-    assert alias.id == locator_key("tiingo", "provider_product_id:7")
-
-
-def test_a_seen_hash_is_kept_for_7_days_under_its_key() -> None:
-    seen = SeenHash(created_at=NOW, updated_at=NOW, source="tiingo", content_hash="0" * 64, revision="1")
-    assert seen.ttl_timestamp == NOW.timestamp() + 7 * 86_400
-    assert seen.partition == seen.id == seen_key("tiingo", "0" * 64)
 
 
 @pytest.mark.parametrize(

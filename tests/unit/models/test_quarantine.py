@@ -6,21 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.quarantine import QuarantineItem, quarantine_id
+from models.quarantine import quarantine_id
 from tests.documents import NOW, quarantined
-
-
-def test_an_item_without_entries_has_no_parts() -> None:
-    item = QuarantineItem(
-        created_at=NOW,
-        updated_at=NOW,
-        quarantine_id="DOCUMENT:x",
-        kind="DOCUMENT",
-        subject="x",
-        reason_code=quarantined().reason_code,
-        reason="it fits no profile",
-    )
-    assert (item.item_count, item.parts, item.manual_review_status) == (0, 0, "PENDING")
 
 
 def test_only_a_released_item_that_was_not_ingested_waits_for_ingestion() -> None:

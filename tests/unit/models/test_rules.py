@@ -13,20 +13,17 @@ from typing import Any
 
 import pytest
 
-from models.document import Locator
 from models.errors import InvalidTransition, UnreadableDocument, WrongSettings
-from models.feed import FetchPrice, feed_id_of
+from models.feed import feed_id_of
 from models.run import attempt_id
 from models.stored import StoredDocument
 from models.tool import name_key, normalize_name
-from models.values import parse_time
 from models.version import VERSION
 from services.store.containers import CONTAINERS
 from tests import documents
 from tests.documents import (
     EVERY_DOCUMENT,
     NOW,
-    SHA256,
     TOOL_ID,
     article,
     attempt,
@@ -190,11 +187,6 @@ def test_these_do_not_expire_by_themselves(build: Build) -> None:
     assert build().ttl_timestamp is None
 
 
-def test_times_come_in_any_offset_and_are_kept_in_utc_without_fractions() -> None:
-    plus_seven = datetime(2026, 2, 22, 3, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=7)))
-    assert parse_time(plus_seven) == parse_time("2026-02-22T03:00:00.5+07:00") == NOW
-
-
 def test_ids_follow_the_design() -> None:
     assert cache_entry().id == f"{TOOL_ID}:HOUR_24"
     assert documents.cache_generation().id == f"{TOOL_ID}:generation"
@@ -262,41 +254,13 @@ def test_only_a_person_lets_a_document_out_of_quarantine() -> None:
         again.changed(LATER, validation_status="QUARANTINED")
 
 
-def test_a_quarantined_batch_is_reviewed_once_and_then_expires() -> None:
-    decided = quarantined().reviewed(LATER, "drop", "Ann", "spam")
-    assert decided.ttl_timestamp == int(LATER.timestamp()) + 30 * 86400
-    with pytest.raises(InvalidTransition):
-        decided.reviewed(LATER, "new_articles", "Ann", "a new CMS")
-
-
 def test_a_quarantined_document_does_not_expire_before_it_was_reviewed() -> None:
     with pytest.raises(ValueError, match="must not expire before it was reviewed"):
         document(validation_status="QUARANTINED", quarantine_reason_code="OTHER", manual_review_status="PENDING")
 
 
-def test_values_that_a_later_version_nests_are_kept() -> None:
-    locator = Locator.model_validate({"kind": "URL", "value": "x", "later": {"a": None}})
-    assert locator.model_dump()["later"] == {"a": None}
-    assert documents.file_object().sha256 == SHA256
-
-
-def test_an_analyzed_article_in_a_language_that_cannot_be_judged_has_neither() -> None:
-    unscored = article(status="analyzed", unscored_reason="LANGUAGE")
-    assert (unscored.is_scored, unscored.sentiment, unscored.score, unscored.polarity) == (False, None, None, None)
-
-
 def test_an_article_without_a_headline_has_its_url_in_the_key() -> None:
     assert article(normalized_headline="", url_in_key=True).url_in_key
-
-
-def test_a_new_article_waits_for_its_first_analysis() -> None:
-    new = article()
-    assert (new.status, new.analysis_attempts, new.sentiment) == ("pending", 0, None)
-
-
-def test_feeds_cost_their_usual_price_until_it_is_corrected() -> None:
-    price = FetchPrice(created_at=NOW, updated_at=NOW)
-    assert (price.factor, price.fetches_per_feed_hour) == (1.0, 0.0)
 
 
 def test_wrong_settings_name_each_problem() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from models.story import Reason, Story, StoryMember, day_of, event_id, first_article
+from models.story import day_of, event_id, first_article
 
 NOW = datetime(2026, 2, 21, 23, 30, tzinfo=UTC)
 FIRST = "dedup:" + "ab" * 16
@@ -23,33 +23,3 @@ def test_the_id_of_a_story_tells_its_first_article_and_its_partition() -> None:
 def test_other_texts_are_no_ids_of_stories(text: str) -> None:
     with pytest.raises(ValueError, match="must be the id of a story"):
         day_of(text)
-
-
-def test_a_member_and_a_story_are_stored_and_read_unchanged() -> None:
-    member = StoryMember(
-        created_at=NOW,
-        updated_at=NOW,
-        day="2026-02-21",
-        source_id=FIRST,
-        published_at=NOW,
-        revision="r1",
-        signature={"terms": ["a"]},
-        event_id=EVENT,
-        story_reason=Reason(rule="headline", score=0.5, fields={"shared": 3.0}, with_article=FIRST),
-    )
-    assert StoryMember.from_document(member.to_document()) == member
-    assert (member.partition, member.id) == ("2026-02-21", FIRST)
-    story = Story(
-        created_at=NOW,
-        updated_at=NOW,
-        day="2026-02-21",
-        event_id=EVENT,
-        headline="A headline",
-        published_at=NOW,
-        timestamp=NOW,
-        article_count=2,
-        near_duplicate_count=1,
-        publisher_count=1,
-    )
-    assert Story.from_document(story.to_document()) == story
-    assert (story.partition, story.id) == ("2026-02-21", EVENT)

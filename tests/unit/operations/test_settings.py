@@ -253,10 +253,6 @@ def test_the_settings_of_a_news_api_follow_from_its_entry() -> None:
     assert names == {"TIINGO_TOKEN", "TIINGO_BASE_URL", "FINNHUB_TOKEN", "FINNHUB_BASE_URL"}
 
 
-def test_a_token_is_in_no_repr() -> None:
-    assert "secret" not in repr(ApiAccess("secret"))
-
-
 KEY = "InstrumentationKey=00000000-0000-0000-0000-00000000000f"
 
 

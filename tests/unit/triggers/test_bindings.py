@@ -263,14 +263,6 @@ async def test_without_telemetry_the_function_is_called_as_it_is() -> None:
     assert await echo("a") == "a"
 
 
-def test_the_worker_sees_a_context_beside_the_parameters_of_the_function() -> None:
-    @traced
-    async def function(message: func.QueueMessage) -> None: ...
-
-    assert list(inspect.signature(function).parameters) == ["message", "context"]
-    assert typing.get_type_hints(function)["context"] is func.Context
-
-
 async def test_a_function_that_takes_the_context_gets_it() -> None:
     @traced
     async def own(message: str, context: func.Context) -> object:

@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from services.store.containers import ARTICLES
-from services.store.sqlite import SqliteStore
 from services.tools.form import tool_change
-from tests.functional.articles.world import SettableClock
 from tests.functional.audit.world import AuditWorld
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[AuditWorld]:
-    clock = SettableClock()
-    store = SqliteStore(tmp_path / "toolpulse.db", clock)
-    await store.ensure_containers()
-    world = AuditWorld(store, clock)
-    yield world
-    await world.figures.close()
-    await store.close()
 
 
 async def test_another_source_brings_the_mention_of_a_muted_article_back(world: AuditWorld) -> None:

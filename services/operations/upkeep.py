@@ -23,7 +23,7 @@ from services.feeds.schedule import Budget
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.operations.checks import may_delete_by_clock, waiting_reviews
-from services.ports import Archive, Clock, Document, QueueDepth, Queues, Store, readable
+from services.ports import Archive, Clock, Document, Queues, Store, readable
 from services.store.containers import CATALOG
 from services.topology import CLEAN_UP, QUEUES
 from services.work.announcing import Sweeper
@@ -99,14 +99,6 @@ def _is_of(document: Document | None, folder: str) -> bool:
     return str(document.get("archive_day") or document.get("created_at", folder))[:10] == folder[:10]
 
 
-@dataclass(frozen=True, slots=True)
-class UpkeepReport:
-    """The depths of the queues, and how many items of stages were announced again."""
-
-    depths: tuple[QueueDepth, ...]
-    items: int
-
-
 @dataclass
 class Upkeep:
     """The work of `clean_up`."""
@@ -120,13 +112,12 @@ class Upkeep:
     budget: Budget
     archive: ArchiveExpiry
 
-    async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> int:
-        """Announces what is overdue, at every tick and at the start of a worker; with `ahead`, also what a clock that
-        was ahead has made due. Returns the number of items of stages."""
-        return await self.sweeper.sweep_all(self.stages, at_start=at_start, ahead=ahead)
+    async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> None:
+        """Announces what is overdue of each stage, at every tick and at the start of a worker."""
+        await asyncio.gather(*(self.sweeper.sweep(each, at_start=at_start, ahead=ahead) for each in self.stages))
 
-    async def run(self) -> UpkeepReport:
-        depths = tuple(await self.queues.depths(QUEUES))
+    async def run(self) -> None:
+        depths = await self.queues.depths(QUEUES)
         now = self.clock()
         age = await self._refresh_age(now)
         log_event(log, logging.INFO, "refresh_age", seconds=age)
@@ -134,7 +125,7 @@ class Upkeep:
             telemetry.record(telemetry.REFRESH_AGE, age)
         await QuarantinedBatches(self.store).clean_up()
         await self.budget.correct(now)
-        items = await self.announce_overdue(ahead=True)
+        await self.announce_overdue(ahead=True)
         for depth in depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
@@ -143,7 +134,6 @@ class Upkeep:
         await self._log_backlog(now)
         await self._log_reviews(now)
         await self.archive.clean_up()
-        return UpkeepReport(depths, items)
 
     async def _log_backlog(self, now: datetime) -> None:
         """Last, since the articles that were sent again count."""

@@ -5,7 +5,6 @@ Messages only wake workers up: losing one costs at most a minute.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -119,17 +118,12 @@ class Sweeper:
         self._announcer = announcer
         self._clock = clock
 
-    async def sweep_all(self, stages: Sequence[Stage], *, at_start: bool = False, ahead: bool = False) -> int:
-        """Announces what is overdue of each stage, and returns how many items."""
-        return sum(
-            await asyncio.gather(*(self.sweep(each, at_start=at_start, ahead=ahead or at_start) for each in stages))
-        )
-
     async def sweep(self, stage: Stage, *, at_start: bool = False, ahead: bool = False) -> int:
-        """`at_start`: all that is due is overdue, since the worker before this one may have died with its messages.
-        `ahead`: so is what a clock that was ahead has made due."""
+        """Announces what is overdue, and returns how many items. `at_start`: all that is due is overdue, since the
+        worker before this one may have died with its messages. `ahead`, and at a start: so is what a clock that was
+        ahead has made due."""
         now = self._clock()
-        announced = await self._announce_ahead(stage, now) if ahead else 0
+        announced = await self._announce_ahead(stage, now) if ahead or at_start else 0
         first = await first_due(self._store, stage)
         until = now if at_start else now - stage.overdue_after
         since = None if first is None else stage.due_at(first)

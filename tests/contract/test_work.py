@@ -106,7 +106,7 @@ class World:
         return [TOYS.keys_of(each) for each in self.queues.sent.pop(TOYS.queue, [])]
 
     async def sweep(self, **how: bool) -> int:
-        return await Sweeper(self.store, self.queues, self.announcer(), self.clock).sweep_all([TOYS], **how)
+        return await Sweeper(self.store, self.queues, self.announcer(), self.clock).sweep(TOYS, **how)
 
     async def delivered(self, keys: Sequence[str], worker: Handler | None = None) -> Handled | None:
         """Delivers a message as the queue does: up to five times, until a worker does not die. A worker that dies is

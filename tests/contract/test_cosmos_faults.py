@@ -173,18 +173,6 @@ async def test_opening_that_is_cancelled_can_be_done_again(
     await other.close()
 
 
-@pytest.mark.parametrize(("lifetime", "ttl"), [(60, 60), (0, 1), (-60, 1), (2**33, 2**31 - 1), (None, None)])
-async def test_the_servers_own_lifetime_is_what_is_left_of_ours(
-    store: CosmosStore, cosmos: CosmosServer, clock: SettableClock, lifetime: int | None, ttl: int | None
-) -> None:
-    from azure.cosmos.aio import CosmosClient
-
-    await store.upsert("mentions", item(ttl_timestamp=None if lifetime is None else clock.seconds() + lifetime))
-    async with CosmosClient(cosmos.endpoint, cosmos.key, enable_endpoint_discovery=False) as client:
-        stored = await client.get_database_client(DATABASE).get_container_client("mentions").read_item("a", "t")
-    assert stored.get("ttl") == ttl
-
-
 async def test_requests_share_their_connections(store: CosmosStore, proxy: FaultyProxy) -> None:
     before = proxy.accepted
     for n in range(20):
@@ -217,17 +205,6 @@ async def test_proxies_of_the_environment_are_not_used(
 async def test_a_key_or_a_credential_is_needed(clock: SettableClock) -> None:
     with pytest.raises(InvalidInput):
         CosmosStore("http://127.0.0.1:9", DATABASE, clock)
-
-
-async def test_with_an_identity_nothing_is_created(tls: CosmosServer, clock: SettableClock) -> None:
-    store = CosmosStore(tls.endpoint, DATABASE, clock, credential=Identity())
-    assert await store.ensure_containers() == []
-    assert await store.container_properties("mentions") is None
-    with_key = CosmosStore(tls.endpoint, DATABASE, clock, key=tls.key)
-    await with_key.ensure_containers()
-    await store.create("mentions", item())
-    assert await with_key.read("mentions", "t", "a") is not None
-    await asyncio.gather(store.close(), with_key.close())
 
 
 async def test_the_error_of_an_identity_without_a_token_names_the_remedy(

@@ -1,14 +1,14 @@
 """The durable queues, with a clock of the test's own."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from scripts.local_host.data import DataFolder
-from scripts.local_host.queues import NoSuchMessage, NoSuchQueue, Queues, WrongReceipt, is_queue_name
+from scripts.local_host.queues import NoSuchMessage, Queues, WrongReceipt, is_queue_name
 from scripts.local_host.timers import Status, TimerRecords
 
 
@@ -133,23 +133,6 @@ def test_a_delayed_message_is_announced_with_the_seconds_until_it_is_visible(ben
     assert (bench.queues.count("work", bench.clock.now + 5), bench.queues.count("work")) == (0, 1)
     bench.clock.now += 10
     assert [each.text for each in bench.queues.peek("work", 1)] == ["a"]
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda queues: queues.put("none", "a"),
-        lambda queues: queues.peek("none", 1),
-        lambda queues: queues.take("none", 1, 30),
-        lambda queues: queues.clear("none"),
-        lambda queues: queues.delete("none"),
-        lambda queues: queues.set_metadata("none", {}),
-        lambda queues: queues.remove("none", "a", "b"),
-    ],
-)
-def test_calls_for_a_missing_queue_raise(bench: Bench, ask: Callable[[Queues], object]) -> None:
-    with pytest.raises(NoSuchQueue):
-        ask(bench.queues)
 
 
 def test_sending_is_all_or_nothing(bench: Bench) -> None:

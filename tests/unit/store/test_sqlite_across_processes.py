@@ -73,22 +73,6 @@ async def test_a_batch_is_there_whole_or_not_at_all_after_kill_9(tmp_path: Path)
     await store.close()
 
 
-async def test_another_process_never_sees_half_a_batch(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    store = SqliteStore(path, utc_now)
-    writer = Writer(path, "p", "batches", 1_000_000)
-    writer.go()
-    last = -1
-    for _ in range(60):
-        last = int(writer.stdout.readline())
-        first, second = (await store.query("mentions", Query(partition="p"))).items
-        assert first["n"] == second["n"] >= last
-        assert await store.count("mentions", partition=f"p-{last}") == 3
-        assert await store.count("mentions", partition=f"p-{first['n'] + 1}") in (0, 3)
-    writer.kill()
-    await store.close()
-
-
 async def test_two_processes_count_in_pairs_of_documents_exactly(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     rounds = 200

@@ -23,7 +23,7 @@ Answer = tuple[int, Any]
 
 
 class Request(NamedTuple):
-    """A request for items. `id` is empty unless the path names an item; names of headers are in lower case."""
+    """A request for items. `id` is empty unless the path names an item; `headers` do not mind their case."""
 
     method: str
     container: str
@@ -52,14 +52,11 @@ class Request(NamedTuple):
         return self.headers.get("x-ms-consistency-level", "Strong") not in ("Strong", "BoundedStaleness")
 
 
-def parsed(head: bytes, body: bytes) -> Request | None:
+def parsed(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Request | None:
     """The request, or None if it is not for items."""
-    line, *lines = head.decode("latin-1").split("\r\n")
-    method, target, _ = line.split(" ", 2)
-    parts = target.split("?")[0].strip("/").split("/")
+    parts = path.split("?", maxsplit=1)[0].strip("/").split("/")
     if len(parts) < 5 or parts[2] != "colls" or parts[4] != "docs" or parts[3] not in CONTAINERS:
         return None
-    headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
     return Request(method, parts[3], unquote(parts[5]) if len(parts) > 5 else "", headers, body)
 
 

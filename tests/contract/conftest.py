@@ -15,7 +15,7 @@ from services.store.containers import CONTAINERS, DEFAULT_TTL
 from services.store.cosmos import CosmosStore
 from services.store.cosmos_connection import Counters
 from services.store.sqlite import SqliteStore
-from tests.contract import cosmos_server, faulty_proxy
+from tests.contract import cosmos_server
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.faulty_proxy import FaultyProxy
 
@@ -149,7 +149,7 @@ async def unreachable(kind: str, tmp_path: Path, clock: SettableClock) -> AsyncI
 
 @pytest.fixture
 async def proxy(cosmos: CosmosServer) -> AsyncIterator[FaultyProxy]:
-    async with faulty_proxy.running(cosmos.endpoint) as proxy:
+    async with FaultyProxy(cosmos.endpoint).serving() as proxy:
         yield proxy
 
 

@@ -8,19 +8,16 @@ with Strong consistency, which Azure has and the server behind has not.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
+from aiohttp import web
 
 from tests.contract.charged_requests import Charges, Request, parsed
+from tests.contract.proxy import Proxy
 
 REFUSAL_UNITS = 0.38
 """What Azure says that a refused request has cost. It is not taken from what is left."""
@@ -64,64 +61,46 @@ class _Budget:
         self.at = now
 
 
-@dataclass
-class LimitedProxy:
-    """`limit` is in RU/s of each container; None for no limit."""
+class LimitedProxy(Proxy):
+    """`limit` is in RU/s of each container; None for no limit. `observe` is called with every request that was
+    charged."""
 
-    upstream: str
-    limit: float | None = None
-    port: int = 0
-    spent: Spent = field(default_factory=Spent)
-    observe: Callable[[Request, float], None] = lambda request, units: None
-    """Called with every request that was charged."""
-    charges: Charges = field(default_factory=Charges)
-    _budgets: dict[str, _Budget] = field(default_factory=dict)
-    _idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
-    _serving: set[asyncio.Task[Any]] = field(default_factory=set)
-    _refused_batches: int = 0
+    def __init__(self, upstream: str) -> None:
+        super().__init__(upstream)
+        self.limit: float | None = None
+        self.spent = Spent()
+        self.charges = Charges()
+        self.observe: Callable[[Request, float], None] = lambda request, units: None
+        self._budgets: dict[str, _Budget] = {}
+        self._refused_batches = 0
 
-    @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._serving.add(task)
-        try:
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                while True:
-                    head = await reader.readuntil(b"\r\n\r\n")
-                    writer.write(await self._answer(head, await _body(head, reader)))
-                    await writer.drain()
-        finally:
-            self._serving.discard(task)
-            writer.close()
-
-    async def _answer(self, head: bytes, body: bytes) -> bytes:
-        request = parsed(head, body)
-        if request is None:
-            return await self._of_account(head, body)
-        refusal = self._refusal(request)
+    async def respond(self, request: web.BaseRequest, body: bytes) -> web.Response:
+        charged = parsed(request.method, request.raw_path, request.headers, body)
+        if charged is None:
+            return await self._of_account(request, body)
+        refusal = self._refusal(charged)
         if refusal is not None:
-            self.spent.refused[request.container] += 1
+            self.spent.refused[charged.container] += 1
             return refusal
-        status, headers, found = await self._forward(head, body)
-        answered = orjson.loads(found) if found else None
-        units = self.charges.of(request, (status, answered))
-        self.spent.add(request, units)
-        self.observe(request, units)
-        if request.container in self._budgets:
-            self._budgets[request.container].left -= units
-        return _response(status, headers, found, units)
+        response = await self.forward(request, body)
+        answered = orjson.loads(response.body) if response.body else None  # type: ignore[arg-type]
+        units = self.charges.of(charged, (response.status, answered))
+        self.spent.add(charged, units)
+        self.observe(charged, units)
+        if charged.container in self._budgets:
+            self._budgets[charged.container].left -= units
+        response.headers["x-ms-request-charge"] = f"{units:.2f}"
+        return response
 
-    async def _of_account(self, head: bytes, body: bytes) -> bytes:
-        status, headers, found = await self._forward(head, body)
-        if head.startswith(b"GET / "):
-            found = found.replace(b'"defaultConsistencyLevel":"Session"', b'"defaultConsistencyLevel":"Strong"')
-        return _response(status, headers, found, 0)
+    async def _of_account(self, request: web.BaseRequest, body: bytes) -> web.Response:
+        response = await self.forward(request, body)
+        response.headers["x-ms-request-charge"] = "0"
+        if request.path == "/" and isinstance(response.body, bytes):
+            session, strong = (f'"defaultConsistencyLevel":"{level}"'.encode() for level in ("Session", "Strong"))
+            response.body = response.body.replace(session, strong)
+        return response
 
-    def _refusal(self, request: Request) -> bytes | None:
+    def _refusal(self, request: Request) -> web.Response | None:
         if self.limit is None:
             return None
         now = time.monotonic()
@@ -130,84 +109,12 @@ class LimitedProxy:
         if budget.left > 0:
             return None
         wait = MIN_WAIT_MS + int(1000 * -budget.left / self.limit)
+        headers = {"x-ms-request-charge": str(REFUSAL_UNITS)}
         if request.kind == "batch":
             self._refused_batches += 1
             if self._refused_batches % 2:
                 first = {"statusCode": 429, "requestCharge": 0, "retryAfterMilliseconds": wait}
                 others = [{"statusCode": 424, "requestCharge": 0}] * (len(orjson.loads(request.body)) - 1)
-                return _response(207, [], orjson.dumps([first, *others]), REFUSAL_UNITS)
-        headers = [f"x-ms-retry-after-ms: {wait}", "x-ms-substatus: 3200"]
-        return _response(429, headers, b'{"code":"TooManyRequests","message":"over the limit"}', REFUSAL_UNITS)
-
-    async def _forward(self, head: bytes, body: bytes) -> tuple[int, list[str], bytes]:
-        address = urlsplit(self.upstream)
-        message = head.replace(f" {self.upstream}/".encode(), b" /", 1) + body
-        while True:
-            was_idle = bool(self._idle)
-            reader, writer = (
-                self._idle.pop() if was_idle else await asyncio.open_connection(address.hostname, address.port)
-            )
-            try:
-                writer.write(message)
-                await writer.drain()
-                answer = await reader.readuntil(b"\r\n\r\n")
-                status = int(answer[9:12])
-                found = b"" if status in (204, 304) else await _body(answer, reader)
-            except (ConnectionError, asyncio.IncompleteReadError):
-                writer.close()
-                if not was_idle:
-                    raise
-                continue
-            except BaseException:
-                writer.close()
-                raise
-            self._idle.append((reader, writer))
-            return status, answer.decode("latin-1").split("\r\n")[1:-2], found
-
-    async def close(self) -> None:
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
-        for _, writer in self._idle:
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
-
-
-_OWN_HEADERS = ("content-length:", "transfer-encoding:", "x-ms-request-charge:", "connection:")
-
-
-def _response(status: int, headers: list[str], body: bytes, units: float) -> bytes:
-    kept = [each for each in headers if not each.lower().startswith(_OWN_HEADERS)]
-    own = [f"content-length: {len(body)}", f"x-ms-request-charge: {units:.2f}"]
-    if status == 304:
-        own = own[1:]
-    return "\r\n".join([f"HTTP/1.1 {status} Charged", *kept, *own, "", ""]).encode("latin-1") + body
-
-
-async def _body(head: bytes, reader: asyncio.StreamReader) -> bytes:
-    """The body that follows a head, its chunks put together."""
-    headers = head.lower()
-    if b"transfer-encoding: chunked" in headers:
-        body = b""
-        while True:
-            size = int((await reader.readuntil(b"\r\n")).split(b";")[0], 16)
-            chunk = await reader.readexactly(size + 2)
-            if not size:
-                return body
-            body += chunk[:-2]
-    _, found, rest = headers.partition(b"\r\ncontent-length:")
-    length = int(rest.partition(b"\r\n")[0]) if found else 0
-    return await reader.readexactly(length) if length else b""
-
-
-@asynccontextmanager
-async def running(upstream: str) -> AsyncIterator[LimitedProxy]:
-    proxy = LimitedProxy(upstream.rstrip("/"))
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, limit=4 * 1024 * 1024)
-    proxy.port = server.sockets[0].getsockname()[1]
-    try:
-        yield proxy
-    finally:
-        server.close()
-        await proxy.close()
+                return web.Response(status=207, headers=headers, body=orjson.dumps([first, *others]))
+        headers |= {"x-ms-retry-after-ms": str(wait), "x-ms-substatus": "3200"}
+        return web.Response(status=429, headers=headers, body=b'{"code":"TooManyRequests","message":"over the limit"}')

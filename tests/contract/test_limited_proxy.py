@@ -10,7 +10,6 @@ from services.ports import Create, Delete, Query, Replace, Store, Upsert
 from services.store.cosmos import MANY, CosmosStore
 from services.store.cosmos_connection import Counters
 from services.store.sqlite import SqliteStore
-from tests.contract import limited_proxy
 from tests.contract.conftest import SettableClock, ensured
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.limited_proxy import LimitedProxy, Spent
@@ -20,7 +19,7 @@ DATABASE = "limited"
 
 @pytest.fixture
 async def limited(cosmos: CosmosServer) -> AsyncIterator[LimitedProxy]:
-    async with limited_proxy.running(cosmos.endpoint) as proxy:
+    async with LimitedProxy(cosmos.endpoint).serving() as proxy:
         yield proxy
 
 

@@ -9,7 +9,6 @@ from benchmarks.scale.counting import Operation
 from benchmarks.scale.steps import measured
 from services.ports import Clock
 from services.store.cosmos import CosmosStore
-from tests.contract import limited_proxy
 from tests.contract.charged_requests import Request
 from tests.contract.conftest import SettableClock, ensured
 from tests.contract.cosmos_server import CosmosServer
@@ -48,7 +47,7 @@ async def test_each_main_step_costs_on_the_wire_what_the_model_says(cosmos: Cosm
     first = CosmosStore(cosmos.endpoint, "scale", SettableClock(), key=cosmos.key)
     await ensured(first, cosmos.endpoint, "scale")
     await first.close()
-    async with limited_proxy.running(cosmos.endpoint) as proxy:
+    async with LimitedProxy(cosmos.endpoint).serving() as proxy:
         wire = await measured(tmp_path, lambda clock: _OnTheWire(proxy, cosmos, clock), with_grouping=False)
     model = report.recorded()
     found = {name: (round(wire[name].units, 1), model[name].units) for name in STEPS}

@@ -16,7 +16,6 @@ from models.values import format_time
 from services.ports import Query, Where, query_all
 from services.store.containers import ARTICLES, FEEDS, MENTIONS
 from services.tools.form import new_tool
-from tests.contract import limited_proxy
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.limited_proxy import LimitedProxy, Spent
 from tests.functional.flow import app as flow
@@ -159,7 +158,7 @@ async def playing(
     server: CosmosServer, folder: Path, database: str, *, workers: int, function_timeout: float
 ) -> AsyncIterator[Scenario]:
     """The app on an empty database. `folder` stays empty too."""
-    async with limited_proxy.running(server.endpoint) as proxy, feeding.serving() as feeds:
+    async with LimitedProxy(server.endpoint).serving() as proxy, feeding.serving() as feeds:
         environment = {
             "STORE": "cosmos",
             "COSMOS_ENDPOINT": proxy.endpoint,

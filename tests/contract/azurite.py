@@ -6,7 +6,6 @@ TOOLPULSE_REQUIRE_AZURITE=1 makes that an error.
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,8 +16,6 @@ from scripts.local_host.storage_rest import connection_string
 
 FOLDER = Path(__file__).resolve().parents[1] / "azurite"
 _SERVICES = FOLDER / "node_modules" / "azurite" / "dist" / "src"
-PUBLISHED_PORT = 10001
-"""The port that UseDevelopmentStorage=true means."""
 _READY = "successfully listens on "
 
 
@@ -35,19 +32,16 @@ def notice() -> str:
 
 
 @contextmanager
-def running(port: int = 0) -> Iterator[str]:
-    """The connection string of running queues; of those that were started by others if they have the port."""
-    if port and _is_served(port):
-        yield connection_string(f"http://127.0.0.1:{port}")
-        return
-    with _running("queue", port) as origin:
+def running() -> Iterator[str]:
+    """The connection string of running queues."""
+    with _running("queue") as origin:
         yield connection_string(origin)
 
 
 @contextmanager
 def running_blobs() -> Iterator[str]:
     """The connection string of a running blob service."""
-    with _running("blob", 0) as origin:
+    with _running("blob") as origin:
         yield of_blobs(origin)
 
 
@@ -57,11 +51,11 @@ def of_blobs(origin: str) -> str:
 
 
 @contextmanager
-def _running(service: str, port: int) -> Iterator[str]:
+def _running(service: str) -> Iterator[str]:
     """The origin of a service that is started for this context."""
     node = shutil.which("node")
     assert node is not None
-    arguments = [f"--{service}Port", str(port), "--inMemoryPersistence", "--silent", "--disableTelemetry"]
+    arguments = [f"--{service}Port", "0", "--inMemoryPersistence", "--silent", "--disableTelemetry"]
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(
@@ -82,8 +76,3 @@ def _running(service: str, port: int) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(10)
-
-
-def _is_served(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -163,13 +163,3 @@ async def test_limits_are_checked(queues: Queues, limit: int) -> None:
         await queues.peek_poison("one", limit)
     with pytest.raises(InvalidInput):
         await queues.redrive("one", 0)
-
-
-@pytest.mark.skipif(not azurite.available(), reason="Azurite is not installed")
-async def test_the_documented_connection_string_of_the_emulator_works() -> None:
-    """As in local.settings.json, for `func start`. Another emulator may serve the port already."""
-    with azurite.running(azurite.PUBLISHED_PORT):
-        queues = StorageQueues("UseDevelopmentStorage=true")
-        await queues.send("toolpulse-contract", ["a"])
-        assert (await queues.depths(["toolpulse-contract"]))[0].messages >= 1
-        await queues.close()

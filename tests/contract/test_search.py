@@ -130,15 +130,3 @@ async def test_times_of_all_centuries_are_in_order(store: Store) -> None:
         assert await found(store, where, limit) == expected[::-1]
     late = (Where("words", "contains", "fed"), Where("timestamp", "ge", "2243-06-01T00:00:00Z"))
     assert await found(store, late, 5) == ["2", "3"]
-
-
-async def test_changes_are_listed_in_the_order_of_their_writes(store: Store, clock: SettableClock) -> None:
-    for name in ("b", "a", "c"):
-        await store.upsert("mentions", {"id": name, "tool_id": "t"})
-    page = await store.query("mentions", Query(order="by_change", limit=2))
-    rest = await store.query("mentions", Query(order="by_change", limit=2, after=page.next))
-    items = [*page.items, *rest.items]
-    assert sorted(each["id"] for each in items) == ["a", "b", "c"]
-    assert [(each["_ts"], each["id"]) for each in items] == sorted((each["_ts"], each["id"]) for each in items)
-    since = (Where("_ts", "ge", items[-1]["_ts"]),)
-    assert items[-1] in (await store.query("mentions", Query(since, order="by_change"))).items

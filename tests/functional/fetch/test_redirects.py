@@ -3,7 +3,7 @@
 import pytest
 
 from services.fetch.outcome import BasicCredential, FetchRequest, FetchStatus, HeaderCredential
-from tests.functional.fetch.conftest import Make, Names, Server, response
+from tests.functional.fetch.conftest import Make, Server, response
 
 
 def to(location: str, code: int = 301) -> bytes:
@@ -71,15 +71,6 @@ async def test_a_location_in_raw_utf8_is_understood(server: Server, make: Make) 
         "/caf%C3%A9": response(),
     }
     assert (await make().fetch(FetchRequest(server.url()))).ok
-
-
-@pytest.mark.parametrize(
-    "location", ["http://xn--.test/", "//xn--a.test/", "http://[::1]x/", "/\xff\xfe", "\xa0://\x85"]
-)
-async def test_no_location_is_too_odd_to_come_to_something(server: Server, make: Make, location: str) -> None:
-    server.answers["/feed"] = to(location)
-    result = await make(retry_attempts=1, tools={"resolver": Names()}).fetch(FetchRequest(server.url()))
-    assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL, FetchStatus.NOT_FOUND)
 
 
 @pytest.mark.parametrize("credential", [BasicCredential("u", "p"), HeaderCredential("X-Key", "k")])

@@ -11,7 +11,7 @@ import pytest
 from services.ports import Query, Where
 from services.store import sqlite_sql
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_search import INDEXES, LONGEST_TERM, numbers, outdated
+from services.store.sqlite_search import INDEXES, LONGEST_TERM, numbers
 from tests.builders import Watch
 
 INDEX = INDEXES["articles"]
@@ -108,13 +108,3 @@ async def test_an_index_of_another_definition_is_replaced(path: Path, open_store
         there = {name for (name,) in raw.execute("SELECT name FROM sqlite_master")}
     assert there >= INDEX.objects.keys()
     assert not any(name.startswith(other) for name in there)
-
-
-def test_only_indexes_of_another_definition_are_outdated() -> None:
-    there = {"articles": "table", INDEX.table: "table", f"{INDEX.table}_data": "table"}
-    assert outdated(there) == []
-    other = {"articles_search_01234567": "table", "articles_search_01234567_insert": "trigger"}
-    assert outdated({**there, **other, "articles_search_01234567_data": "table"}) == [
-        "DROP TRIGGER articles_search_01234567_insert",
-        "DROP TABLE articles_search_01234567",
-    ]

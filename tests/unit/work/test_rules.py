@@ -12,7 +12,7 @@ from models.run import MAX_ERRORS_KEPT, Attempt, CollisionMetrics, IngestionBatc
 from models.states import AttemptStatus, RunStatus
 from services.work import rules
 from services.work.rules import ingestion_summary as summary
-from tests.documents import NOW, attempt, run
+from tests.documents import NOW, attempt, ingestion_batch, run
 
 LATER = NOW + timedelta(milliseconds=2750)
 
@@ -204,3 +204,14 @@ def test_attempts_without_an_end_are_failures_beside_the_others() -> None:
     assert died == [rules.worker_died(under_way, LATER)]
     assert attempts == [*died, done]
     assert rules.without_open_ends([done], LATER) == ([], [done])
+
+
+def test_attempts_are_added_to_a_run_once_and_listed_in_the_order_of_their_start() -> None:
+    early, again = tried("b", 1, "SUCCEEDED", run_id="r"), tried("b", 1, "SUCCEEDED", run_id="r", articles_found=2)
+    late = tried("a", 1, "SUCCEEDED", run_id="r", started_at=NOW + timedelta(seconds=5), articles_found=0)
+    before = ingestion_batch(run_id="r", claimed={"a": "", "b": ""})
+    after = rules.with_attempts(rules.with_attempts(before, [late, early]), [again])
+    assert [(each.id, each.articles_found) for each in rules.in_run(after).items] == [(early.id, 2), (late.id, 0)]
+    assert [each.id for each in rules.in_run(after, "a").items] == [late.id]
+    assert (after.to_document()["feeds"], after.to_document()["claimed"]) == (["a", "b"], {"a": "", "b": ""})
+    assert rules.with_attempts(before, []) is before

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, FeedVerdict, address_key, host_of_address, words_of_name
 from models.request import FeedId, Request, each_once
-from models.values import Flag
+from models.values import Flag, is_over
 from services.feeds.form import Tag, changed_feed, is_feed_id
 from services.parse.urls import normalize_url
 from services.ports import (
@@ -391,7 +391,7 @@ class FeedRegistry:
         """Claims the address for this feed from a feed that has another URL. Raises ChangedMeanwhile if the claim
         changes meanwhile."""
         now = self._clock()
-        if now - address.updated_at < _MOVE_TAKES:
+        if not is_over(address.updated_at + _MOVE_TAKES, now, _MOVE_TAKES):
             raise Conflict(f"url: the feed {address.holder} is moving there just now")
         taken = address.changed(now, holder=feed_id).to_document()
         await self._store.replace(FEEDS.name, taken, address.stored_etag or "")

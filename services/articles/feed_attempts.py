@@ -28,7 +28,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.claims import is_to_fetch
-from services.feeds.outages import Outages
+from services.feeds.outages import HostStates
 from services.feeds.outcome import (
     NOTHING,
     WORKER_DIED,
@@ -300,7 +300,7 @@ class FeedAttempts:
     poller: FeedPoller
     entries: EntryIngestion
     budget: Budget
-    outages: Outages
+    hosts: HostStates
     clock: Clock
     chance: Callable[[], float]
 
@@ -390,7 +390,7 @@ class FeedAttempts:
         return await self._saved(one, after, ingested, polled.result)
 
     async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Done | None:
-        policy, outage = await self.budget.policy(), await self.outages.noticed(one.feed, failure, self.clock())
+        policy, outage = await self.budget.policy(), await self.hosts.noticed(one.feed, failure, self.clock())
         since = outage.since if outage is not None else None
         after = after_failure(one.feed, failure, ingested, one.started_at, policy, self.chance(), since)
         return await self._saved(one, after, ingested, failure)

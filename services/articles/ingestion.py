@@ -20,7 +20,7 @@ from services import deadline
 from services.articles.entries import NoTurn
 from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, add_totals
 from services.feeds.claims import INGESTION_STAGE, host_of_feed
-from services.feeds.outages import Outages
+from services.feeds.outages import HostStates
 from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Store
@@ -69,7 +69,7 @@ class Ingestion:
     engine: RunEngine
     announcer: Announcer
     attempts: FeedAttempts
-    outages: Outages
+    hosts: HostStates
     limits: HostLimits
     clock: Clock
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -166,7 +166,7 @@ class Ingestion:
         now = self.clock()
         try:
             await add_totals(self.store, records, now)
-            await self.outages.note(now)
+            await self.hosts.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
 

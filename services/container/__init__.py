@@ -42,9 +42,9 @@ from services.feeds.bulk import BulkActions
 from services.feeds.claims import INGESTION_STAGE, Claims
 from services.feeds.fetch_hours import FetchDays
 from services.feeds.form import Presets, load_presets
-from services.feeds.hosts import HostListing, HostStates
+from services.feeds.hosts import HostListing
 from services.feeds.news_apis import EnabledApi, enabled_apis
-from services.feeds.outages import Outages
+from services.feeds.outages import HostStates
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Budget, Policy
 from services.fetch.limits import HostReport
@@ -247,10 +247,6 @@ class FeedPart:
         return self._of.fetcher.host_reports() if self._of.has_fetched else {}
 
     @cached_property
-    def outages(self) -> Outages:
-        return Outages(self._of.store, self.hosts)
-
-    @cached_property
     def budget(self) -> Budget:
         settings = self._of.settings
         policy = Policy(
@@ -264,7 +260,7 @@ class FeedPart:
     @cached_property
     def claims(self) -> Claims:
         of = self._of
-        return Claims(of.store, of.runs, of.announcer, self.hosts, self.outages, of.settings, of.apis, new_id)
+        return Claims(of.store, of.runs, of.announcer, self.hosts, of.settings, of.apis, new_id)
 
     @cached_property
     def fetch_days(self) -> FetchDays:

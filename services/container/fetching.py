@@ -76,10 +76,10 @@ class FetchingPart:
     def ingestion(self) -> Ingestion:
         of, feeds = self._of, self._of.feeds
         attempts = FeedAttempts(
-            *(of.store, self._poller, self._entries, feeds.budget, feeds.outages, of.clock),
+            *(of.store, self._poller, self._entries, feeds.budget, feeds.hosts, of.clock),
             random.random,
         )
-        return Ingestion(of.store, of.runs, of.announcer, attempts, feeds.outages, self._places(), of.clock)
+        return Ingestion(of.store, of.runs, of.announcer, attempts, feeds.hosts, self._places(), of.clock)
 
     def _places(self) -> HostLimits:
         """The attempts at feeds at once: more than requests at once, since those that wait for the store send none."""

@@ -37,7 +37,8 @@ from services.documents.archived import Removal
 from services.documents.documents import Documents
 from services.documents.judging import Text, Unknown, Wanted, Withheld
 from services.documents.pages import Failed, PageFetch
-from services.feeds.hosts import HostStates, host_of
+from services.feeds.hosts import cooling_of, host_of
+from services.feeds.outages import HostStates
 from services.fetch.addresses import is_loopback
 from services.logs import log_event
 from services.ports import Archive, Clock, Document, Operation, Replace, Store, Upsert, listed_documents
@@ -101,7 +102,7 @@ class Acquisition:
         due = await self._due(source_ids)
         if not due:
             return Worked()
-        cooling = self.hosts.cooling(await self.hosts.listed(), began)
+        cooling = cooling_of(await self.hosts.listed(), began)
         if cooling.in_outage or all(host_of(_url(each)) in cooling.closed for each in due):
             await self._back_off(due)
             return Worked()

@@ -21,9 +21,9 @@ from models.errors import Conflict, NotFound
 from models.feed import FEED_KIND, Feed
 from models.run import INGEST_FEEDS, IngestionBatch
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
-from services.feeds.hosts import Cooling, HostStates, host_of
+from services.feeds.hosts import Cooling, cooling_of, host_of
 from services.feeds.news_apis import EnabledApi
-from services.feeds.outages import Outages
+from services.feeds.outages import HostStates
 from services.feeds.outcome import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
@@ -97,7 +97,6 @@ class Claims:
     engine: RunEngine
     announcer: Announcer
     hosts: HostStates
-    outages: Outages
     settings: Settings
     apis: Mapping[str, EnabledApi]
     new_id: Callable[[], str]
@@ -123,8 +122,8 @@ class Claims:
         runs = await self._open(now)
         hosts = await self.hosts.listed()
         if hosts.outage is not None and hosts.outage.lasts:
-            hosts = replace(hosts, outage=await self.outages.judged(hosts, now))
-        cooling = self.hosts.cooling(hosts, now)
+            hosts = replace(hosts, outage=await self.hosts.judged(hosts, now))
+        cooling = cooling_of(hosts, now)
         free = untaken(due, runs, cooling)
         if cooling.in_outage:
             free = sample(free)

@@ -2,20 +2,19 @@
 
 Only connection-level failures and repeated requests to wait count (services/fetch/fetcher.py reports them): many
 independent feeds share a host, and a feed's own errors and Retry-After are in the feed's document. The rules are pure;
-HostStates stores what they decide. HostListing groups what `GET hosts` lists from the documents of feeds.
+outages.py stores what they decide. HostListing groups what `GET hosts` lists from the documents of feeds.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 from urllib.parse import quote
 
 from models.errors import InvalidInput, NotFound
-from models.feed import HostState, Outage, host_id
+from models.feed import HostState, Outage
 from models.resources.base import links, path
 from models.resources.feeds import HostFailure, HostResource
 from models.values import parse_time, unix_seconds
@@ -23,7 +22,6 @@ from services import telemetry
 from services.fetch.addresses import checked_url, host_key
 from services.fetch.limits import HostReport
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents, query_all, readable
-from services.store.change import change
 from services.store.containers import CATALOG, FEEDS
 
 OPENS_AFTER = 5
@@ -33,8 +31,6 @@ LONGEST_COOL_DOWN = timedelta(minutes=30)
 KEPT = timedelta(days=1)
 """A host without requests for so long is forgotten."""
 
-KNOWN_FOR = timedelta(seconds=30)
-"""For how long a worker relies on its list of failing hosts when it looks for those that have succeeded."""
 _PAGE = 1000
 _MAX_PAGES = 5
 
@@ -96,76 +92,33 @@ def after_report(
     return state.changed(now, **changes, open_until=until, openings=state.openings + 1)
 
 
-class HostStates:
-    """Keeps the states of hosts.
+def cooling_of(hosts: Hosts, now: datetime) -> Cooling:
+    if hosts.outage is not None and hosts.outage.lasts:
+        return Cooling(in_outage=True)
+    states = [each for each in hosts.failing if each.open_until is not None]
+    closed = frozenset(each.host for each in states if is_cooling(each, now))
+    telemetry.record(telemetry.HOSTS_COOLING, len(closed))
+    return Cooling(closed, frozenset(each.host for each in states) - closed)
 
-    `reports` gives what this worker's requests have shown of hosts since the last call.
-    """
 
-    def __init__(self, store: Store, reports: Callable[[], Mapping[str, HostReport]]) -> None:
-        self._store = store
-        self._reports = reports
-        self._known: frozenset[str] = frozenset()
-        self._known_at: datetime | None = None
-        self.in_outage = False
-
-    def cooling(self, hosts: Hosts, now: datetime) -> Cooling:
-        if hosts.outage is not None and hosts.outage.lasts:
-            return Cooling(in_outage=True)
-        states = [each for each in hosts.failing if each.open_until is not None]
-        closed = frozenset(each.host for each in states if is_cooling(each, now))
-        telemetry.record(telemetry.HOSTS_COOLING, len(closed))
-        return Cooling(closed, frozenset(each.host for each in states) - closed)
-
-    async def listed(self) -> Hosts:
-        """One query within one partition."""
-        query = Query(partition=HostState.PARTITION, limit=_PAGE)
-        documents = await query_all(self._store, CATALOG.name, query, most_pages=_MAX_PAGES)
-        outage = next((each for each in documents if each["id"] == Outage.ID), None)
-        hosts = [each for each in documents if each["entity_type"] == "HostState"]
-        states = listed_documents(hosts, HostState.from_document, "host").items
-        found = Hosts(
-            [each for each in states if not each.answers],
-            readable(outage, Outage.from_document),
-            [each for each in states if each.answers],
-        )
-        self.note_outage(found.outage)
-        return found
-
-    def note_outage(self, outage: Outage | None) -> None:
-        """What this worker relies on when it stores failures, until it lists the hosts again."""
-        self.in_outage = outage is not None and outage.lasts
-
-    async def note(self, now: datetime) -> None:
-        """Stores what this worker's requests have shown since the last call. Writes only for hosts that fail, and for
-        the first success of a host that failed. Reports are lost with an error; the next ones follow soon."""
-        reports = self._reports()
-        if not reports:
-            return
-        if self._known_at is None or not timedelta(0) <= now - self._known_at < KNOWN_FOR:
-            self._known, self._known_at = frozenset(each.host for each in (await self.listed()).failing), now
-        concerned = {host: each for host, each in reports.items() if each.failures or host in self._known}
-        await asyncio.gather(*(self._note(host, report, now) for host, report in concerned.items()))
-
-    async def _note(self, host: str, report: HostReport, now: datetime) -> None:
-        if not report.failures:
-            await self._store.delete(CATALOG.name, HostState.PARTITION, host_id(host))
-            self._known -= {host}
-            return
-        self._known |= {host}
-
-        def decide(stored: Document | None) -> Document | None:
-            state = readable(stored, HostState.from_document)
-            after = after_report(host, state, report, now, in_outage=self.in_outage)
-            return None if after is None or after is state else after.to_document()
-
-        await change(self._store, CATALOG.name, HostState.PARTITION, host_id(host), decide)
+async def stored_hosts(store: Store) -> Hosts:
+    """One query within one partition."""
+    documents = await query_all(
+        store, CATALOG.name, Query(partition=HostState.PARTITION, limit=_PAGE), most_pages=_MAX_PAGES
+    )
+    outage = next((each for each in documents if each["id"] == Outage.ID), None)
+    hosts = [each for each in documents if each["entity_type"] == "HostState"]
+    states = listed_documents(hosts, HostState.from_document, "host").items
+    return Hosts(
+        [each for each in states if not each.answers],
+        readable(outage, Outage.from_document),
+        [each for each in states if each.answers],
+    )
 
 
 HostSort = Literal["feeds", "host"]
 """`feeds`: the hosts with the most feeds first."""
 HOST_SORTS: tuple[HostSort, ...] = get_args(HostSort)
-_LONGEST_TEXT = 200
 
 
 class HostListing:
@@ -187,8 +140,6 @@ class HostListing:
     ) -> Listed[HostResource]:
         """One page of the hosts whose name has this text, and that fail, or do not fail, at present. A cursor is the
         last host of its page."""
-        if text is not None and not 1 <= len(text.strip()) <= _LONGEST_TEXT:
-            raise InvalidInput("text", f"a part of the name of a host, 1 to {_LONGEST_TEXT} characters")
         part = (text or "").strip().lower()
         found = [each for each in await self._grouped(()) if part in each.host]
         hosts = [each for each in found if failing in (None, each.failing is not None)]
@@ -218,10 +169,7 @@ class HostListing:
         return [host_resource(name, feeds.get(name, ()), failing.get(name)) for name in {**feeds, **failing}]
 
     async def _failing(self) -> Mapping[str, HostFailure]:
-        where = (Where("entity_type", "eq", "HostState"),)
-        query = Query(where, partition=HostState.PARTITION, limit=_PAGE, may_be_stale=True)
-        documents = await query_all(self._store, CATALOG.name, query)
-        states, now = listed_documents(documents, HostState.from_document, "host").items, self._clock()
+        hosts, now = await stored_hosts(self._store), self._clock()
         return {
             name_of(each.host): HostFailure(
                 since=each.created_at,
@@ -229,8 +177,7 @@ class HostListing:
                 reason=each.reason,
                 cools_until=each.open_until if is_cooling(each, now) else None,
             )
-            for each in states
-            if not each.answers
+            for each in hosts.failing
         }
 
 

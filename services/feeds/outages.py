@@ -1,5 +1,5 @@
 """Whether this installation cannot reach the web: then no feed is blamed for its failed fetches.
-`Outages` stores what the rules decide.
+`HostStates` stores what these rules and those of hosts.py decide.
 
 The rule is over distinct hosts and what is stored, so that all workers see the same. An outage begins when at least
 HOSTS_AT_LEAST hosts that began to fail within AT_ONCE still do; when of all hosts that were tried since the first of
@@ -12,20 +12,23 @@ less than SHARE of the hosts that were tried in the last minutes fail; while non
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.feed import Feed, HostState, Outage
+from models.feed import Feed, HostState, Outage, host_id
 from models.values import format_time, parse_time, unix_seconds
-from services.feeds.hosts import Hosts, HostStates, host_of
+from services.feeds.hosts import Hosts, after_report, host_of, stored_hosts
+from services.fetch.limits import HostReport
 from services.fetch.outcome import FetchStatus
 from services.logs import log_event
-from services.ports import Query, Store, Where, readable
+from services.ports import Document, Query, Store, Where, readable
+from services.store.change import change
 from services.store.containers import CATALOG, FEEDS
 
 if TYPE_CHECKING:
@@ -69,6 +72,8 @@ WRONG = frozenset(map(str, _WRONG_STATUSES)) | {"html", "not_a_feed", "not_json"
 """The kinds of failures that are somebody else's answer, if most hosts give them at once."""
 OURS_PERHAPS = UNREACHED | WRONG
 
+KNOWN_FOR = timedelta(seconds=30)
+"""For how long a worker relies on its list of failing hosts when it looks for those that have succeeded."""
 _PAGE = 200
 _MAX_PAGES = 5
 
@@ -136,13 +141,28 @@ def is_news(before: Outage | None, after: Outage) -> bool:
     return after.updated_at - before.updated_at >= COUNTED_EVERY
 
 
-class Outages:
-    """The outage as it is stored, and its evidence."""
+class HostStates:
+    """What is stored of hosts: those that fail, and the outage for which they are evidence.
 
-    def __init__(self, store: Store, hosts: HostStates) -> None:
+    `reports` gives what this worker's requests have shown of hosts since the last call.
+    """
+
+    def __init__(self, store: Store, reports: Callable[[], Mapping[str, HostReport]]) -> None:
         self._store = store
-        self._hosts = hosts
-        self._known: Outage | None = None
+        self._reports = reports
+        self._failing: frozenset[str] = frozenset()
+        self._listed_at: datetime | None = None
+        self._outage: Outage | None = None
+
+    @property
+    def in_outage(self) -> bool:
+        """What this worker relies on until it lists the hosts again."""
+        return self._outage is not None and self._outage.lasts
+
+    async def listed(self) -> Hosts:
+        found = await stored_hosts(self._store)
+        self._outage = found.outage
+        return found
 
     async def noticed(self, feed: Feed, failure: Failure, now: datetime) -> Outage | None:
         """The outage after this failure: its host is stored at once, and the others are looked at. An answer that shows
@@ -153,11 +173,11 @@ class Outages:
             if failure.status_code is None:
                 return None  # no request was sent: a credential is missing
             await self._note_wrong(feed, failure.kind, now)
-        known = self._known
+        known = self._outage
         if known is not None and known.lasts and timedelta(0) <= now - known.updated_at < COUNTED_EVERY:
             return known
-        await self._hosts.note(now)
-        return await self.judged(await self._hosts.listed(), now)
+        await self._note_reports(now)
+        return await self.judged(await self.listed(), now)
 
     async def _note_wrong(self, feed: Feed, kind: str, now: datetime) -> None:
         """Stores a wrong answer of the feed's host, at most once a minute. Of two workers the later one counts."""
@@ -186,9 +206,34 @@ class Outages:
     async def note(self, now: datetime) -> None:
         """Stores what this worker's requests have shown of hosts, once their feeds are saved. In an outage, they may
         show that it is over."""
-        await self._hosts.note(now)
-        if self._hosts.in_outage:
-            await self.judged(await self._hosts.listed(), now)
+        await self._note_reports(now)
+        if self.in_outage:
+            await self.judged(await self.listed(), now)
+
+    async def _note_reports(self, now: datetime) -> None:
+        """Writes only for hosts that fail, and for the first success of a host that failed. Reports are lost with an
+        error; the next ones follow soon."""
+        reports = self._reports()
+        if not reports:
+            return
+        if self._listed_at is None or not timedelta(0) <= now - self._listed_at < KNOWN_FOR:
+            self._failing, self._listed_at = frozenset(each.host for each in (await self.listed()).failing), now
+        concerned = {host: each for host, each in reports.items() if each.failures or host in self._failing}
+        await asyncio.gather(*(self._note(host, report, now) for host, report in concerned.items()))
+
+    async def _note(self, host: str, report: HostReport, now: datetime) -> None:
+        if not report.failures:
+            await self._store.delete(CATALOG.name, HostState.PARTITION, host_id(host))
+            self._failing -= {host}
+            return
+        self._failing |= {host}
+
+        def decide(stored: Document | None) -> Document | None:
+            state = readable(stored, HostState.from_document)
+            after = after_report(host, state, report, now, in_outage=self.in_outage)
+            return None if after is None or after is state else after.to_document()
+
+        await change(self._store, CATALOG.name, HostState.PARTITION, host_id(host), decide)
 
     async def judged(self, hosts: Hosts, now: datetime) -> Outage | None:
         """The outage that lasts now, by what is stored of hosts; None without one. Stores what has changed."""
@@ -202,8 +247,7 @@ class Outages:
             after = begun_outage(self._not_answering(begun, answered), answered, now) or outage
         if after is not None and after is not outage and is_news(outage, after):
             await self._store_outage(outage, after)
-        self._known = after
-        self._hosts.note_outage(after)
+        self._outage = after
         return after if after is not None and after.lasts else None
 
     async def _answered(self, since: datetime, failing: int) -> dict[str, datetime]:

@@ -6,7 +6,7 @@ from models.run import IngestionBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.claims import INGESTION_STAGE, MAX_FEEDS
 from services.feeds.form import changed_feed, feed_change
-from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
+from services.feeds.hosts import OPENS_AFTER, Cooling, cooling_of, host_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from tests.builders import overdue_keys
 from tests.functional.articles.counting import CountingStore
@@ -50,11 +50,11 @@ async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_s
     world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.TIMEOUT)
     await world.poll("a")
     hosts = await world.worker.hosts.listed()
-    assert world.worker.hosts.cooling(hosts, world.clock.now) == Cooling(closed=frozenset({host}))
+    assert cooling_of(hosts, world.clock.now) == Cooling(closed=frozenset({host}))
     world.shelf.hosts.succeeded(host, 0.0)
     world.publish("a", [item(1)])
     await world.poll("a")
-    assert world.worker.hosts.cooling(await world.worker.hosts.listed(), world.clock.now) == Cooling()
+    assert cooling_of(await world.worker.hosts.listed(), world.clock.now) == Cooling()
 
 
 async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: World) -> None:

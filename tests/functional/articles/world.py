@@ -27,9 +27,8 @@ from services.articles.poll import FeedPoller, Fetches
 from services.articles.reading import Articles
 from services.documents.documents import Documents
 from services.feeds.claims import Claims
-from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
-from services.feeds.outages import Outages
+from services.feeds.outages import HostStates
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Budget, Policy
 from services.fetch.limits import Breaker, HostLimits, HostReport
@@ -186,9 +185,8 @@ class Worker:
         apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)
         self.hosts = HostStates(store, getattr(shelf, "host_reports", dict))
-        outages = Outages(store, self.hosts)
         self.announcer = forgetful(self.queues)
-        self.claims = Claims(store, self.engine, self.announcer, self.hosts, outages, settings, apis, new_id)
+        self.claims = Claims(store, self.engine, self.announcer, self.hosts, settings, apis, new_id)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
         poller = FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered)
@@ -201,8 +199,8 @@ class Worker:
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)
-        attempts = FeedAttempts(store, poller, entries, budget, outages, clock, chance.random)
-        self.ingestion = Ingestion(store, self.engine, self.announcer, attempts, outages, HostLimits(10, 10), clock)
+        attempts = FeedAttempts(store, poller, entries, budget, self.hosts, clock, chance.random)
+        self.ingestion = Ingestion(store, self.engine, self.announcer, attempts, self.hosts, HostLimits(10, 10), clock)
 
 
 class World:

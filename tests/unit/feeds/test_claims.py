@@ -29,8 +29,8 @@ from services.feeds.claims import (
     spread,
     untaken,
 )
-from services.feeds.hosts import Cooling, HostStates
-from services.feeds.outages import Outages
+from services.feeds.hosts import Cooling
+from services.feeds.outages import HostStates
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
@@ -51,8 +51,8 @@ def claims_on(store: Any, watch: Watch, queues: MemoryQueues | None = None, **se
     numbers = itertools.count(1)
     new_id = lambda: f"run-{next(numbers)}"  # noqa: E731
     engine, hosts = RunEngine(store, watch, new_id), HostStates(store, dict)
-    outages, known = Outages(store, hosts), Settings.from_environment(settings)
-    return Claims(store, engine, forgetful(queues or MemoryQueues()), hosts, outages, known, {}, new_id)
+    known = Settings.from_environment(settings)
+    return Claims(store, engine, forgetful(queues or MemoryQueues()), hosts, known, {}, new_id)
 
 
 async def add(store: SqliteStore, *names: str, **fields: Any) -> None:

@@ -11,15 +11,15 @@ from models.feed import HostState
 from services.feeds.hosts import (
     COOL_DOWN,
     KEPT,
-    KNOWN_FOR,
     LONGEST_COOL_DOWN,
     OPENS_AFTER,
     Cooling,
-    HostStates,
     after_report,
+    cooling_of,
     host_of,
     is_cooling,
 )
+from services.feeds.outages import KNOWN_FOR, HostStates
 from services.fetch.limits import HostReport
 from services.ports import Document
 from services.store.containers import CATALOG
@@ -122,7 +122,7 @@ async def stored(store: SqliteStore, host: str = HOST) -> Document | None:
 
 
 async def cooling(states: HostStates, now: datetime) -> Cooling:
-    return states.cooling(await states.listed(), now)
+    return cooling_of(await states.listed(), now)
 
 
 async def test_the_failures_that_several_workers_see_add_up(store: SqliteStore) -> None:

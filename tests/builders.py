@@ -12,7 +12,7 @@ from typing import Any
 
 from models.errors import NotFound, Unavailable
 from services.archive.keys import key_of, sha256_of
-from services.ports import Archived, Clock, QueueDepth, Queues, Store
+from services.ports import Archived, Clock, Document, QueueDepth, Queues, Store
 from services.work.announcing import Announcer, Sweeper
 from services.work.stage import Stage
 
@@ -168,3 +168,10 @@ class MemoryQueues:
     def _ask(self) -> None:
         if self.down:
             raise Unavailable("the queues did not answer")
+
+
+async def existing(store: Store, container: str, partition: str, key: str) -> Document:
+    """A document that must be there."""
+    document = await store.read(container, partition, key)
+    assert document is not None
+    return document

@@ -24,7 +24,7 @@ from services.work.driver import PRIORITIZE, Workflows
 from services.work.runs import RunEngine
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, existing
 from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call
 from tests.functional.api.world import app_with_feeds, fetch_all
@@ -151,8 +151,7 @@ async def test_a_change_whose_answer_was_lost_is_followed_by_its_run(ingested: C
 
 
 async def test_an_article_that_cannot_be_read_does_not_hold_up_the_others(ingested: Container) -> None:
-    broken = await ingested.store.read("articles", (await shared())["source_id"], "article")
-    assert broken is not None
+    broken = await existing(ingested.store, "articles", (await shared())["source_id"], "article")
     other = {**broken, "source_id": "dedup:" + "0" * 32, "dedup_key": "0" * 32, "timestamp": "2026-01-01T00:00:00Z"}
     await ingested.store.upsert("articles", {**other, "headline": ""})
     other |= {"source_id": "dedup:" + "1" * 32, "dedup_key": "1" * 32}

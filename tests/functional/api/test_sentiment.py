@@ -13,6 +13,7 @@ from services.container import Container
 from services.mentions.due import RefreshMessage, mark_dirty
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.work.stage import MAX_TRIES
+from tests.builders import existing
 from tests.documents import article
 from tests.functional.api.conftest import call
 from tests.functional.figures.world import a_mention, a_tool, everything
@@ -188,8 +189,7 @@ async def test_evidence_says_which_figures_it_is_behind_and_whether_anything_has
     assert first["changed_since"] is False
     await _say(watched, "four", NOW - timedelta(hours=5), "negative")
     assert (await evidence())["changed_since"] is True, "said, and not yet counted"
-    entry = await watched.store.read(SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
-    assert entry is not None
+    entry = await existing(watched.store, SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
     moved = {name: entry[name] - 120 for name in ("period_start_ts", "period_end_ts", "last_updated_ts")}
     aged = SentimentCacheEntry.from_document({**entry, **moved}).changed(NOW - timedelta(seconds=120))
     await watched.figures.recount.recount_tool(TOOL.tool_id, NOW)
@@ -292,8 +292,7 @@ async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container
 
 async def _age(app: Container, minutes: int) -> None:
     """Makes the 24-hour entry that much older."""
-    document = await app.store.read(SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "HOUR_24"))
-    assert document is not None
+    document = await existing(app.store, SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "HOUR_24"))
     entry = SentimentCacheEntry.from_document(document)
     old = entry.changed(NOW - timedelta(minutes=minutes), last_updated_ts=entry.last_updated_ts - 60 * minutes)
     await app.store.upsert(SENTIMENT_CACHE.name, old.to_document())

@@ -10,7 +10,7 @@ from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.store.containers import CATALOG
 from services.work.announcing import Sweeper
 from services.work.backlog import BacklogReader
-from tests.builders import MemoryArchive, forgetful
+from tests.builders import MemoryArchive, existing, forgetful
 from tests.functional.articles.world import World
 
 
@@ -47,8 +47,7 @@ async def test_feeds_that_spend_too_much_make_fetches_dearer_once_a_day(world: W
         await upkeep.run()
         world.clock.forward(minutes=5)
     assert await _factor(world) == 2.0
-    stored = await world.store.read(CATALOG.name, FetchPrice.PARTITION, FetchPrice.ID)
-    assert stored is not None
+    stored = await existing(world.store, CATALOG.name, FetchPrice.PARTITION, FetchPrice.ID)
     assert stored["fetches_per_feed_hour"] == 14.0
     world.clock.forward(minutes=10)
     assert (await budget.policy()).price_factor == 2.0

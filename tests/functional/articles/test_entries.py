@@ -7,6 +7,7 @@ import pytest
 from models.article import Article, Observation
 from models.feed import HASH_LENGTH, FeedSeen
 from models.locator import LocatorAlias, SeenHash
+from tests.builders import existing
 from tests.functional.articles.world import START, World, item
 
 
@@ -28,8 +29,7 @@ async def test_a_new_entry_costs_four_documents_that_their_models_read(world: Wo
     assert alias.source_id == article.source_id
     (seen,) = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
     assert seen.source_id == article.source_id
-    stored = await world.store.read("feeds", "a", FeedSeen.ID)
-    assert stored is not None
+    stored = await existing(world.store, "feeds", "a", FeedSeen.ID)
     assert len(FeedSeen.from_document(stored).hashes) == 4 * HASH_LENGTH
 
 

@@ -8,6 +8,7 @@ from services.articles.entries import PORTION
 from services.articles.feed_attempts import FeedSaves
 from services.articles.quarantine import Quarantine, QuarantinedBatches
 from services.fetch.outcome import FetchRequest, FetchResult
+from tests.builders import existing
 from tests.functional.articles.world import START, Item, World, item
 
 MANY = 30
@@ -110,8 +111,7 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
     quarantined = await flooded(world)
     (fetching,) = await world.claimed("a")
     saves = FeedSaves(world.store, world.clock)
-    document = await world.store.read("feeds", "a", "feed")
-    assert document is not None
+    document = await existing(world.store, "feeds", "a", "feed")
     one = saves.begun(document, await world.worker.engine.get(fetching), FETCH_FEED)
     await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
     assert await saves.save(one, one.feed.changed(world.clock.now, fetch_count=7))

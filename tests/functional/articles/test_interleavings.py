@@ -20,7 +20,7 @@ from services.articles.sources import sources_of
 from services.feeds.claims import INGESTION_STAGE
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
-from tests.builders import overdue_keys
+from tests.builders import existing, overdue_keys
 from tests.functional.articles.dying import NEVER, Died, When
 from tests.functional.articles.turns import Turns, TurnStore
 from tests.functional.articles.world import Item, SettableClock, Worker, World, analysed, item
@@ -126,8 +126,7 @@ class Life:
 
     async def analyse(self) -> None:
         for name in self.announced:
-            article = await self.world.store.read(ARTICLES.name, name, Article.ID)
-            assert article is not None
+            article = await existing(self.world.store, ARTICLES.name, name, Article.ID)
             self.analysed[name] = article["text_for_analysis"]
             await self.world.store.replace(ARTICLES.name, analysed(article), article["_etag"])
         self.announced.clear()

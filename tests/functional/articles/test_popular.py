@@ -14,6 +14,7 @@ from services.operations.export import Export
 from services.store.containers import ARTICLES
 from services.work.driver import PRIORITIZE, page_after
 from services.work.rules import queued
+from tests.builders import existing
 from tests.functional.articles.dying import DyingStore
 from tests.functional.articles.world import Item, World, item
 from tests.functional.mentions.world import World as Analysing
@@ -130,8 +131,7 @@ async def test_articles_are_found_by_further_sources_with_every_filter(small: Wo
     since = (small.clock.now - timedelta(hours=2, minutes=40)).isoformat()
     assert 0 < len(await listed(small, source="c", since=since)) == len(await listed(small, since=since)) < 5
     for each in found:
-        document = await small.store.read("articles", each, "article")
-        assert document is not None
+        document = await existing(small.store, "articles", each, "article")
         words = article_words(Article.from_document(document))
         await small.store.upsert("articles", {**document, "words": words})
     assert len(await listed(small, source="c", text="NUMBER 4")) == 1
@@ -237,8 +237,7 @@ async def test_a_priority_that_was_changed_while_a_further_source_is_written_is_
         async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
             if (name, arguments[0]) == ("batch_many", ARTICLES.name) and not self.operations > 90:
                 self.operations = 91
-                document = await small.store.read("feeds", "d", "feed")
-                assert document is not None
+                document = await existing(small.store, "feeds", "d", "feed")
                 await small.store.replace("feeds", {**document, "source_priority": 8}, document["_etag"])
             return await super()._do(name, *arguments, **options)
 

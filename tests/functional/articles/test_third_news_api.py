@@ -19,7 +19,7 @@ from services.parse.json_documents import text_of
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.settings import Settings, table
 from services.store.containers import FEEDS
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, existing
 from tests.functional.articles.world import SettableClock
 
 
@@ -108,8 +108,7 @@ async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_article
             ("AAPL+MSFT", "2026-02-13/2026-02-21", "key=secret"),
             ("TSLA", "2026-02-13/2026-02-21", "key=secret"),
         ]
-        document = await app.store.read(FEEDS.name, "newswire", Feed.ID)
-        assert document is not None
+        document = await existing(app.store, FEEDS.name, "newswire", Feed.ID)
         feed = Feed.from_document(document)
         assert (feed.kind, feed.source_name, feed.feed_url) == (
             "newswire",

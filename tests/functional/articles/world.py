@@ -38,7 +38,7 @@ from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
 from services.work.rules import in_run
 from services.work.runs import RunEngine
-from tests.builders import MemoryQueues, forgetful
+from tests.builders import MemoryQueues, existing, forgetful
 
 START = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 
@@ -275,8 +275,7 @@ class World:
         return [await self.worker.claims.claim(each, self.clock.now) for each in feed_ids]
 
     async def feed(self, feed_id: str) -> Feed:
-        document = await self.store.read(FEEDS.name, feed_id, Feed.ID)
-        assert document is not None
+        document = await existing(self.store, FEEDS.name, feed_id, Feed.ID)
         return Feed.from_document(document)
 
     async def all(self, container: str, *where: Where) -> list[Document]:

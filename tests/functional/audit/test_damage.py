@@ -12,6 +12,7 @@ import pytest
 from models.article import LISTED_SOURCES
 from models.tool import Tool
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
+from tests.builders import existing
 from tests.functional.audit.world import AuditWorld, is_article
 
 Damage = Callable[[AuditWorld, list[Tool]], Awaitable[Any]]
@@ -39,8 +40,7 @@ async def a_mention_of_a_deleted_article(world: AuditWorld, tools: list[Tool]) -
 
 
 async def a_wrong_hour_in_the_timeline(world: AuditWorld, tools: list[Tool]) -> None:
-    timeline = await world.store.read(CATALOG.name, tools[0].tool_id, "TIMELINE")
-    assert timeline is not None
+    timeline = await existing(world.store, CATALOG.name, tools[0].tool_id, "TIMELINE")
     day = max(timeline["hours"])
     numbers = timeline["hours"][day].split(",")
     numbers[0] = "9"

@@ -14,6 +14,7 @@ from services.operations.audit_rules import Difference
 from services.operations.health import judge_audit
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS
 from services.work.driver import DELETE, MERGE
+from tests.builders import existing
 from tests.failing_stores import hesitant
 from tests.functional.articles.world import item
 from tests.functional.audit.world import AuditWorld, is_article
@@ -63,8 +64,7 @@ async def test_a_mention_whose_analysis_has_not_ended_is_in_flight(world: AuditW
     """The worker of an analysis has written the mentions, and has not marked the hours dirty."""
     tools = await world.filled()
     mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
-    article = await world.store.read(ARTICLES.name, mention["id"], "article")
-    assert article is not None
+    article = await existing(world.store, ARTICLES.name, mention["id"], "article")
     await world.store.delete(MENTIONS.name, tools[0].tool_id, mention["id"])
     await world.store.create(
         MENTIONS.name, {**mention, "id": article["source_id"], "sentiment": "negative", "polarity": -0.5}

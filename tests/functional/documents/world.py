@@ -19,7 +19,7 @@ from services.ports import Archive, Query, Store, Where
 from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
 from services.topology import ACQUIRE_DOCUMENTS, ANALYZE_ARTICLES
 from services.work.announcing import Sweeper
-from tests.builders import Watch, forgetful
+from tests.builders import Watch, existing, forgetful
 from tests.documents import reading
 from tests.functional.fetch.conftest import Server, response
 from tests.functional.mentions.world import World as Mentions
@@ -133,9 +133,7 @@ class World:
         return [each for each in found if each["id"].startswith("doc:")]
 
     async def article_document(self, source_id: str) -> dict[str, Any]:
-        found = await self.store.read(ARTICLES.name, source_id, "article")
-        assert found is not None
-        return found
+        return await existing(self.store, ARTICLES.name, source_id, "article")
 
     def archived(self) -> list[Path]:
         """The objects in the archive."""

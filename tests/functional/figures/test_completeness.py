@@ -21,7 +21,7 @@ from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests import documents
-from tests.builders import Watch
+from tests.builders import Watch, existing
 from tests.failing_stores import Interrupted
 from tests.functional.figures.meanwhile import Meanwhile
 from tests.functional.figures.world import NOW, Judgement, Process, a_mention, a_tool
@@ -69,8 +69,7 @@ class Steps:
 
     async def analysed(self) -> None:
         source_id = documents.article(dedup_key=f"{self.number:032x}").source_id
-        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
-        assert document is not None
+        document = await existing(self.store, ARTICLES.name, source_id, Article.ID)
         after = Article.from_document(document).changed(
             NOW, status="analyzed", sentiment="positive", score=0.9, analysis_due_since=None
         )

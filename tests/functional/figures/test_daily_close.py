@@ -19,7 +19,7 @@ from services.mentions.due import mark_dirty
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from tests.builders import Watch, existing
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.world import a_mention, a_tool, everything
 
@@ -109,8 +109,7 @@ async def test_a_call_is_bounded_and_the_next_goes_on_where_it_stopped(world: Sq
     await _closed_until(world, "2026-02-19")
     closes = _closes(world, clock, tools_at_once=1, most_pages=1)
     assert [await closes.work() for _ in range(4)] == [Closed(1, 1), Closed(1, 1), Closed(1, 1), Closed()]
-    progress = await world.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
-    assert progress is not None
+    progress = await existing(world, CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
     assert (progress["closed_until"], progress.get("after")) == ("2026-02-20", None)
 
 

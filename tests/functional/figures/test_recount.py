@@ -18,7 +18,7 @@ from services.mentions.due import dirty_hours_of, dirty_hours_of_tools, mark_dir
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from tests.builders import Watch, existing
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.meanwhile import Meanwhile
@@ -152,8 +152,7 @@ async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteS
 async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore, process: Process) -> None:
     await process.analyse(TOOL.tool_id, "old", Judgement(NOW - timedelta(days=40), "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    assert document is not None
+    document = await existing(store, CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document["hours"] == {}
     assert await dirty_hours_of(store, TOOL.tool_id) == []
 
@@ -206,8 +205,7 @@ async def test_a_tool_whose_stored_counts_cannot_be_read_fails_alone_until_it_is
     await store.create(CATALOG.name, other.to_document())
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    held = await store.read(CATALOG.name, TOOL.tool_id, name)
-    assert held is not None
+    held = await existing(store, CATALOG.name, TOOL.tool_id, name)
     await store.upsert(CATALOG.name, {**held, **broken})
     if is_dirty:
         await process.analyse(TOOL.tool_id, "other", Judgement(HOUR, "negative"))
@@ -232,8 +230,7 @@ async def test_an_error_of_the_program_is_not_taken_for_a_damaged_document(
 
 async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
-    document = await store.read(MENTIONS.name, TOOL.tool_id, "article")
-    assert document is not None
+    document = await existing(store, MENTIONS.name, TOOL.tool_id, "article")
     await store.upsert(MENTIONS.name, {**document, "sentiment": "furious"})
     with pytest.raises(ValueError, match="article"):
         await process.cache.recount.recount_tool(TOOL.tool_id, NOW)

@@ -21,7 +21,7 @@ from services.ports import Query, Where
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
-from tests.builders import MemoryQueues, Watch
+from tests.builders import MemoryQueues, Watch, existing
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
@@ -154,8 +154,7 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     await store.upsert(CATALOG.name, {**tools.pop().to_document(), "aliases": "none"})
     for tool in tools:
         await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
-    spoilt = await store.read(MENTIONS.name, tools[1].tool_id, "article")
-    assert spoilt is not None
+    spoilt = await existing(store, MENTIONS.name, tools[1].tool_id, "article")
     await store.upsert(MENTIONS.name, {**spoilt, "polarity": "high"})
     broken = {"id": f"{tools[2].tool_id}:generation", "tool_id": tools[2].tool_id, "generation": "high"}
     await store.upsert(SENTIMENT_CACHE.name, broken)

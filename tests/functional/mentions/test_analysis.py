@@ -21,6 +21,7 @@ from services.topology import LAST_DELIVERY
 from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
 from services.work.stage import MAX_TRIES
+from tests.builders import existing
 from tests.failing_stores import Crash
 from tests.functional.mentions.world import World
 
@@ -115,8 +116,7 @@ async def test_an_edit_moves_mentions_and_a_deletion_removes_them(world: World) 
 
 async def tried_again_after(world: World, source_id: str) -> int:
     """The seconds after which an article that has failed fails again."""
-    document = await world.store.read(ARTICLES.name, source_id, "article")
-    assert document is not None
+    document = await existing(world.store, ARTICLES.name, source_id, "article")
     wait = parse_time(document["analysis_due_since"]) - world.watch.now
     world.watch.advance(seconds=wait.total_seconds() - 1)
     assert (await world.worker.analysis.handle([source_id])).failed == {}
@@ -178,16 +178,14 @@ async def test_a_text_that_cannot_be_judged_fails_alone_and_is_analysed_once_it_
 async def test_an_unreadable_article_fails_alone_and_becomes_an_error_at_its_fifth_try(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
-    document = await world.store.read(ARTICLES.name, broken, "article")
-    assert document is not None
+    document = await existing(world.store, ARTICLES.name, broken, "article")
     await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
     assert (await world.worker.analysis.handle([broken, well])).failed.keys() == {broken}
     assert set(await world.mentions(quorvia)) == {well}
     assert (await world.worker.analysis.handle([broken])).failed == {}, "it is due again after a while"
     waits = [await tried_again_after(world, broken) for _ in range(MAX_TRIES - 1)]
     assert waits == [30, 60, 120, 240]
-    failed = await world.store.read(ARTICLES.name, broken, "article")
-    assert failed is not None
+    failed = await existing(world.store, ARTICLES.name, broken, "article")
     assert (failed["status"], failed["analysis_attempts"]) == ("error", MAX_TRIES)
     assert "analysis_due_since" not in failed
 
@@ -270,8 +268,7 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
     of_both, of_other = await world.article(1, "Hexwharf and Pebblegrid"), await world.article(2, "Pebblegrid")
     deleted = await world.article(3, "Hexwharf")
     await world.delivered([of_both, of_other, deleted])
-    stored = await world.store.read(CATALOG.name, one.tool_id, Tool.ID)
-    assert stored is not None
+    stored = await existing(world.store, CATALOG.name, one.tool_id, Tool.ID)
     await world.store.upsert(CATALOG.name, {**stored, "aliases": "none"})
     await world.worker.catalog.announce()
     for each in (of_both, of_other):

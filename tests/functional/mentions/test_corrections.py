@@ -13,6 +13,7 @@ from services.mentions.correction_form import NewCorrectionBody
 from services.ports import Query
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.form import tool_change
+from tests.builders import existing
 from tests.documents import feed
 from tests.functional.figures.world import Process
 from tests.functional.mentions.world import World
@@ -260,8 +261,7 @@ async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles
 async def test_a_correction_that_cannot_be_read_fails_its_article_alone(world: World, tool: Tool) -> None:
     one, two = await article(world), await article(world, number=2)
     correction = await world.worker.correct(tool, one, "negative")
-    document = await world.store.read(CATALOG.name, tool.tool_id, correction.id)
-    assert document is not None
+    document = await existing(world.store, CATALOG.name, tool.tool_id, correction.id)
     await world.store.upsert(CATALOG.name, {**document, "verdict": "?"})
     report = await world.worker.writer.write([one, two])
     assert (set(report.failed), report.done) == ({one}, {two})

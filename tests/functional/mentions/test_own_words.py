@@ -17,6 +17,7 @@ from services.figures.recount import Recount
 from services.mentions.listing import mentions_of_article, observed
 from services.ports import Upsert
 from services.store.containers import ARTICLES
+from tests.builders import existing
 from tests.documents import attribution, observation, reading
 from tests.functional.mentions.world import World
 
@@ -178,6 +179,5 @@ async def test_a_deletion_leaves_nothing_of_what_sources_said(news: Newsroom) ->
     await news.delivered()
     await news.world.worker.delete(news.article)
     assert await news.said() == {}
-    document = await news.world.store.read(ARTICLES.name, news.article, Article.ID)
-    assert document is not None
+    document = await existing(news.world.store, ARTICLES.name, news.article, Article.ID)
     assert "other_words" not in document

@@ -16,7 +16,7 @@ from services.mentions.references import Asked, ToolReferences, keep_references
 from services.ports import Query, Store
 from services.store.containers import CATALOG, MENTIONS
 from services.work.announcing import Announcer
-from tests.builders import MemoryQueues
+from tests.builders import MemoryQueues, existing
 from tests.functional.figures.world import a_mention
 from tests.functional.mentions.world import World
 
@@ -201,8 +201,7 @@ async def test_documents_that_cannot_be_read_hide_nothing_else(world: World) -> 
     await keep(world, tool, older.date())
     broken = {"id": ReferenceDay.id_of(old.date().isoformat()), "pk": tool.tool_id, "entity_type": "ReferenceDay"}
     await world.store.upsert(CATALOG.name, broken)
-    mention = await world.store.read(MENTIONS.name, tool.tool_id, f"article-{older.date()}")
-    assert mention is not None
+    mention = await existing(world.store, MENTIONS.name, tool.tool_id, f"article-{older.date()}")
     await world.store.upsert(MENTIONS.name, {**mention, "analyzer": 7})
     page = await reader_of(world).page(tool, Asked(), 50, None)
     assert [each["source_id"] for each in page.items] == [f"article-{old.date()}", f"article-{older.date()}"]

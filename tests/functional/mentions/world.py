@@ -37,7 +37,7 @@ from services.tools.form import new_tool
 from services.work.announcing import Announcer
 from services.work.handling import Handler
 from services.work.stage import MAX_TRIES
-from tests.builders import MemoryQueues, forgetful
+from tests.builders import MemoryQueues, existing, forgetful
 from tests.documents import article, by_hour, reading
 from tests.failing_stores import Crash, mortal
 
@@ -184,16 +184,14 @@ class World:
         await self.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
 
     async def read(self, source_id: str) -> Article:
-        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
-        assert document is not None
+        document = await existing(self.store, ARTICLES.name, source_id, Article.ID)
         return Article.from_document(document)
 
     async def run(self, run: JobRun) -> JobRun:
         """Advances the run to its end, as the queue does."""
         while (await self.worker.workflows.advance(run.run_id)).send_again:
             pass
-        document = await self.store.read(RUNS.name, run.run_id, JobRun.ID)
-        assert document is not None
+        document = await existing(self.store, RUNS.name, run.run_id, JobRun.ID)
         return JobRun.from_document(document)
 
     async def dying(self, writes: int, work: Any) -> bool:

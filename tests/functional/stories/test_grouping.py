@@ -11,6 +11,7 @@ from models.request import SignedBody
 from services.mentions.due import dirty_hours_of
 from services.store.containers import ARTICLES
 from services.topology import REFRESH_TOOLS
+from tests.builders import existing
 from tests.documents import NOW
 from tests.functional.stories.world import (
     ANY,
@@ -156,8 +157,7 @@ async def test_a_deleted_article_is_in_no_story_after_the_grouping_that_is_asked
 
 async def test_an_article_that_was_edited_meanwhile_stays_due(world: World) -> None:
     articles = await some(world)
-    document = await world.store.read(ARTICLES.name, articles[0], Article.ID)
-    assert document is not None
+    document = await existing(world.store, ARTICLES.name, articles[0], Article.ID)
     await world.edit(articles[0], RELEASE)
     outcome = await world.worker.grouper.group([document])
     assert (outcome.finished, articles[0] in await world.due()) == (set(), True)

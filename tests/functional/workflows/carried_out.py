@@ -8,6 +8,7 @@ from models.run import JobRun
 from models.tool import Tool
 from services.store.containers import MENTIONS, RUNS
 from services.work.driver import WorkResult
+from tests.builders import existing
 from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import World
 
@@ -21,18 +22,15 @@ async def until_done(world: World, run: JobRun, writes: int) -> WorkResult:
 
 
 async def status(world: World, run: JobRun) -> str:
-    document = await world.store.read(RUNS.name, run.run_id, JobRun.ID)
-    assert document is not None
+    document = await existing(world.store, RUNS.name, run.run_id, JobRun.ID)
     return str(document["status"])
 
 
 async def break_mention(world: World, tool: Tool, source_id: str) -> None:
-    document = await world.store.read(MENTIONS.name, tool.tool_id, source_id)
-    assert document is not None
+    document = await existing(world.store, MENTIONS.name, tool.tool_id, source_id)
     await world.store.upsert(MENTIONS.name, {**document, "matches": "many"})
 
 
 async def heal_mention(world: World, tool: Tool, source_id: str) -> None:
-    document = await world.store.read(MENTIONS.name, tool.tool_id, source_id)
-    assert document is not None
+    document = await existing(world.store, MENTIONS.name, tool.tool_id, source_id)
     await world.store.upsert(MENTIONS.name, {**document, "matches": []})

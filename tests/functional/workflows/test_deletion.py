@@ -13,7 +13,7 @@ from services.ports import Query, Where
 from services.store.containers import ARTICLES, RUNS
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
-from tests.builders import overdue_keys
+from tests.builders import existing, overdue_keys
 from tests.documents import observation
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.world import World
@@ -42,8 +42,7 @@ async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_wit
             assert dying.operations <= 2, "it died before it had promised anything"
             continue
         assert (await world.read(article)).deleted_at is not None
-        left = await world.store.read(ARTICLES.name, article, observation().id)
-        assert left is not None
+        left = await existing(world.store, ARTICLES.name, article, observation().id)
         assert (left["headline"], "text" in left, "deleted_at" in left) == (REDACTED, False, True)
         assert article not in await world.mentions(tool)
         await world.is_counted(tool)

@@ -21,7 +21,7 @@ from services.work.driver import (
     WorkResult,
 )
 from services.work.runs import LEASE
-from tests.builders import Watch, overdue_keys
+from tests.builders import Watch, existing, overdue_keys
 from tests.failing_stores import hesitant
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.world import World
@@ -158,8 +158,7 @@ async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(st
 async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died(world: World) -> None:
     await world.tool("Quorvia")
     queued, running = [await world.worker.changes.reanalyze("Quorvia") for _ in range(2)]
-    document = await world.store.read(RUNS.name, running.run_id, JobRun.ID)
-    assert document is not None
+    document = await existing(world.store, RUNS.name, running.run_id, JobRun.ID)
     now = world.watch.now
     started = JobRun.from_document(document).changed(now, status="RUNNING", running_since=now, due_at=now + LEASE)
     await world.store.upsert(RUNS.name, started.to_document())

@@ -11,7 +11,6 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, candidate_of, entry_of
 from services.articles.matching import Match
 from services.articles.merge import (
-    Merged,
     merge,
 )
 
@@ -48,13 +47,13 @@ def match(each: Candidate, source_id: str | None = None, **fields: Any) -> Match
     return Match(each, source_id or each.source_id(), **fields)
 
 
-def merged(article: ArticleDocument | None, by: SourceAttempt, *candidates: Candidate, **fields: bool) -> Merged:
+def merged(article: ArticleDocument | None, by: SourceAttempt, *candidates: Candidate, **fields: bool) -> Any:
     """What the candidates do to the article, all as matches of one article."""
     first = article["source_id"] if article is not None else candidates[0].source_id()
     return merge(article, None, [match(each, first, **fields) for each in candidates], by)
 
 
 def article_after(by: SourceAttempt, *candidates: Candidate, article: ArticleDocument | None = None) -> ArticleDocument:
-    after = merged(article, by, *candidates).article
+    after: ArticleDocument | None = merged(article, by, *candidates).article
     assert after is not None
     return after

@@ -11,7 +11,6 @@ from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.articles.merge import (
     MAX_TAGS,
-    Merged,
     analysed_alike,
     change_of,
     merge,
@@ -41,7 +40,6 @@ def in_b(**fields: Any) -> Candidate:
 
 
 def observed(one: Any) -> ObservationDocument:
-    assert one.observation is not None
     document: ObservationDocument = one.observation
     return document
 
@@ -49,7 +47,6 @@ def observed(one: Any) -> ObservationDocument:
 def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
     each = in_a(tags=("t",), tickers=("T",), publisher="Reuters")
     one = merged(None, by_a(), each)
-    assert one.article is not None
     article = Article.from_document(one.article)
     assert article.to_document() == {
         "entity_type": "Article",
@@ -142,7 +139,6 @@ def test_a_date_that_does_not_count_is_flagged_in_the_article_and_kept_in_the_ob
     one = merged(
         None, by_a(), in_a(published=None, published_flag="unparsable", date_text=long, repairs=("id_repeated",))
     )
-    assert one.article is not None
     assert one.article["published_flag"] == "unparsable"
     assert one.article["timestamp"] == TIME
     observation = observed(one)
@@ -198,7 +194,6 @@ def test_a_source_that_began_earlier_goes_first_though_it_joins_later() -> None:
 def test_a_source_of_better_priority_that_joins_becomes_the_canonical_reading() -> None:
     first = article_after(by_a(), in_a())
     joined = merged(first, by_b(1, priority=4), in_b(headline="NUMBER 1 is in the news!", summary_html="B's text"))
-    assert joined.article is not None
     assert (joined.article["canonical"]["source"], joined.article["text_for_analysis"]) == ("b", "B's text")
     assert joined.article["headline"] == "Number 1 is in the news"
     assert joined.makes_analysis_due
@@ -210,13 +205,11 @@ def test_a_source_of_worse_priority_that_joins_changes_no_reading() -> None:
     first["status"], first["analysis_attempts"] = "error", 5
     del first["analysis_due_since"]
     joined = merged(first, by_b(1, priority=6), in_b(headline="NUMBER 1 is in the news!", summary_html="B's text"))
-    assert joined.article is not None
     assert (joined.article["canonical"], joined.article["text_for_analysis"]) == (
         first["canonical"],
         "Something has happened.",
     )
     same = merged(first, by_b(1, priority=6), in_b())
-    assert same.article is not None
     assert not same.makes_analysis_due
     assert (same.article["status"], same.article["analysis_attempts"]) == ("error", 5)
     assert "analysis_due_since" not in same.article
@@ -227,14 +220,12 @@ def test_a_source_that_joins_with_words_of_its_own_makes_the_analysis_due_and_on
     del first["analysis_due_since"]
     other = in_b(headline="NUMBER 1 is in the news!", summary_html="B's text")
     joined = merged(first, by_b(1, priority=6), other)
-    assert joined.article is not None
     assert joined.makes_analysis_due
     assert joined.article["analysis_due_since"] == LATER_TIME
     del joined.article["analysis_due_since"]
     third = attempt(source("c", 6), NOW + timedelta(minutes=2))
     of_third = candidate(of=source("c", 6), headline="NUMBER 1 is in the news!", summary_html="B's text")
     again = merged(joined.article, third, of_third)
-    assert again.article is not None
     assert sorted(again.article["sources"]) == ["a", "b", "c"]
     assert not again.makes_analysis_due
     edited = merged(
@@ -242,14 +233,12 @@ def test_a_source_that_joins_with_words_of_its_own_makes_the_analysis_due_and_on
     )
     assert edited.makes_analysis_due
     back = merged(joined.article, by_b(2, priority=6), in_b())
-    assert back.article is not None
     assert not back.makes_analysis_due
 
 
 def test_an_edit_changes_the_article_and_keeps_when_and_by_which_run_its_source_was_added() -> None:
     first = article_after(by_a(), in_a())
     edited = merged(first, by_a(1, run_id="run-2"), in_a(headline="Number 1 is back", published=NOW))
-    assert edited.article is not None
     own = edited.article["source_attribution"]["a"]
     assert (own["crawl_timestamp"], own["scraped_at"], own["added_by_run"]) == (TIME, LATER_TIME, "run-1")
     assert (own["original_headline"], own["published_at"]) == ("Number 1 is back", "2026-02-21T19:00:00Z")
@@ -302,7 +291,6 @@ def test_an_attempt_that_was_overtaken_does_not_write_over_a_later_revision() ->
 def test_a_changed_priority_is_written_without_a_new_observation() -> None:
     first = article_after(by_a(), in_a())
     one = merged(first, by_a(1, priority=7), in_a())
-    assert one.article is not None
     assert one.article["source_attribution"]["a"] == {**first["source_attribution"]["a"], "source_priority": 7}
     assert one.article["canonical"]["source_priority"] == 7
     assert (one.observation, one.is_new_to_source, one.makes_analysis_due) == (None, False, False)
@@ -312,7 +300,6 @@ def test_a_better_priority_makes_the_sources_reading_canonical_with_its_text() -
     first = article_after(by_a(), in_a(), article=None)
     both = article_after(by_b(1, priority=6), in_b(summary_html="B's text"), article=first)
     one = merged(both, by_b(2, priority=4), in_b(summary_html="B's text"))
-    assert one.article is not None
     assert (one.article["canonical"]["source"], one.article["text_for_analysis"]) == ("b", "B's text")
     assert one.makes_analysis_due
 
@@ -321,7 +308,6 @@ def test_a_worse_priority_names_the_observation_with_the_other_sources_text() ->
     first = article_after(by_a(), in_a())
     both = article_after(by_b(1, priority=6), in_b(summary_html="B's text"), article=first)
     one = merged(both, by_a(2, priority=9), in_a())
-    assert one.article is not None
     assert (one.article["canonical"]["source"], one.text_in) == ("b", "obs:b:20260221")
     assert merged(both, by_a(2, priority=4), in_a()).text_in is None
 
@@ -372,7 +358,7 @@ def test_an_article_keeps_a_hundred_tags() -> None:
     assert joined["tags"][59:61] == ["a59", "b0"]
 
 
-def joined_by(*keys: str, most_listed: int = 2, priority: int = 5) -> Merged:
+def joined_by(*keys: str, most_listed: int = 2, priority: int = 5) -> Any:
     """The article after each of these sources published it in turn."""
     one = merged(None, attempt(source(keys[0], priority), NOW), candidate(of=source(keys[0])))
     for number, key in enumerate(keys[1:], 1):
@@ -398,8 +384,6 @@ def test_an_article_lists_twenty_sources() -> None:
 
 def test_the_first_further_source_is_noted_in_the_article_and_named_in_its_observation() -> None:
     one = joined_by("a", "b", "c")
-    assert one.article is not None
-    assert one.before is not None
     assert (one.article["sources"], one.article["has_further_sources"]) == (["a", "b"], True)
     assert observed(one)["article_timestamp"] == one.before["timestamp"]
     assert (observed(one)["added_by_attempt"], observed(one)["created_article"]) == ("run-1:c:1", False)
@@ -436,13 +420,10 @@ def in_language(each: Candidate, language: str) -> Candidate:
 def test_the_language_of_an_article_is_that_of_its_canonical_reading() -> None:
     german = in_language(in_a(), "de")
     one = merged(None, by_a(), german)
-    assert one.article is not None
     assert one.article["language"] == one.article["canonical"]["language"] == observed(one)["language"] == "de"
     worse = merged(one.article, by_b(1, priority=9), in_language(in_b(headline="Number 1 is in the NEWS"), "en"))
-    assert worse.article is not None
     assert worse.article["language"] == "de"
     assert worse.article["source_attribution"]["b"]["language"] == observed(worse)["language"] == "en"
     better = merged(one.article, by_b(1, priority=1), in_language(in_b(headline="Number 1 is in the NEWS"), "en"))
-    assert better.article is not None
     assert better.article["language"] == better.article["canonical"]["language"] == "en"
     assert not analysed_alike(one.article, {**one.article, "language": "en"})

@@ -23,7 +23,7 @@ from services.ports import Query
 from services.store.containers import QUARANTINE
 from services.store.sqlite import SqliteStore
 from services.work.runs import RunEngine
-from tests.builders import Watch
+from tests.builders import Watch, existing
 from tests.documents import NOW, quarantined
 from tests.unit.articles.builders import candidate, raw
 
@@ -174,8 +174,7 @@ async def test_a_batch_is_stored_once_with_a_sample_for_the_reviewer(store: Sqli
     name = await batches.add("a", flood, NOW, FLOOD)
     assert await batches.add("a", flood[::-1], NOW + timedelta(days=1), FLOOD) == name
     assert await batches.add("a", flood[1:], NOW, FLOOD) != name
-    document = await store.read(QUARANTINE.name, name, name)
-    assert document is not None
+    document = await existing(store, QUARANTINE.name, name, name)
     item = QuarantineItem.from_document(document)
     assert (item.created_at, item.item_count, item.parts, item.reason_code) == (NOW, 25, 1, "FLOOD")
     samples = document["payload"]["samples"]

@@ -12,7 +12,7 @@ from services.articles.identity import dedup_key, normalize_headline
 from services.articles.reading import Articles, article_filter
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from tests.builders import Watch, existing
 from tests.documents import NOW, alias, article, attribution, observation, reading
 from tests.unit.conftest import Put
 
@@ -152,8 +152,7 @@ async def test_a_deleted_article_is_gone_with_every_word_of_it_and_leaves_a_tomb
         await articles.get(stored.source_id)
     assert await found(articles) == []
     assert (await articles.observations(stored)).items == []
-    left = await store.read(ARTICLES.name, stored.source_id, Article.ID)
-    assert left is not None
+    left = await existing(store, ARTICLES.name, stored.source_id, Article.ID)
     assert "zanzibar" not in str(left).lower()
     assert Article.from_document(left).headline == REDACTED
 

@@ -11,7 +11,7 @@ from models.feed import Feed
 from services.articles.feed_attempts import MAX_DEATHS, FeedSaves, FeedTry
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from tests.builders import Watch, existing
 from tests.documents import NOW, feed, feed_seen, ingestion_batch
 from tests.functional.articles.counting import CountingStore
 
@@ -30,9 +30,7 @@ async def stored(store: SqliteStore, **fields: Any) -> dict[str, Any]:
 
 
 async def document(store: SqliteStore) -> dict[str, Any]:
-    found = await store.read(FEEDS.name, "reuters-world", Feed.ID)
-    assert found is not None
-    return found
+    return await existing(store, FEEDS.name, "reuters-world", Feed.ID)
 
 
 async def read(store: SqliteStore) -> Feed:

@@ -35,7 +35,7 @@ from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from services.work.runs import RunEngine
-from tests.builders import MemoryQueues, Watch, forgetful
+from tests.builders import MemoryQueues, Watch, existing, forgetful
 from tests.documents import NOW, feed, ingestion_batch
 from tests.functional.articles.counting import CountingStore
 
@@ -263,8 +263,7 @@ async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(stor
     await add(store, "a", "b")
     claims = claims_on(store, watch)
     (message,) = await claims.claim_due(NOW)
-    before = await store.read(FEEDS.name, "a", Feed.ID)
-    assert before is not None
+    before = await existing(store, FEEDS.name, "a", Feed.ID)
     await store.upsert(FEEDS.name, {**before, "last_fetch_time": format_time(NOW)})
     assert await claims.claim("a", NOW) == "run-2"
     assert await claims.claim("b", NOW) == message.run_id

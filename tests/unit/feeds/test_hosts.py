@@ -36,6 +36,13 @@ def state(failures: int, **changes: object) -> HostState:
     return host_state(**{"host": HOST, "failures": failures, "openings": 0, "open_until": None} | changes)
 
 
+def failed(before: HostState | None, report: HostReport = FAILED, now: datetime = NOON) -> HostState:
+    """The state after a report of failures."""
+    after = after_report(HOST, before, report, now)
+    assert after is not None
+    return after
+
+
 def test_the_limits() -> None:
     assert (5, timedelta(minutes=1), timedelta(minutes=30)) == (OPENS_AFTER, COOL_DOWN, LONGEST_COOL_DOWN)
     assert (timedelta(days=1), timedelta(seconds=30)) == (KEPT, KNOWN_FOR)
@@ -59,28 +66,23 @@ def test_a_success_leaves_no_state() -> None:
 
 
 def test_failures_add_up_and_the_fifth_begins_a_cool_down() -> None:
-    first = after_report(HOST, None, HostReport(failures=3, reason="timeout"), NOON)
-    assert first is not None
+    first = failed(None, HostReport(failures=3, reason="timeout"))
     assert (first.host, first.failures, first.open_until, first.reason) == (HOST, 3, None, "timeout")
-    fourth = after_report(HOST, first, HostReport(failures=1, reason="dns"), NOON)
-    assert fourth is not None
+    fourth = failed(first, HostReport(failures=1, reason="dns"))
     assert (fourth.failures, fourth.open_until, fourth.openings, fourth.reason) == (4, None, 0, "dns")
-    fifth = after_report(HOST, fourth, FAILED, NOON)
-    assert fifth is not None
+    fifth = failed(fourth)
     assert (fifth.failures, fifth.open_until, fifth.openings) == (5, NOON + COOL_DOWN, 1)
 
 
 def test_failures_after_a_success_are_counted_from_one() -> None:
-    after = after_report(HOST, state(4), HostReport(succeeded=True, failures=1, reason="reset"), NOON)
-    assert after is not None
+    after = failed(state(4), HostReport(succeeded=True, failures=1, reason="reset"))
     assert (after.failures, after.open_until) == (1, None)
 
 
 def test_each_probe_that_fails_doubles_the_cool_down_up_to_the_longest() -> None:
     current, now, pauses = state(4), NOON, []
     for _ in range(8):
-        after = after_report(HOST, current, FAILED, now)
-        assert after is not None
+        after = failed(current, FAILED, now)
         assert after.open_until is not None
         pauses.append((after.open_until - now).total_seconds() / 60)
         assert is_cooling(after, now)
@@ -91,8 +93,7 @@ def test_each_probe_that_fails_doubles_the_cool_down_up_to_the_longest() -> None
 
 @pytest.mark.parametrize(("asked", "seconds"), [(0.0, 60), (300.0, 300), (1e9, 1800)])
 def test_a_cool_down_is_as_long_as_the_host_asked_for_within_bounds(asked: float, seconds: int) -> None:
-    after = after_report(HOST, None, HostReport(failures=5, reason="429", retry_after=asked), NOON)
-    assert after is not None
+    after = failed(None, HostReport(failures=5, reason="429", retry_after=asked))
     assert after.open_until == NOON + timedelta(seconds=seconds)
 
 
@@ -100,8 +101,7 @@ def test_an_end_that_a_wrong_clock_wrote_does_not_count() -> None:
     ahead = state(5, openings=1, open_until=NOON + LONGEST_COOL_DOWN + timedelta(seconds=1))
     assert not is_cooling(ahead, NOON)
     assert is_cooling(ahead, NOON + timedelta(seconds=1))
-    after = after_report(HOST, ahead, FAILED, NOON)
-    assert after is not None
+    after = failed(ahead)
     assert after.open_until == NOON + 2 * COOL_DOWN, "the next failure corrects it"
 
 

@@ -16,6 +16,7 @@ from services.figures.metadata import Counters, by_sentiment, last_refreshes, re
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests import documents
+from tests.builders import existing
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
@@ -132,7 +133,6 @@ async def test_a_read_counts_in_the_buckets_of_all_bounds_that_it_does_not_excee
     counters = Counters(store, lambda: NOW)
     counters.read("HIT", milliseconds / 1000)
     await counters.close()
-    totals = await store.read(CATALOG.name, CacheTotals.PARTITION, CacheTotals.ID)
-    assert totals is not None
+    totals = await existing(store, CATALOG.name, CacheTotals.PARTITION, CacheTotals.ID)
     assert [totals.get(f"within_{bound}_ms", 0) for bound in (1, 5, 25, 100)] == buckets
     assert totals["read_microseconds"] == int(milliseconds * 1000)

@@ -11,7 +11,7 @@ from services.operations.traffic import LOOKED_BACK_MINUTES, MIN_UNITS, Load, St
 from services.store.cosmos_connection import Counters
 from services.store.counting import add_counts
 from services.store.sqlite import SqliteStore
-from tests.builders import NOON, Watch
+from tests.builders import NOON, Watch, existing
 
 
 def _counted(own: Counters) -> dict[str, Counters]:
@@ -56,8 +56,7 @@ async def test_the_load_of_all_workers_in_the_last_five_minutes_is_that_of_these
     assert await traffics[0].recent() == Load(110, 11, 2.0)
     watch.advance(minutes=1)
     assert await traffics[0].recent() == Load(10, 1, 0.0)
-    totals = await store.read("catalog", StoreTotals.PARTITION, StoreTotals.ID)
-    assert totals is not None
+    totals = await existing(store, "catalog", StoreTotals.PARTITION, StoreTotals.ID)
     assert (totals["requests"], totals["request_units"], totals["throttles"]) == (110, 300, 11)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from models.feed import Feed
 from services import container
 from services.container import STAGES, Container
 from services.ports import Document, Query, Store, Where, query_all
@@ -23,6 +22,7 @@ from services.tools.form import new_tool
 from services.work.backlog import backlog_of
 from tests.builders import MemoryQueues, forgetful
 from tests.contract.conftest import SettableClock
+from tests.documents import feed
 from tests.failing_stores import Crash, mortal
 from tests.functional.articles.world import Item, rss
 from tests.functional.documents.world import HEADLINE, html, page
@@ -91,18 +91,10 @@ class App:
         async with self.process() as services:
             await services.tools.add(new_tool({"name": "Quorvia"}))
             for name in FEED_IDS:
-                now = self.clock()
-                feed = Feed(
-                    created_at=now,
-                    updated_at=now,
-                    feed_id=name,
-                    feed_url=self.server.url(f"/{name}"),
-                    source_name=name,
-                    next_fetch_time=now,
-                    full_text="always" if name == "a" else "never",
-                    source_priority=FEED_IDS.index(name),
-                )
-                await services.store.create(FEEDS.name, feed.to_document())
+                at = {"created_at": self.clock(), "updated_at": self.clock(), "next_fetch_time": self.clock()}
+                its = {"feed_url": self.server.url(f"/{name}"), "source_priority": FEED_IDS.index(name)}
+                added = feed(feed_id=name, **its, full_text="always" if name == "a" else "never", **at)
+                await services.store.create(FEEDS.name, added.to_document())
             self.publish("a", ["Nobody likes the new Quorvia at all"])
             self.publish("b", ["Nobody likes the new Quorvia at all"])
             await self.tick(services)

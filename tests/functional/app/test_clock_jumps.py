@@ -25,6 +25,7 @@ from services.store.containers import ARTICLES, FEEDS, MENTIONS
 from services.tools.form import new_tool
 from services.topology import INGEST_DUE_FEEDS
 from tests.builders import MemoryQueues, forgetful
+from tests.documents import feed
 from tests.functional.articles.world import SettableClock
 from tests.functional.flow import feeds as feeding
 from tests.functional.flow.app import call, handlers, work
@@ -73,16 +74,9 @@ class Jumping:
     async def add(self, services: Container, name: str) -> None:
         entries = [Entry(f"{name} {n} says something about Quorvia", f"http://{name}.example/{n}") for n in range(3)]
         self.feeds.publish(name, entries)
-        now = self.clock()
-        feed = Feed(
-            created_at=now,
-            updated_at=now,
-            feed_id=name,
-            feed_url=self.feeds.url(name),
-            source_name=name,
-            next_fetch_time=now,
-        )
-        await services.store.create(FEEDS.name, feed.to_document())
+        at = {"created_at": self.clock(), "updated_at": self.clock(), "next_fetch_time": self.clock()}
+        added = feed(feed_id=name, feed_url=self.feeds.url(name), source_name=name, **at)
+        await services.store.create(FEEDS.name, added.to_document())
 
 
 @pytest.fixture
@@ -107,9 +101,9 @@ async def work_with_the_wrong_clock(jumping: Jumping) -> None:
         await jumping.tick(services, timers=True)
         jumping.clock.forward(minutes=20)
         await jumping.tick(services, timers=True)
-        feed = Feed.from_document(await services.store.read(FEEDS.name, "fails", Feed.ID) or {})
+        fails = Feed.from_document(await services.store.read(FEEDS.name, "fails", Feed.ID) or {})
         wrong = jumping.clock()
-        failed = feed.changed(
+        failed = fails.changed(
             wrong,
             last_successful_fetch=TODAY,
             consecutive_errors=1,

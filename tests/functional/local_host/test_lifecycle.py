@@ -198,13 +198,3 @@ async def test_a_reader_that_goes_away_does_not_stop_the_host(tmp_path: Path) ->
     process.terminate()
     assert await asyncio.wait_for(process.wait(), 10) == 0
     assert len(recorded(tmp_path, timer="tick")) > 3
-
-
-async def test_log_levels_of_host_json_are_honoured(tmp_path: Path) -> None:
-    quiet = {"AzureFunctionsJobHost__logging__logLevel__default": "Warning"}
-    async with running_sample(tmp_path, settings=quiet) as sample:
-        await sample.client.get("/api/v1/echo/7")
-        await sample.client.get("/api/v1/wrong/raise")
-        await sample.until(lambda: "ValueError: as asked" in sample.host.printed())
-        assert "Executing" not in sample.host.printed()
-        assert "echoing" not in sample.host.printed()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.hosting import ROOT, host_command, host_environment, run_host_once, running_host
+from tests.hosting import ROOT, host_command, host_environment, run_host_once
 
 
 async def seen_at_a_terminal(data: Path, environment: dict[str, str]) -> str:
@@ -67,17 +67,3 @@ async def test_log_level_is_obeyed_by_the_host(tmp_path: Path) -> None:
     assert "Executed" not in printed
     assert "Every timer ran once" in printed
     assert {json.loads(line)["level"] for line in printed.splitlines()} == {"information"}
-
-
-async def test_each_line_that_goes_elsewhere_is_json(tmp_path: Path) -> None:
-    settings = {"DATA_DIR": str(tmp_path), "LOG_LEVEL": "DEBUG"}
-    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
-        await session.post("/admin/functions/clean_up?wait=1", json={})
-        await session.get("/api/v1/feeds")
-        await host.stop()
-        lines = [json.loads(line) for line in host.printed().splitlines()]
-    assert all({"time", "level"} < line.keys() for line in lines)
-    assert [
-        line["level"] for line in lines if line.get("message", "").startswith("Executing 'Functions.list_feeds'")
-    ] == ["debug"]
-    assert any(line.get("event") == "queue_depth" and line["function"] == "clean_up" for line in lines)

@@ -32,3 +32,8 @@ def broken_links(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert broken_links(page) == []
+
+
+def test_the_tests_that_pages_name_exist() -> None:
+    named = {path for page in PAGES for path in re.findall(r"`(tests/[\w/]+\.py)", page.read_text(encoding="utf-8"))}
+    assert {path for path in named if not (ROOT / path).exists()} == set()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,6 +24,7 @@ from toolpulse.output import Output
 from toolpulse.targets import KEY, MANAGEMENT_KEY, PROFILE, URL, Given
 
 FILE = Path(__file__).with_name("contract.json")
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 Url = Annotated[str | None, typer.Option("--url", metavar="URL", help=f"The app at this URL, also {URL}; its keys: {KEY}, {MANAGEMENT_KEY}.")]  # fmt: skip  # noqa: E501
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The app of this data folder, running or not [default: .data].")]  # fmt: skip  # noqa: E501
@@ -93,7 +94,11 @@ def command(app: typer.Typer, name: str, **choices: str) -> Callable[[Function],
     the values that they may have: `status="list_tools.status"`."""
 
     def declare(run: Function) -> Function:
-        app.command(name)(_with_shared(run, choices))
+        hints = typing.get_type_hints(run, include_extras=True)
+        hints |= {name: _chosen(hints[name], where) for name, where in choices.items()}
+        _, *own = inspect.signature(run).parameters.values()
+        parameters = [each.replace(kind=KEYWORD, annotation=hints[each.name]) for each in own]
+        app.command(name)(with_shared(run, parameters))
         return run
 
     return declare
@@ -112,7 +117,9 @@ def _chosen(hint: Any, where: str) -> Any:
     return Annotated[values if plain is str else values | None, *others]
 
 
-def _with_shared(run: Function, choices: Mapping[str, str]) -> Function:
+def with_shared(run: Function, own: Sequence[inspect.Parameter]) -> Function:
+    """The command of a function that gets a Call and its `own` parameters: with the options that every command has."""
+
     @wraps(run)
     def invoked(*, ctx: typer.Context, **given: Any) -> None:
         before: dict[str, Any] = (ctx.find_root().obj or {}).get("shared", {})
@@ -121,14 +128,9 @@ def _with_shared(run: Function, choices: Mapping[str, str]) -> Function:
             code = run(call, **given)
         raise typer.Exit(code or 0)
 
-    hints = typing.get_type_hints(run, include_extras=True)
-    hints |= {name: _chosen(hints[name], where) for name, where in choices.items()}
-    _, *own = inspect.signature(run).parameters.values()
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter("ctx", kind, annotation=typer.Context)]
-    parameters += [each.replace(kind=kind, annotation=hints[each.name]) for each in own]
-    parameters += [inspect.Parameter(name, kind, default=default, annotation=annotation)
-                   for name, (annotation, default) in SHARED.items()]  # fmt: skip
+    shared = [inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
+              for name, (annotation, default) in SHARED.items()]  # fmt: skip
+    parameters = [inspect.Parameter("ctx", KEYWORD, annotation=typer.Context), *own, *shared]
     invoked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     invoked.__annotations__ = {each.name: each.annotation for each in parameters}
     return invoked

@@ -16,7 +16,7 @@ import typer
 from toolpulse import declare
 from toolpulse.call import LISTED, Call, most
 from toolpulse.client import part
-from toolpulse.declare import command, contract, endpoint, one_of
+from toolpulse.declare import KEYWORD, contract, endpoint, one_of, with_shared
 from toolpulse.failures import FAILED, WRONG_USAGE, Failure
 
 Rows = Callable[[Call, dict[str, Any]], list[dict[str, Any]]]
@@ -94,7 +94,7 @@ class Made:
         ]
 
     def fields(self, arguments: Sequence[str], without: Sequence[str]) -> list[inspect.Parameter]:
-        """The fields of the body: those in `arguments` are arguments, in this order, the others are declare."""
+        """The fields of the body: those in `arguments` are arguments, in this order, the others are options."""
         body = contract()["bodies"][endpoint(self.operation)["body"]]
         first = [_argument(name, body[name]) for name in arguments]
         rest = {name: said for name, said in body.items() if name not in (*arguments, *without)}
@@ -138,11 +138,8 @@ class Made:
         own: Sequence[inspect.Parameter],
         about: str | None = None,
     ) -> None:
-        parameters = [inspect.Parameter("call", inspect.Parameter.POSITIONAL_ONLY, annotation=Call), *own]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
         run.__doc__ = about or endpoint(self.operation)["about"]
-        command(group, name)(run)
+        group.command(name)(with_shared(run, own))
 
 
 def a_list(
@@ -220,7 +217,7 @@ def an_act(
     about: str | None = None,
 ) -> None:
     """A command that makes or changes something. It prints the field `prints` of the answer, or what `show` prints.
-    `before` completes the body, also from the `extra` declare. With `waits` the command waits for the run that the
+    `before` completes the body, also from the `extra` options. With `waits` the command waits for the run that the
     answer names. `notes` are told by the status of the answer; `failed` says whether an answer is a failure."""
     made = Made(operation, of_tool)
     has_body = endpoint(operation)["body"] not in (None, "Nothing")
@@ -283,7 +280,7 @@ def _shown(call: Call, found: dict[str, Any], show: Show | None) -> None:
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     name = f"{name}_" if keyword.iskeyword(name) else name
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
 
 
 def _field(name: str) -> str:

@@ -6,6 +6,7 @@ A port defines what its methods return, promise and raise, never how an adapter 
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,11 @@ with `_`, and refuse `ttl`. A field that an order sorts by is null or text, or a
 
 Scalar = str | int | float | bool
 Operator = Literal["eq", "lt", "le", "gt", "ge", "in", "contains", "missing"]
+_COMPARED: Mapping[str, Callable[[Any, Any], object]] = {
+    **{each.__name__: each for each in (operator.eq, operator.lt, operator.le, operator.gt, operator.ge)},
+    "in": lambda found, wanted: found in wanted,
+    "contains": lambda found, wanted: isinstance(found, list) and wanted in found,
+}
 
 
 class Clock(Protocol):
@@ -53,6 +59,13 @@ class Where:
     field: str
     op: Operator
     value: Scalar | Sequence[Scalar] | None = None
+
+    def is_met_by(self, document: Document) -> bool:
+        """As the store decides it, for a value of the type that the field has."""
+        found, wanted = document.get(self.field), self.value
+        if found is None or self.op == "missing":
+            return found is None and self.op == "missing"
+        return bool(_COMPARED[self.op](found, wanted))
 
 
 @dataclass(frozen=True, slots=True)

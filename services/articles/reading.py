@@ -225,7 +225,7 @@ async def _page_of_source(
         naming = await store.query(ARTICLES.name, _behind(of_further, place and (source, *place, "")))
         listed_keys, named_keys = _keys(listing, "timestamp"), _keys(naming, "article_timestamp")
         further = await store.read_many(ARTICLES.name, [(source_id, Article.ID) for _, source_id in named_keys])
-        wanted = [each if each and all(meets(each, one) for one in conditions) else None for each in further]
+        wanted = [each if each and all(one.is_met_by(each) for one in conditions) else None for each in further]
         found = {**dict(zip(named_keys, wanted, strict=True)), **dict(zip(listed_keys, listing.items, strict=True))}
         ends = [keys[-1] for keys, page in ((listed_keys, listing), (named_keys, naming)) if page.next is not None]
         # What is older than the end of a page that goes on may not be all that there is.
@@ -254,23 +254,6 @@ def _keys(page: Page, time_field: str) -> list[Key]:
 def _key(values: Sequence[object]) -> Key:
     time, source_id = map(str, values)
     return time, source_id
-
-
-def meets(document: Document, where: Where) -> bool:
-    """Whether a document meets a condition of CONDITIONS, or is not deleted."""
-    value, wanted = document.get(where.field), where.value
-    match where.op:
-        case "missing":
-            return value is None
-        case "eq":
-            return bool(value == wanted)
-        case "contains":
-            return isinstance(value, list) and wanted in value
-        case "ge":
-            return isinstance(value, str) and isinstance(wanted, str) and value >= wanted
-        case "lt":
-            return isinstance(value, str) and isinstance(wanted, str) and value < wanted
-    raise ValueError(f"articles are not filtered by {where.op}")
 
 
 Layer = Literal["canonical", "raw"]

@@ -123,10 +123,8 @@ def feed_filter(fields: Mapping[str, Any]) -> FeedFilter:
 
 def accepts(by: FeedFilter, document: Document) -> bool:
     """Whether a stored feed meets the filter, as the store decides it."""
-    return all(
-        each.value in document.get(each.field, ()) if each.op == "contains" else document.get(each.field) == each.value
-        for each in by.where
-    ) and (by.ids is None or document["feed_id"] in by.ids)
+    is_named = by.ids is None or document["feed_id"] in by.ids
+    return is_named and all(each.is_met_by(document) for each in by.where)
 
 
 async def feeds_page(

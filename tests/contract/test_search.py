@@ -24,21 +24,6 @@ def article(name: str, second: int, words: list[str], **fields: Any) -> Document
     return {"id": "article", "source_id": name, "timestamp": at(second), "words": words, **fields}
 
 
-def meets(document: Document, where: Where) -> bool:
-    value = document.get(where.field)
-    match where.op:
-        case "contains":
-            return isinstance(value, list) and where.value in value
-        case "eq":
-            return bool(value == where.value)
-        case "missing":
-            return value is None
-        case "ge":
-            return isinstance(value, str) and value >= str(where.value)
-    assert where.op == "lt"
-    return isinstance(value, str) and value < str(where.value)
-
-
 async def found(store: Store, where: tuple[Where, ...], limit: int, *, reverse: bool = True) -> list[str]:
     query, names = Query(where, order="by_time", reverse=reverse, limit=limit), []
     while True:
@@ -81,7 +66,7 @@ async def test_a_search_finds_what_counting_by_hand_finds(store: Store) -> None:
     for where in filters:
         for reverse in (False, True):
             timed = [each for each in documents.values() if "timestamp" in each]
-            met = [each for each in timed if all(meets(each, one) for one in where)]
+            met = [each for each in timed if all(one.is_met_by(each) for one in where)]
             met.sort(key=lambda each: (each["timestamp"], each["source_id"]), reverse=reverse)
             names = [each["source_id"] for each in met]
             for limit in (1, 4, 50):

@@ -8,7 +8,6 @@ import pytest
 
 from models.errors import InvalidInput
 from models.resources.stories import StoryResource, StoryState
-from services.articles.reading import meets
 from services.ports import Where
 from services.stories.listing import (
     STATES,
@@ -29,7 +28,7 @@ def test_a_story_is_open_until_72_hours_after_its_last_article() -> None:
 def _meets(state: StoryState, now: datetime) -> bool:
     """Whether the story is listed with this state."""
     (where,) = story_filter({}, state, 2, now)
-    return meets(story(timestamp=NOW).to_document(), where)
+    return where.is_met_by(story(timestamp=NOW).to_document())
 
 
 def test_filters_are_conditions_on_the_fields_of_stories() -> None:

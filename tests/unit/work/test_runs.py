@@ -20,7 +20,7 @@ from services.work.rules import ingestion_summary as summary
 from services.work.rules import with_attempts
 from services.work.runs import LEASE, RunEngine
 from tests.builders import Watch
-from tests.documents import NOW, attempt, ingestion_batch, run
+from tests.documents import NOW, attempt, ingestion_batch
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.unit.conftest import Put
@@ -218,19 +218,6 @@ async def test_a_run_is_saved_with_its_attempts_or_not_at_all(engine: RunEngine,
     found = await engine.find(run.run_id)
     assert found is not None
     assert (found.checkpoint, found.progress) == ({"after": "x"}, 2)
-
-
-async def test_runs_are_listed_newest_first_without_their_attempts(engine: RunEngine, put: Put) -> None:
-    for n in range(5):
-        at = NOW + timedelta(minutes=n)
-        await put(
-            run(run_id=f"r{n}", started_at=at),
-            *(attempt(run_id=f"r{n}", subject=f"f{m}", started_at=at) for m in range(3)),
-        )
-    first = await engine.page(3, None)
-    rest = await engine.page(3, first.next)
-    assert [each.run_id for each in first.items + rest.items] == ["r4", "r3", "r2", "r1", "r0"]
-    assert rest.next is None
 
 
 async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(engine: RunEngine, put: Put) -> None:

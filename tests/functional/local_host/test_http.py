@@ -112,14 +112,6 @@ async def test_a_function_is_stopped_at_its_time_limit(sample: Sample) -> None:
     await sample.until(lambda: "longer than functionTimeout, 1 s" in sample.host.printed())
 
 
-async def test_a_function_that_blocks_delays_no_other_request(sample: Sample) -> None:
-    blocked = asyncio.create_task(sample.client.post("/api/v1/block", data="0.8"))
-    await sample.until(lambda: "Executing 'Functions.block'" in sample.host.printed())
-    assert (await sample.client.get("/api/v1/ping")).status == 200
-    assert not blocked.done()
-    assert (await blocked).status == 200
-
-
 async def test_a_chunked_body_is_not_passed_on_as_in_the_real_host(sample: Sample) -> None:
     async def chunks():  # type: ignore[no-untyped-def]
         yield b"body"

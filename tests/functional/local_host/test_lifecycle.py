@@ -38,10 +38,13 @@ async def test_a_stop_lets_running_functions_finish(tmp_path: Path, signum: sign
         assert (await sample.count("work"), await sample.count("done")) == (0, 1)
 
 
-async def test_a_stop_cancels_a_function_that_does_not_end_and_its_message_is_delivered_again(tmp_path: Path) -> None:
+async def test_a_function_that_does_not_end_delays_no_other_and_a_stop_cancels_it(tmp_path: Path) -> None:
+    """Its message is delivered again."""
     settings = {"AzureFunctionsJobHost__functionTimeout": "-1"}
+    settings["AzureFunctionsJobHost__logging__logLevel__Function"] = "Debug"
     async with running_sample(tmp_path, settings=settings) as sample:
-        blocked = asyncio.create_task(sample.client.post("/api/v1/block", data="60"))
+        blocked = asyncio.create_task(sample.client.post("/api/v1/block", data="600"))
+        await sample.until(lambda: "Executing 'Functions.block'" in sample.host.printed())
         await sample.send(many=["stuck"])
         await sample.until(lambda: sample.recorded(text="stuck"))
         sample.host.process.send_signal(signal.SIGTERM)

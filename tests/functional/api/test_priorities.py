@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,21 +13,14 @@ from models.run import JobRun
 from services.articles.sources import observations_of
 from services.container import Container
 from services.feeds.lists import apply_yaml
-from services.feeds.registry import FeedRegistry
-from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.gathering import Gathering
-from services.mentions.writing import MentionWriter
-from services.work.announcing import Announcer
-from services.work.driver import PRIORITIZE, Workflows
-from services.work.runs import RunEngine
-from services.workflows.changes import FeedChanges
-from services.workflows.priorities import Priorities
-from tests.builders import MemoryQueues, existing
+from services.ports import Store
+from tests.builders import existing
 from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call
 from tests.functional.api.world import app_with_feeds, fetch_all
 from tests.functional.articles.world import item, rss
+from tests.functional.mentions.world import World as Analysing
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 TEXTS = {
@@ -52,6 +44,13 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
     async with app_with_feeds(environment, document, feeds) as app:
         await fetch_all(app)
         yield app
+
+
+def worker(app: Container, store: Store) -> Container:
+    """Another worker of the app, with this store."""
+    analysing = Analysing(app.store, app.clock)
+    analysing.other_analyzers["words"] = EmbeddedAnalyzer
+    return analysing.new_worker(store).services
 
 
 async def shared(view: str = "default") -> Mapping[str, Any]:
@@ -115,15 +114,11 @@ async def test_only_another_priority_has_a_run(ingested: Container) -> None:
 async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first(
     ingested: Container, writes: int
 ) -> None:
-    dying, clock = mortal(ingested.store, writes), ingested.clock
-    gathering = Gathering(dying, ingested.tools, ingested.mentions.watchlist)
-    writer = MentionWriter(dying, gathering, EmbeddedAnalyzer(), Announcer(MemoryQueues()), clock)
-    steps = {PRIORITIZE: Priorities(dying, writer, Generations(dying, clock), clock)}
-    workflows = Workflows(RunEngine(dying, clock, lambda: uuid.uuid4().hex), steps, clock)
+    dying = worker(ingested, mortal(ingested.store, writes)).workflows
 
     async def changed() -> None:
-        _, run = await FeedChanges(FeedRegistry(dying, clock), workflows).change("bad", {"source_priority": 1})
-        await workflows.advance(run.run_id if run else "")
+        _, run = await dying.feed_changes.change("bad", {"source_priority": 1})
+        await dying.driver.advance(run.run_id if run else "")
 
     assert await negative_mentions() == 0
     with pytest.raises(Crash):
@@ -140,10 +135,9 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
 
 async def test_a_change_whose_answer_was_lost_is_followed_by_its_run(ingested: Container) -> None:
     """Asked for again, as the answer says, it is so already, and there is nothing to do."""
-    store = unheard(ingested.store, 1)
-    workflows = Workflows(RunEngine(store, ingested.clock, lambda: uuid.uuid4().hex), {}, ingested.clock)
+    unlucky = worker(ingested, unheard(ingested.store, 1))
     with pytest.raises(Unavailable):
-        await FeedChanges(FeedRegistry(store, ingested.clock), workflows).change("bad", {"source_priority": 1})
+        await unlucky.workflows.feed_changes.change("bad", {"source_priority": 1})
     assert (await call("get_feed", feed_id="bad")).json["source_priority"] == 1
     for each in (await call("list_runs")).json["items"]:  # as clean_up does
         await ingested.workflows.driver.advance(each["run_id"])

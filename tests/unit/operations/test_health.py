@@ -76,14 +76,10 @@ def test_poison_messages_degrade_and_name_their_queue() -> None:
     assert "b" in check.detail
 
 
-def test_a_new_app_without_feeds_is_healthy() -> None:
-    assert judge_no_active_feed(False).detail == "no feeds yet: add one with POST feeds"
-    assert judge_no_active_feed(False).status == "healthy"
-
-
-def test_an_app_whose_feeds_are_all_disabled_is_degraded() -> None:
-    check = judge_no_active_feed(True)
-    assert (check.status, check.detail) == ("degraded", "no feed is enabled, so nothing is fetched")
+def test_an_app_whose_feeds_are_all_disabled_is_degraded_and_one_without_feeds_is_not() -> None:
+    new, off = judge_no_active_feed(False), judge_no_active_feed(True)
+    assert (new.status, new.detail) == ("healthy", "no feeds yet: add one with POST feeds")
+    assert (off.status, off.detail) == ("degraded", "no feed is enabled, so nothing is fetched")
 
 
 @pytest.mark.parametrize(
@@ -104,18 +100,7 @@ def test_an_hour_without_a_successful_fetch_degrades(
 
 
 def metadata(minutes_ago: float) -> CacheMetadata:
-    moment = NOON - timedelta(minutes=minutes_ago)
-    return CacheMetadata(
-        created_at=moment,
-        updated_at=moment,
-        last_refresh_ts=int(moment.timestamp()),
-        last_refresh_duration_ms=5,
-        total_entries=4,
-        cache_hits_24h=0,
-        cache_misses_24h=0,
-        error_count_24h=0,
-        tools_refreshed=(),
-    )
+    return documents.cache_metadata(last_refresh_ts=int((NOON - timedelta(minutes=minutes_ago)).timestamp()))
 
 
 def ended(status: str, failed: int = 0) -> LastRefresh:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from models.tool import normalize_name
 from services.tools.lexicon import ACRONYMS, CUES, KNOWN, is_common_word, is_listed, sense_of
+
+
+def known(name: str) -> Any:
+    """The sense of a name in a list."""
+    return sense_of(name)
 
 
 @pytest.mark.parametrize(
@@ -20,9 +27,7 @@ from services.tools.lexicon import ACRONYMS, CUES, KNOWN, is_common_word, is_lis
     ],
 )
 def test_a_name_is_in_the_group_of_its_list(name: str, group: str) -> None:
-    sense = sense_of(name)
-    assert sense is not None
-    assert sense.group == group
+    assert known(name).group == group
 
 
 @pytest.mark.parametrize("name", ["kubernetes", "quorvia", "7", "hp"])
@@ -31,31 +36,20 @@ def test_a_name_in_no_list_is_nothing_else(name: str) -> None:
 
 
 def test_a_sense_knows_languages_persons_phrases_and_commands() -> None:
-    go, swift, julia, mercury = (sense_of(name) for name in ("go", "swift", "julia", "mercury"))
-    assert go is not None
+    go, swift, julia, mercury = (known(name) for name in ("go", "swift", "julia", "mercury"))
     assert go.is_language
     assert go.commands >= {"build", "test"}
-    assert go.other_phrases is not None
     assert go.other_phrases.search("on the go")
     assert go.other_phrases.search("touch-and-go")
     assert not go.other_phrases.search("upon the going")
-    assert swift is not None
     assert (swift.is_surname, swift.is_given_name) == (True, False)
-    assert julia is not None
     assert julia.is_given_name
-    assert mercury is not None
-    assert mercury.other_topics is not None
     assert mercury.other_topics.search("in retrograde")
-    letter = sense_of("q")
-    assert letter is not None
-    assert letter.is_language
+    assert known("q").is_language
 
 
 def test_the_phrases_of_a_name_stand_in_several_lines() -> None:
-    phoenix = sense_of("phoenix")
-    assert phoenix is not None
-    assert phoenix.other_phrases is not None
-    assert phoenix.other_phrases.search("a phoenix from the ashes")
+    assert known("phoenix").other_phrases.search("a phoenix from the ashes")
 
 
 def test_common_words_are_looked_up_apart() -> None:

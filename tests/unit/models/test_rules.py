@@ -173,6 +173,7 @@ def test_a_url_may_have_every_part_that_rfc_3986_allows(url: str) -> None:
         (run, 14),
         (attempt, 14),
         (documents.cache_counters, 2),
+        (documents.fetch_day, 34),
     ],
 )
 def test_a_document_lives_so_many_days_from_its_creation(build: Build, days: int) -> None:

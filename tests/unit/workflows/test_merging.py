@@ -30,8 +30,8 @@ def test_only_names_that_move_bring_their_rules() -> None:
     assert with_names_of(target, source, LATER).name_rules == {"Teams": exact}
 
 
-@pytest.mark.parametrize("field", ["tickers", "keywords", "excluded"])
-def test_tickers_keywords_and_excluded_phrases_are_joined_without_repeats(field: str) -> None:
+@pytest.mark.parametrize("field", ["tickers", "keywords", "excluded", "muted_sources"])
+def test_the_lists_of_both_are_joined_without_repeats(field: str) -> None:
     target = tool(tool_id=SLACK, primary_name="Slack", name_rules={}, aliases=(), **{field: ("A", "B")})
     source = tool(tool_id=TEAMS, primary_name="Teams", aliases=(), name_rules={}, **{field: ("B", "C")})
     assert getattr(with_names_of(target, source, LATER), field) == ("A", "B", "C")

@@ -38,6 +38,9 @@ from services.work.stage import Stage, run_form
 log = logging.getLogger("toolpulse.ingest")
 
 TICK_SECONDS = 30
+HELD = timedelta(hours=1)
+"""So long an open run keeps its feeds and their hosts from other runs: one that fails again and again must not stop
+them for good."""
 SCANNED_PAGES = 5
 MAX_FEEDS = 12
 """The most feeds in one message, unless they are of one host."""
@@ -198,11 +201,15 @@ class Claims:
         return [each for each in page.items if is_probe(each, now)]
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
-        """The runs that are not over. One of a clock that was ahead claims nothing."""
+        """The runs that hold their feeds: they are not over, and neither an hour old nor of a clock that was ahead."""
         query = Query(INGESTION_STAGE.where, order=INGESTION_STAGE.order, limit=500)
         documents = await query_all(self.store, RUNS.name, query)
         runs = listed_documents(documents, IngestionBatch.from_document, "run_id").items
-        return [run for run in runs if run.due_at is not None and not is_ahead(run.due_at, now + LEASE)]
+        return [
+            run
+            for run in runs
+            if run.due_at is not None and not is_ahead(run.due_at, now + LEASE) and now - run.started_at < HELD
+        ]
 
     async def _claimable(self, where: Where, most_pages: int = 1) -> list[Document]:
         """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""

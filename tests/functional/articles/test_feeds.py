@@ -107,3 +107,15 @@ async def test_a_claim_whose_message_was_lost_is_announced_again_and_the_feed_is
     assert (len(world.shelf.asked), (await world.feed("a")).fetch_count) == (1, 1)
     assert [each["status"] for each in await world.runs()] == ["SUCCEEDED"]
     assert await overdue_keys(world.store, INGESTION_STAGE, world.clock) == []
+
+
+async def test_a_run_that_is_never_over_holds_its_feeds_for_an_hour(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    (lost,) = await world.worker.claims.claim_due(world.clock.now)
+    world.clock.forward(minutes=59)
+    assert await world.worker.claims.claim_due(world.clock.now) == []
+    world.clock.forward(minutes=1)
+    (run,) = await world.worker.claims.claim_due(world.clock.now)
+    await world.worker.ingestion.ingest(run.run_id)
+    await world.worker.ingestion.ingest(lost.run_id)
+    assert (await world.feed("a")).fetch_count == 1

@@ -73,6 +73,7 @@ class Ingestion:
     limits: HostLimits
     clock: Clock
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _adding: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def ingest(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> IngestOutcome:
         """Does the work of the run. `delivery` counts the deliveries of its message from 1.
@@ -165,7 +166,8 @@ class Ingestion:
         """Records metrics and failing hosts. An error is only logged: working again would cost more."""
         now = self.clock()
         try:
-            await add_totals(self.store, records, now)
+            async with self._adding:  # all runs add to one document
+                await add_totals(self.store, records, now)
             await self.hosts.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -27,17 +28,17 @@ Written = list[Version | None] | Conflict | ChangedMeanwhile
 """The versions that a batch wrote, None for a Delete; or the error of a batch that failed."""
 
 
-class BatchedStore:
+class BatchedStore(ABC):
     """A store that writes in batches only; see services.ports.Store for what its methods promise."""
 
+    @abstractmethod
     async def write_batches(
         self, container: Container, batches: Sequence[tuple[str, Sequence[rules.Step]]]
     ) -> list[Written]:
         """Does each batch of (partition, steps), all or nothing. The steps have been checked."""
-        raise NotImplementedError
 
-    async def read(self, container: str, partition: str, id: str) -> Document | None:
-        raise NotImplementedError
+    @abstractmethod
+    async def read(self, container: str, partition: str, id: str) -> Document | None: ...
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         return await self._stored(container, Create(document))

@@ -32,8 +32,7 @@ from services.settings import Settings
 from services.store.containers import FEEDS, RUNS
 from services.topology import INGEST_FEEDS as QUEUE
 from services.work.announcing import Announcer
-from services.work.runs import LEASE, RunEngine
-from services.work.stage import Stage, run_form
+from services.work.runs import LEASE, RunEngine, run_stage
 
 log = logging.getLogger("toolpulse.ingest")
 
@@ -62,19 +61,7 @@ _ENABLED = Where("enabled", "eq", True)
 _DISABLED = Where("enabled", "eq", False)
 
 
-INGESTION_STAGE = Stage(
-    name="ingestion",
-    queue=QUEUE,
-    container=RUNS.name,
-    order="by_due",
-    due="due_at",
-    key=RUNS.partition_key,
-    form=run_form,
-    named="run_id",
-    most=1,
-    where=(Where("workflow_name", "eq", INGEST_FEEDS),),
-    furthest=LEASE,
-)
+INGESTION_STAGE = run_stage("ingestion", QUEUE, Where("workflow_name", "eq", INGEST_FEEDS))
 
 
 class Planned(NamedTuple):

@@ -21,11 +21,10 @@ from models.run import MAX_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
 from services.ports import Clock, Where
-from services.store.containers import RUNS
 from services.topology import LAST_DELIVERY, REANALYZE_TOOLS
 from services.work import rules
-from services.work.runs import LEASE, RunEngine
-from services.work.stage import Stage, message_of, run_form
+from services.work.runs import LEASE, RunEngine, run_stage
+from services.work.stage import message_of
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -300,19 +299,7 @@ def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime
     )
 
 
-WORKFLOWS_STAGE = Stage(
-    name="workflows",
-    queue=REANALYZE_TOOLS,
-    container=RUNS.name,
-    order="by_due",
-    due="due_at",
-    key=RUNS.partition_key,
-    form=run_form,
-    named="run_id",
-    most=1,
-    where=(Where("workflow_name", "in", LONG_WORKFLOWS),),
-    furthest=LEASE,
-)
+WORKFLOWS_STAGE = run_stage("workflows", REANALYZE_TOOLS, Where("workflow_name", "in", LONG_WORKFLOWS))
 
 
 def completed_messages(tool_ids: Iterable[str], run_id: str) -> list[str]:

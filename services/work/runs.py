@@ -36,11 +36,34 @@ from services.topology import FUNCTION_TIMEOUT
 from services.work import rules
 from services.work.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter, history
 from services.work.rules import Summarize, in_run, with_attempts, with_documents
+from services.work.stage import Stage
 
 LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
 """A worker that has not written its run for so long has died: no invocation lasts longer."""
 _PAGE = 500
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
+
+
+def run_form(run_ids: Sequence[str]) -> dict[str, Any]:
+    """The fields of a message that makes a worker go on with a run."""
+    return {"run_id": run_ids[0]}
+
+
+def run_stage(name: str, queue: str, which: Where) -> Stage:
+    """A stage whose items are open runs: those for which the condition is true."""
+    return Stage(
+        name=name,
+        queue=queue,
+        container=RUNS.name,
+        order="by_due",
+        due="due_at",
+        key=RUNS.partition_key,
+        form=run_form,
+        named="run_id",
+        most=1,
+        where=(which,),
+        furthest=LEASE,
+    )
 
 
 class Begun(NamedTuple):

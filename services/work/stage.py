@@ -63,11 +63,6 @@ def id_in(text: str, name: str) -> str:
     return ids[0]
 
 
-def run_form(run_ids: Sequence[str]) -> dict[str, Any]:
-    """The fields of a message that makes a worker go on with a run."""
-    return {"run_id": run_ids[0]}
-
-
 def run_id_of(text: str) -> str:
     """The run that a message names. Raises InvalidInput."""
     return id_in(text, "run_id")

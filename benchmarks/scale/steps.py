@@ -278,13 +278,13 @@ async def _analysis(bench: Bench) -> None:
             await bench.writer.write(article_ids)
 
 
-async def _ingested(bench: Bench, feed: str, number: int, naming: int) -> tuple[str, ...]:
+async def _ingested(bench: Bench, feed: str, number: int, naming: int) -> list[str]:
     return await _ingested_items(bench, feed, bench.items(number, naming))
 
 
-async def _ingested_items(bench: Bench, feed: str, items: list[Item]) -> tuple[str, ...]:
+async def _ingested_items(bench: Bench, feed: str, items: list[Item]) -> list[str]:
     await bench.world.add_feed(feed, items)
-    return (await bench.world.poll(feed, bench.worker())).article_ids
+    return await bench.world.poll(feed, bench.worker())
 
 
 async def _grouping(bench: Bench) -> None:

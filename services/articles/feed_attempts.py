@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable, UnreadableDocument
+from models.errors import ToolpulseError, Unavailable, UnreadableDocument
 from models.feed import Feed
 from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
@@ -45,7 +45,7 @@ from services.feeds.schedule import Budget
 from services.fetch.outcome import FetchResult
 from services.logs import log_event, log_unreadable
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
-from services.store.change import change, until_unchanged
+from services.store.change import change, change_together
 from services.store.containers import FEEDS
 from services.store.counting import add_counts
 from services.topology import LAST_DELIVERY
@@ -80,98 +80,52 @@ class FeedTry:
         return SourceAttempt(source_of(self.feed, title), self.run_id, self.attempt_no, self.started_at)
 
 
-class FeedSaves:
-    """Begins tries at feeds, and saves the feeds after them."""
+def begun(document: Document, run: JobRun, task_name: str, now: datetime) -> FeedTry:
+    """A try at the feed that was read as `document`. The last fetch by a clock that was ahead does not count: the feed
+    would be due by that clock again."""
+    feed = Feed.from_document(document)
+    last = feed.last_fetch_time
+    started_at = now if last is None or is_ahead(last, now) else max(now, last + timedelta(seconds=1))
+    return FeedTry(feed, document, run.run_id, run.invocations, task_name, started_at)
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
 
-    def begun(self, document: Document, run: JobRun, task_name: str) -> FeedTry:
-        """A try at the feed that was read as `document`. Writes nothing."""
-        feed = Feed.from_document(document)
-        started_at = _after_last_fetch(feed, self._clock())
-        return FeedTry(feed, document, run.run_id, run.invocations, task_name, started_at)
+async def with_deaths(store: Store, one: FeedTry, deaths: int) -> FeedTry | None:
+    """The try after so many deaths of workers were counted. None if the feed was fetched or enabled meanwhile, or is
+    gone."""
 
-    async def alone(self, one: FeedTry) -> FeedTry | None:
-        """Counts a death of this worker, until the feed is saved or `survived` is called. None if the feed was fetched
-        meanwhile, or is gone."""
-        is_mine = False
+    def decide(stored: Document | None) -> Document | None:
+        if stored is None or _fetched(stored) != _fetched(one.document) or _deaths(stored) != _deaths(one.document):
+            return None
+        return {**stored, "worker_deaths": deaths}
 
-        def decide(stored: Document | None) -> Document | None:
-            nonlocal is_mine
-            is_mine = stored is not None and _fetched(stored) == _fetched(one.document)
-            deaths = one.feed.worker_deaths + 1
-            return {**stored, "worker_deaths": deaths} if stored is not None and is_mine else None
+    stored = await change(store, FEEDS.name, one.feed.feed_id, Feed.ID, decide, known=one.document)
+    return replace(one, document=stored) if stored is not None and _deaths(stored) == deaths else None
 
-        stored = await change(self._store, FEEDS.name, one.feed.feed_id, Feed.ID, decide, known=one.document)
-        return None if stored is None or not is_mine else replace(one, document=stored)
 
-    async def survived(self, one: FeedTry) -> None:
-        """Takes back the death that `alone` has counted, if the feed was not saved since."""
+async def save(store: Store, one: FeedTry, after: Feed, seen: Document | None = None) -> bool:
+    """Saves the feed as `after`, with its `seen` document if there is one; False if the feed was fetched meanwhile.
+    Changes that a person made to the feed since it was read are kept."""
+    wanted = after.to_document()
 
-        def decide(stored: Document | None) -> Document | None:
-            if stored is None or stored.get("worker_deaths") != one.feed.worker_deaths + 1:
-                return None
-            return {**stored, "worker_deaths": one.feed.worker_deaths}
+    def decide(found: Sequence[Document | None]) -> list[Operation]:
+        (stored,) = found
+        if stored is None or _fetched(stored) != _fetched(one.document):
+            return []
+        saved = Replace(_merged(wanted, one.document, stored), stored["_etag"])
+        return [saved] if seen is None else [saved, Upsert(seen)]
 
-        await change(self._store, FEEDS.name, one.feed.feed_id, Feed.ID, decide)
-
-    async def add(self, feed_id: str, decide: Callable[[Feed, datetime], Feed]) -> None:
-        """Saves what `decide` makes of the feed and the time, whoever fetched the feed meanwhile."""
-
-        def decided(stored: Document | None) -> Document | None:
-            if stored is None:
-                return None
-            feed = Feed.from_document(stored)
-            return decide(feed, _after_last_fetch(feed, self._clock())).to_document()
-
-        await change(self._store, FEEDS.name, feed_id, Feed.ID, decided)
-
-    async def save(self, one: FeedTry, after: Feed, seen: Document | None = None) -> bool:
-        """Saves the feed as `after`, with its `seen` document if there is one; False if the feed was fetched meanwhile.
-        Changes that a person made to the feed since it was read are kept. Raises Unavailable at the second failure of
-        the store."""
-        feed_id, wanted, known, was_away = one.feed.feed_id, after.to_document(), one.document, False
-
-        async def once() -> bool:
-            nonlocal wanted, known, was_away
-            writes: list[Operation] = [Replace(wanted, known["_etag"])]
-            if seen is not None:
-                writes.append(Upsert(seen))
-            try:
-                await self._store.batch(FEEDS.name, feed_id, writes)
-            except (ChangedMeanwhile, Conflict, Unavailable) as error:
-                fresh = await self._store.read(FEEDS.name, feed_id, Feed.ID)
-                if fresh is None:
-                    return False
-                if all(fresh.get(name) == value for name, value in wanted.items()):
-                    return True  # only the response was lost
-                if _fetched(fresh) != _fetched(one.document):
-                    return False
-                is_away = isinstance(error, Unavailable)
-                if is_away and was_away:
-                    raise
-                wanted, known, was_away = _merged(wanted, known, fresh), fresh, was_away or is_away
-                raise ChangedMeanwhile(str(error)) from error
-            return True
-
-        return await until_unchanged(once, f"feed {feed_id}")
+    known = [one.document]
+    return bool(await change_together(store, FEEDS.name, one.feed.feed_id, [Feed.ID], decide, known=known))
 
 
 def log_skipped(feed_id: str, reason: str) -> None:
     log_event(log, logging.DEBUG, "feed_skipped", feed_id=feed_id, reason=reason)
 
 
-def _after_last_fetch(feed: Feed, now: datetime) -> datetime:
-    """`now`, or a second after the last fetch. The time of a clock that was ahead does not count: the feed would be due
-    by that clock again."""
-    last = feed.last_fetch_time
-    return now if last is None or is_ahead(last, now) else max(now, last + timedelta(seconds=1))
-
-
 def _merged(wanted: Document, before: Document, fresh: Document) -> Document:
     """`wanted`, but with all changes that others made to the feed since `before`."""
+    if fresh is before:
+        return wanted
     theirs = {name for name in before.keys() | fresh.keys() if before.get(name) != fresh.get(name)}
     if theirs & {"enabled", "disabled_by"}:
         theirs |= _DISABLING
@@ -179,9 +133,13 @@ def _merged(wanted: Document, before: Document, fresh: Document) -> Document:
     return {name: value for name, value in merged.items() if value is not None and name[0] != "_"}
 
 
-def _fetched(feed: Mapping[str, Any]) -> tuple[Any, ...]:
+def _fetched(feed: Document) -> tuple[Any, ...]:
     """A worker that finds another value here has lost the feed to another try."""
     return feed.get("feed_url"), feed.get("last_fetch_time")
+
+
+def _deaths(feed: Document) -> int:
+    return int(feed.get("worker_deaths", 0))
 
 
 SLOW_MS = 5_000
@@ -284,14 +242,6 @@ ALONE_FROM = 3
 by its document. The first two deliveries, which a restart may have interrupted, go on at full speed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A try whose articles are stored and announced, and whose feed is saved. `due` are the articles to be analysed."""
-
-    record: Attempt
-    due: frozenset[str]
-
-
 @dataclass
 class FeedAttempts:
     """Makes tries at feeds, and ingests batches that were released from quarantine."""
@@ -305,10 +255,9 @@ class FeedAttempts:
     chance: Callable[[], float]
 
     def __post_init__(self) -> None:
-        self._saves = FeedSaves(self.store, self.clock)
         self._quarantined = QuarantinedBatches(self.store)
 
-    async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Done | None:
+    async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Attempt | None:
         """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, is
         disabled or gone, or cannot be read: the run ends, since it keeps the other feeds of its hosts from being
         claimed. Raises NoTurn."""
@@ -320,26 +269,30 @@ class FeedAttempts:
             log_skipped(feed_id, "disabled")
             return None
         try:
-            one = self._saves.begun(document, run, FETCH_FEED)
+            one = begun(document, run, FETCH_FEED, self.clock())
         except UnreadableDocument as error:
             log_unreadable(error)
             return None
         if one.feed.worker_deaths >= MAX_DEATHS:
             why = f"{MAX_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
             return await self._failed(one, Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
-        if delivery < ALONE_FROM:
-            return await self._fetched(one, delivery)
-        alone = await self._saves.alone(one)
-        done = None
-        try:
-            done = await self._fetched(alone, delivery) if alone is not None else None
-        finally:
-            if done is None:
-                with suppress(ToolpulseError):
-                    await self._saves.survived(one)
-        return done
+        return await (self._fetched if delivery < ALONE_FROM else self._fetched_alone)(one, delivery)
 
-    async def release(self, run: JobRun, quarantine_id: str) -> Done | None:
+    async def _fetched_alone(self, one: FeedTry, delivery: int) -> Attempt | None:
+        """Counts a death of this worker, until the feed is saved or the worker has survived."""
+        deaths, record = one.feed.worker_deaths, None
+        alone = await with_deaths(self.store, one, deaths + 1)
+        if alone is None:
+            return None
+        try:
+            record = await self._fetched(alone, delivery)
+        finally:
+            if record is None:
+                with suppress(ToolpulseError):
+                    await with_deaths(self.store, alone, deaths)
+        return record
+
+    async def release(self, run: JobRun, quarantine_id: str) -> Attempt | None:
         """Ingests a batch that a person released from quarantine. Its feed counts it, whoever fetches it meanwhile."""
         item = await self._quarantined.released(quarantine_id)
         if item is None:
@@ -348,20 +301,21 @@ class FeedAttempts:
         if document is None:
             await self._quarantined.finish(item, self.clock())  # the feed is gone, and its batch with it
             return None
-        one = self._saves.begun(document, run, RELEASE_BATCH)
+        one = begun(document, run, RELEASE_BATCH, self.clock())
         items, have_new_ids = await self._quarantined.items(item), item.decision == "same_articles_new_ids"
         ingested = await self.entries.ingest_released(one.feed, one.attempt(), items, have_new_ids=have_new_ids)
 
-        def counted(feed: Feed, now: datetime) -> Feed:
-            return after_release(feed, ingested.new, now, quarantine_id)
+        def counted(stored: Document | None) -> Document | None:
+            if stored is None:
+                return None
+            present = begun(stored, run, RELEASE_BATCH, one.started_at)
+            return after_release(present.feed, ingested.new, present.started_at, quarantine_id).to_document()
 
-        after = counted(one.feed, one.started_at)
-        if not await self._saves.save(one, after):
-            await self._saves.add(one.feed.feed_id, counted)
+        saved = await change(self.store, FEEDS.name, item.subject, Feed.ID, counted, known=document)
         await self._quarantined.finish(item, self.clock(), ingested.skipped.get(AMBIGUOUS, 0))
-        return _done(one, after, ingested, None)
+        return _recorded(one, one.feed if saved is None else Feed.from_document(saved), ingested, None)
 
-    async def _fetched(self, one: FeedTry, delivery: int) -> Done | None:
+    async def _fetched(self, one: FeedTry, delivery: int) -> Attempt | None:
         try:
             async with self.poller.polled(one.feed, one.started_at) as whole:
                 ingested = NOTHING
@@ -384,26 +338,26 @@ class FeedAttempts:
             name = type(error).__name__
             return await self._failed(one, Failure("internal_error", name, name))
 
-    async def _succeeded(self, one: FeedTry, polled: PollResult, ingested: Ingested) -> Done | None:
+    async def _succeeded(self, one: FeedTry, polled: PollResult, ingested: Ingested) -> Attempt | None:
         policy = await self.budget.policy()
         after = after_success(one.feed, polled, ingested, one.started_at, policy, self.chance())
         return await self._saved(one, after, ingested, polled.result)
 
-    async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Done | None:
+    async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Attempt | None:
         policy, outage = await self.budget.policy(), await self.hosts.noticed(one.feed, failure, self.clock())
         since = outage.since if outage is not None else None
         after = after_failure(one.feed, failure, ingested, one.started_at, policy, self.chance(), since)
         return await self._saved(one, after, ingested, failure)
 
-    async def _saved(self, one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure) -> Done | None:
+    async def _saved(self, one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure) -> Attempt | None:
         """None for a feed that was fetched meanwhile: it is neither saved nor an error."""
-        if not await self._saves.save(one, after, ingested.seen):
+        if not await save(self.store, one, after, ingested.seen):
             return None
         self.entries.saved(after, ingested)
-        return _done(one, after, ingested, end)
+        return _recorded(one, after, ingested, end)
 
 
-def _done(one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure | None) -> Done:
+def _recorded(one: FeedTry, after: Feed, ingested: Ingested, end: FetchResult | Failure | None) -> Attempt:
     record = attempt_record(one, ingested, end)
     log_outcome(one.feed, after, record, ingested, end.tries if isinstance(end, Failure) else 0)
-    return Done(record, ingested.due)
+    return record

@@ -18,7 +18,7 @@ from models.feed import Feed
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
 from services import deadline
 from services.articles.entries import NoTurn
-from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, add_totals
+from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, add_totals
 from services.feeds.claims import INGESTION_STAGE, host_of_feed
 from services.feeds.outages import HostStates
 from services.fetch.limits import HostLimits
@@ -33,29 +33,17 @@ from services.work.runs import LEASE, RunEngine
 log = logging.getLogger("toolpulse.ingest")
 
 
-@dataclass(frozen=True, slots=True)
-class IngestOutcome:
-    """What one delivery of a message has done. `article_ids`: the articles that were announced to analysis, all of them
-    stored. `left`: the feeds that another message was sent for, since the time of the invocation was over."""
-
-    article_ids: tuple[str, ...]
-    left: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class _Delivery:
     """The progress of one delivery of a message. `run` is the run as it was begun. `has_died`: the worker before
-    did not end. `left` are the feeds whose attempts were not begun."""
+    did not end. `records` are the attempts that ended: their articles are stored and announced, and their feeds are
+    saved. `left` are the feeds whose attempts were not begun."""
 
     run: IngestionBatch
     has_died: bool = False
-    done: list[Done] = field(default_factory=list)
+    records: list[Attempt] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
-
-    @property
-    def records(self) -> list[Attempt]:
-        return [each.record for each in self.done]
 
 
 @dataclass
@@ -75,7 +63,7 @@ class Ingestion:
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _adding: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
-    async def ingest(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> IngestOutcome:
+    async def ingest(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> None:
         """Does the work of the run. `delivery` counts the deliveries of its message from 1.
 
         A feed that was fetched since it was claimed is left alone. Once all other feeds are saved, raises the error of
@@ -83,18 +71,16 @@ class Ingestion:
         """
         begun = await self.engine.begin(run_id, delivery, invocation_id)
         if begun is None or not isinstance(begun.run, IngestionBatch):
-            return IngestOutcome(())
+            return
         run, progress = begun.run, _Delivery(begun.run, begun.has_died)
         quarantine_id = run.parameters.get("held")
         if isinstance(quarantine_id, str):
             await self._together(progress, [self.attempts.release(run, quarantine_id)])
         else:
             feeds = await self._feeds(list(run.claimed), may_be_stale=delivery == 1)
-            fetches = [self._fetch(progress, run, each, delivery) for each in feeds]
+            fetches = [self._fetch(progress, each, delivery) for each in feeds]
             await self._together(progress, fetches)
         await self._end(progress)
-        due = [name for each in progress.done for name in sorted(each.due)]
-        return IngestOutcome(tuple(dict.fromkeys(due)), tuple(progress.left))
 
     async def _feeds(self, feed_ids: Sequence[str], *, may_be_stale: bool) -> list[Document]:
         """The feeds that exist, those at which workers died last. A save is conditional on the version that was read,
@@ -108,23 +94,23 @@ class Ingestion:
         existing = [each for each in found if each is not None]
         return sorted(existing, key=lambda each: int(each.get("worker_deaths", 0)))
 
-    async def _fetch(self, progress: _Delivery, run: IngestionBatch, document: Document, delivery: int) -> Done | None:
+    async def _fetch(self, progress: _Delivery, document: Document, delivery: int) -> Attempt | None:
         """Fetches and saves the feed. From some delivery on, all feeds of all messages of this worker are fetched one
         at a time, in their order."""
         gate = self.limits.slot(host_of_feed(document)) if delivery < ALONE_FROM else self._alone
         async with gate:
             if not deadline.is_near():
                 with suppress(NoTurn):
-                    return await self.attempts.fetch(run, document, delivery)
+                    return await self.attempts.fetch(progress.run, document, delivery)
         progress.left.append(document["feed_id"])
         return None
 
-    async def _together(self, progress: _Delivery, work: Iterable[Awaitable[Done | None]]) -> None:
+    async def _together(self, progress: _Delivery, work: Iterable[Awaitable[Attempt | None]]) -> None:
         for result in await asyncio.gather(*work, return_exceptions=True):
             if isinstance(result, BaseException):
                 progress.errors.append(result)
             elif result is not None:
-                progress.done.append(result)
+                progress.records.append(result)
 
     async def _end(self, progress: _Delivery) -> None:
         """Closes the run; or hands it back if feeds are left or failed, for another message or the next delivery."""

@@ -59,12 +59,20 @@ async def change_together(
     partition: str,
     ids: Sequence[str],
     decide: Callable[[Sequence[Document | None]], Sequence[Operation]],
+    *,
+    known: Sequence[Document | None] | None = None,
 ) -> list[str | None]:
     """Reads documents of one partition, and does the operations that `decide` returns for them, all or none. Returns
-    the ETags of the batch: none if `decide` returns no operation."""
+    the ETags of the batch: none if `decide` returns no operation. `known` are the documents if the caller has read them
+    already: the first round does not read them again."""
+    given = known
 
     async def once() -> list[str | None]:
-        operations = decide(await store.read_many(container, [(partition, each) for each in ids]))
+        nonlocal given
+        found, given = given, None
+        if found is None:
+            found = await store.read_many(container, [(partition, each) for each in ids])
+        operations = decide(found)
         if not operations:
             return []
         try:

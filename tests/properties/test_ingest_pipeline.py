@@ -63,8 +63,8 @@ async def _after(
             if twice:
                 # As another process, whose cache is empty.
                 world.publish(feed, [*reversed(items)])
-                outcome = await world.poll(feed, world.new_worker())
-                assert outcome.article_ids == () or len({each.link for each in items}) < len(items)
+                announced = await world.poll(feed, world.new_worker())
+                assert announced == [] or len({each.link for each in items}) < len(items)
         found = await _checked(world)
         await world.store.close()
         return found

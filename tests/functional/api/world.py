@@ -11,6 +11,8 @@ from aiohttp.test_utils import TestServer
 
 from services import container
 from services.container import Container
+from services.mentions.due import ANALYSIS_STAGE
+from services.ports import Query, query_all
 from tests.functional.api.conftest import call, started
 
 
@@ -49,5 +51,7 @@ async def fetch_all(app: Container) -> None:
     """Fetches every feed, and analyses what they bring."""
     feeds = [each.feed_id for each in await app.feeds.registry.every()]
     for batch in (await app.feeds.claims.claim_some(feeds, app.clock())).runs:
-        outcome = await app.fetching.ingestion.ingest(batch.run_id)
-        await app.mentions.analysis.handle(outcome.article_ids)
+        await app.fetching.ingestion.ingest(batch.run_id)
+    of_stage = Query(ANALYSIS_STAGE.where, order=ANALYSIS_STAGE.order)
+    due = await query_all(app.store, ANALYSIS_STAGE.container, of_stage)
+    await app.mentions.analysis.handle([each[ANALYSIS_STAGE.key] for each in due])

@@ -200,7 +200,7 @@ async def _outcome(folder: Path, plan: Plan, offset: timedelta, lives: list[floa
         # Another body, so that a worker with an empty cache compares every entry.
         feed = await world.feed(feed_name(number))
         world.shelf.pages[feed.feed_url] = _page(plan, number)
-        again += len((await world.poll(feed.feed_id, world.new_worker())).article_ids)
+        again += len(await world.poll(feed.feed_id, world.new_worker()))
     articles = await world.articles()
     feeds = [await world.feed(feed_name(number)) for number in range(plan.feeds)]
     runs = [each["metrics"] for each in await world.runs() if each.get("metrics")]

@@ -5,7 +5,7 @@ from datetime import timedelta
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.entries import PORTION
-from services.articles.feed_attempts import FeedSaves
+from services.articles.feed_attempts import begun, save
 from services.articles.quarantine import Quarantine, QuarantinedBatches
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.builders import existing
@@ -80,10 +80,9 @@ async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> No
     reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert reviewed.run_id is not None
     batch = reviewed.run_id
-    outcome = await world.worker.ingestion.ingest(batch)
-    assert len(outcome.article_ids) == MANY
+    assert len(await world.worker.ingest(batch)) == MANY
     # Delivered again, and released again.
-    assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == ()
+    assert await world.new_worker().ingest(batch, 2) == []
     again = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert again.run_id is None, "it is ingested"
     feed = await world.feed("a")
@@ -110,11 +109,10 @@ async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: 
 async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name_it_again(world: World) -> None:
     quarantined = await flooded(world)
     (fetching,) = await world.claimed("a")
-    saves = FeedSaves(world.store, world.clock)
     document = await existing(world.store, "feeds", "a", "feed")
-    one = saves.begun(document, await world.worker.engine.get(fetching), FETCH_FEED)
+    one = begun(document, await world.worker.engine.get(fetching), FETCH_FEED, world.clock.now)
     await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
-    assert await saves.save(one, one.feed.changed(world.clock.now, fetch_count=7))
+    assert await save(world.store, one, one.feed.changed(world.clock.now, fetch_count=7))
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 

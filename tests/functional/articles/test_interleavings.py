@@ -119,7 +119,7 @@ class Life:
 
     async def _do(self, worker: Worker, batch: str, delivery: int) -> bool:
         try:
-            self.announced.update((await worker.ingestion.ingest(batch, delivery)).article_ids)
+            self.announced.update(await worker.ingest(batch, delivery))
         except (Died, ToolpulseError):
             return False
         return True

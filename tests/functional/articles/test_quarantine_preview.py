@@ -33,8 +33,7 @@ async def flooded(world: World) -> Analysing:
     for name in ("Widgetron", "Gadgetron"):
         await analysis.tool(name)
     await world.add_feed("a", entries("old", 0))
-    outcome = await world.poll("a")
-    await analysis.worker.writer.write(outcome.article_ids)
+    await analysis.worker.writer.write(await world.poll("a"))
     world.clock.forward(hours=25)
     world.publish("a", [*entries("new", 1), item(99, title="Widgetron wins a prize, at last", guid="n", text="")])
     await world.poll("a")
@@ -71,9 +70,9 @@ async def test_each_effect_is_what_the_decision_then_does(world: World, decision
     before = len(await world.all(MENTIONS.name))
     reviewed = await quarantine(world).review(name, decision, "Ann", "because")
     assert reviewed.run_id is not None
-    outcome = await world.worker.ingestion.ingest(reviewed.run_id)
-    assert len(outcome.article_ids) == shown["effects"][decision]["new_articles"]
-    await analysis.worker.writer.write(outcome.article_ids)
+    announced = await world.worker.ingest(reviewed.run_id)
+    assert len(announced) == shown["effects"][decision]["new_articles"]
+    await analysis.worker.writer.write(announced)
     added = len(await world.all(MENTIONS.name)) - before
     assert added == shown["effects"][decision]["mentions_added"] == {"new_articles": MANY + 1}.get(decision, 1)
 

@@ -21,7 +21,7 @@ from models.feed import Feed
 from models.run import IngestionBatch, read_run
 from services.articles.entries import EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
-from services.articles.ingestion import Ingestion, IngestOutcome
+from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, Fetches
 from services.articles.reading import Articles
@@ -202,6 +202,12 @@ class Worker:
         attempts = FeedAttempts(store, poller, entries, budget, self.hosts, clock, chance.random)
         self.ingestion = Ingestion(store, self.engine, self.announcer, attempts, self.hosts, HostLimits(10, 10), clock)
 
+    async def ingest(self, run_id: str, delivery: int = 1) -> list[str]:
+        """The articles that were sent to analysis meanwhile, each once."""
+        before = len(self.announced)
+        await self.ingestion.ingest(run_id, delivery)
+        return sorted(set(self.announced[before:]))
+
 
 class World:
     """`most_listed`: how many sources an article lists itself."""
@@ -257,12 +263,12 @@ class World:
     def publish(self, feed_id: str, items: Iterable[Item], **page: Any) -> None:
         self.shelf.pages[f"https://{feed_id}.example/feed"] = Page(rss(items), **page)
 
-    async def poll(self, feed_id: str, worker: Worker | None = None, delivery: int = 1) -> IngestOutcome:
-        """Fetches one feed now, a minute after whatever was before."""
+    async def poll(self, feed_id: str, worker: Worker | None = None, delivery: int = 1) -> list[str]:
+        """Fetches one feed now, a minute after whatever was before. Returns the articles that were sent to analysis."""
         self.clock.forward(minutes=1)
         worker = worker or self.worker
         run_id = await worker.claims.claim(feed_id, self.clock.now)
-        return await worker.ingestion.ingest(run_id, delivery)
+        return await worker.ingest(run_id, delivery)
 
     async def claim_all(self) -> Sequence[IngestionBatch]:
         """The runs that claim all enabled feeds."""

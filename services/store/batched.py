@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from models.errors import ChangedMeanwhile, Conflict
+from models.errors import ChangedMeanwhile
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
 from services.store import rules
 from services.store.containers import Container
@@ -17,24 +17,13 @@ CHECKED_AT_ONCE = 64
 runs one thread at a time."""
 
 
-class Version(NamedTuple):
-    """The version of a document that a batch has written."""
-
-    etag: str
-    ts: int
-
-
-Written = list[Version | None] | Conflict | ChangedMeanwhile
-"""The versions that a batch wrote, None for a Delete; or the error of a batch that failed."""
-
-
 class BatchedStore(ABC):
     """A store that writes in batches only; see services.ports.Store for what its methods promise."""
 
     @abstractmethod
     async def write_batches(
         self, container: Container, batches: Sequence[tuple[str, Sequence[rules.Step]]]
-    ) -> list[Written]:
+    ) -> list[BatchOutcome]:
         """Does each batch of (partition, steps), all or nothing. The steps have been checked."""
 
     @abstractmethod
@@ -76,37 +65,23 @@ class BatchedStore(ABC):
             if pause <= 0:
                 pause = CHECKED_AT_ONCE
                 await asyncio.sleep(0)
-        return [
-            [each and each.etag for each in written] if isinstance(written, list) else written
-            for written in await self.write_batches(spec, checked)
-        ]
+        return await self.write_batches(spec, checked)
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        return await self._each_written(container, map(Create, documents))
+        return [isinstance(each, list) for each in await self._each(container, [Create(each) for each in documents])]
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        await self._each_written(container, map(Upsert, documents))
+        await self._each(container, [Upsert(each) for each in documents])
 
     async def _stored(self, container: str, operation: Create | Upsert | Replace) -> Document:
         """The document as the operation stored it."""
-        spec = rules.container_named(container)
-        step = rules.step(spec, operation)
-        assert step.prepared is not None
-        (written,) = await self.write_batches(spec, [(step.prepared.partition, [step])])
-        if not isinstance(written, list):
-            raise written
-        (version,) = written
-        assert version is not None
-        return {**step.prepared.body, "_etag": version.etag, "_ts": version.ts}
+        (outcome,) = await self._each(container, [operation])
+        if not isinstance(outcome, list):
+            raise outcome
+        own = {name: value for name, value in operation.document.items() if not name.startswith("_")}
+        return {**own, "_etag": outcome[0]}
 
-    async def _each_written(self, container: str, operations: Iterable[Create | Upsert]) -> list[bool]:
-        """Whether each operation, as a batch of its own, was done. All are checked before one is done."""
-        spec = rules.container_named(container)
-        checked = []
-        for number, operation in enumerate(operations, 1):
-            step = rules.step(spec, operation)
-            assert step.prepared is not None
-            checked.append((step.prepared.partition, [step]))
-            if number % CHECKED_AT_ONCE == 0:
-                await asyncio.sleep(0)
-        return [isinstance(written, list) for written in await self.write_batches(spec, checked)]
+    async def _each(self, container: str, operations: Sequence[Create | Upsert | Replace]) -> list[BatchOutcome]:
+        """Does each operation as a batch of its own. All are checked before one is done."""
+        key = rules.container_named(container).partition_key
+        return await self.batch_many(container, [(each.document.get(key, ""), [each]) for each in operations])

@@ -36,8 +36,8 @@ class Container:
     indexed_only   if set, only these fields are indexed, besides the partition key and the fields of orders: each
                    indexed value costs request units at every write. `name/[]` is a field with a list
     ids_unique     an id occurs in one partition only, so that the id alone orders the whole container
-    numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
-                   so that sorting and cursors mean the same in every store
+    numbers        the fields of orders that are numbers; the others are text, so that sorting and cursors mean the
+                   same in every store
     search         the filters that an index serves in any combination
     crowded        a partition has many documents, so the embedded store indexes the orders within each partition too
     lasting        no document expires, and one that would is refused: so queries need no condition on `ttl_timestamp`,

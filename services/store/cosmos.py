@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from models.errors import InvalidInput, Unavailable
-from services.ports import Clock, Document, Page, Query, Where
+from services.ports import BatchOutcome, Clock, Document, Page, Query, Where
 from services.store import cosmos_items, plans, rules
-from services.store.batched import BatchedStore, Version, Written
+from services.store.batched import BatchedStore
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
 from services.store.cosmos_connection import (
     MAX_CONNECTIONS,
@@ -145,15 +145,15 @@ class CosmosStore(BatchedStore):
 
     async def write_batches(
         self, container: Container, batches: Sequence[tuple[str, Sequence[rules.Step]]]
-    ) -> list[Written]:
-        async def write(batch: tuple[str, Sequence[rules.Step]]) -> Written:
+    ) -> list[BatchOutcome]:
+        async def write(batch: tuple[str, Sequence[rules.Step]]) -> BatchOutcome:
             return await self._write(container, *batch)
 
         if len(batches) == 1:
             return [await write(batches[0])]
         return await self._connection.in_parallel(write, batches)
 
-    async def _write(self, container: Container, partition: str, steps: Sequence[rules.Step]) -> Written:
+    async def _write(self, container: Container, partition: str, steps: Sequence[rules.Step]) -> BatchOutcome:
         # A batch of upserts can be repeated.
         token = "" if all(step.kind == "upsert" for step in steps) else uuid.uuid4().hex
         now = self._now()
@@ -164,10 +164,10 @@ class CosmosStore(BatchedStore):
             unsure = unsure or response.unsure
             result = result_of(response, container.name)
             if not isinstance(result, FailedBatch):
-                return [None if item is None else cosmos_items.version(item) for item in result]
+                return [None if item is None else cosmos_items.etag(item) for item in result]
             stored = await self._versions(container, partition, [step.id for step in steps])
             if any(cosmos_items.was_written_by(item, token) for item in stored.values()):
-                return [None if each.item is None else _own_version(stored.get(each.id), token) for each in first]
+                return [None if each.item is None else _own_etag(stored.get(each.id), token) for each in first]
             failed = steps[result.operation]
             if failed.kind == "create" and not _is_alive(stored.get(failed.id), now):
                 wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
@@ -231,8 +231,8 @@ def _over_expired(request: BatchRequest, stored: Item | None, now: int) -> Batch
     return request
 
 
-def _own_version(stored: Item | None, token: str) -> Version:
-    """The version that this batch wrote, or one that matches nothing if another write followed."""
+def _own_etag(stored: Item | None, token: str) -> str:
+    """The ETag of the version that this batch wrote, or one that matches nothing if another write followed."""
     if stored is not None and cosmos_items.was_written_by(stored, token):
-        return cosmos_items.version(stored)
-    return Version(f"|{NO_VERSION}", 0)
+        return cosmos_items.etag(stored)
+    return f"|{NO_VERSION}"

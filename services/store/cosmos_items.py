@@ -12,7 +12,6 @@ from typing import Any
 
 from services.ports import Document, Where
 from services.store import rules
-from services.store.batched import Version
 from services.store.containers import Container
 from services.store.plans import COMPARISONS, Bound, Plan
 
@@ -58,10 +57,6 @@ def etag(stored: Item) -> str:
     return f"{'' if expires is None else expires}|{stored['_etag']}"
 
 
-def version(stored: Item) -> Version:
-    return Version(etag(stored), int(stored["_ts"]))
-
-
 def etag_to_match(etag: str, now: int) -> str | None:
     """Cosmos's own ETag; None if the version has expired, or the text is not an ETag of this store."""
     rules.check_etag(etag)
@@ -71,10 +66,6 @@ def etag_to_match(etag: str, now: int) -> str | None:
     if deadline and not (deadline.isdecimal() and int(deadline) > now):
         return None
     return stored
-
-
-def alive(now: int | str) -> str:
-    return f"(NOT IS_DEFINED({_TTL}) OR IS_NULL({_TTL}) OR {_TTL} > {now})"
 
 
 def select(plan: Plan, now: int) -> Sql:
@@ -97,7 +88,7 @@ def count(plan: Plan, now: int) -> Sql:
 def versions(container: Container, partition: str, names: Sequence[str]) -> Sql:
     """The versions of some documents of a partition, expired or not."""
     bound = Bound("@")
-    fields = ", ".join(map(_path, ("id", "_etag", "_ts", "_write", "ttl_timestamp")))
+    fields = ", ".join(map(_path, ("id", "_etag", "_write", "ttl_timestamp")))
     of_partition = f"{_path(container.partition_key)} = {bound.add(partition)}"
     return _sql(f"SELECT {fields} FROM c WHERE {of_partition} AND {_in('id', names, bound)}", bound)
 
@@ -116,7 +107,7 @@ def _conditions(plan: Plan, now: int, bound: Bound) -> list[str]:
         conditions.append(f"{_path(plan.container.partition_key)} = {bound.add(plan.query.partition)}")
     conditions += [_condition(where, bound) for where in plan.query.where]
     if not plan.container.lasting:
-        conditions.append(alive(bound.add(now)))
+        conditions.append(f"(NOT IS_DEFINED({_TTL}) OR IS_NULL({_TTL}) OR {_TTL} > {bound.add(now)})")
     return conditions or ["true"]
 
 

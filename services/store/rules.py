@@ -5,23 +5,19 @@ So the embedded store refuses every write that Azure would refuse. Pure: no SDK 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import NoneType
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput
-from models.values import format_time, parse_time
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from services.store.containers import CONTAINERS, Container
 
 MAX_ID_BYTES = 1023
 MAX_KEY_BYTES = 2048
-MAX_DEPTH = 128
 MAX_WHOLE = 2**53  # Cosmos keeps every number as a double
 MAX_OPERATIONS = 100
 MAX_BATCH_BYTES = 2_000_000
@@ -33,10 +29,8 @@ MAX_DOCUMENT_BYTES = MAX_BATCH_BYTES
 # ".." from its path.
 _ID_CHARACTERS = re.compile(r"[^/\\?#\x00-\x1f\x7f]+").fullmatch
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-_SORT_FIELDS = {name: tuple(container.sort_fields) for name, container in CONTAINERS.items()}
-_PLAIN = frozenset({str, int, bool, NoneType})
-_ARRAYS = frozenset({list, tuple})
-_strict = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+"""A time or an object that nobody has made a JSON value of is refused."""
 
 
 def container_named(name: str) -> Container:
@@ -99,85 +93,21 @@ class Prepared(NamedTuple):
 
 
 def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
-    """Raises InvalidInput for a document that Cosmos would refuse, or would not return as it was written."""
-    if not isinstance(document, dict):
-        if not isinstance(document, Mapping):
-            raise InvalidInput("document", "must be a JSON object")
-        document = dict(document)
+    """Raises InvalidInput for a document that Cosmos would refuse. Its values are those of JSON, its numbers finite."""
     name, partition = document.get("id"), document.get(container.partition_key)
     check_id(name)
     check_key(container.partition_key, partition)
     try:
-        body = document
-        if "\0_" in "\0".join(("", *document)):  # faster than checking each name; most documents have no such name
-            body = {field: value for field, value in document.items() if not field.startswith("_")}
-        text = encoded(body)
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InvalidInput("document", f"must be JSON with finite numbers ({error})") from error
+        body = {field: value for field, value in document.items() if field[:1] != "_"}
+        # A copy, since orjson's buffer is twice as large.
+        text = memoryview(orjson.dumps(body, option=_OPTIONS)).tobytes()
+    except TypeError as error:
+        raise InvalidInput("document", f"must be JSON ({error})") from error
     if len(text) > MAX_DOCUMENT_BYTES:
         raise InvalidInput("document", f"must be at most {MAX_DOCUMENT_BYTES} bytes of JSON")
     if "ttl" in body:
         raise InvalidInput("ttl", "belongs to the store; use ttl_timestamp")
-    for field in _SORT_FIELDS[container.name]:
-        value = body.get(field)
-        if value is None:
-            continue
-        if field in container.numbers:
-            if not is_number(value):
-                raise InvalidInput(field, f"must be a number, since {container.name} is sorted by it")
-        elif not isinstance(value, str):
-            raise InvalidInput(field, f"must be text, since {container.name} is sorted by it")
-        elif field == container.search_time and not _is_time(value):
-            raise InvalidInput(
-                field, f"must be a time, such as 2026-02-21T20:00:00Z, since {container.name} is searched"
-            )
     return Prepared(str(partition), str(name), body, text, _expiry(container, body))
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return format_time(parse_time(text)) == text
-    except ValueError:
-        return False
-
-
-def encoded(body: Document) -> bytes:
-    """The document as JSON. Raises ValueError or TypeError for a value that JSON does not have.
-
-    orjson is ten times as fast as Python's encoder, but writes NaN as null, enumerations and UUIDs as text, and crashes
-    on tuples nested without end. So orjson gets only values of plain types.
-    """
-    if _are_plain(body.values(), MAX_DEPTH):
-        try:
-            return memoryview(orjson.dumps(body)).tobytes()  # a copy, since orjson's buffer is twice as large
-        except TypeError:  # a number of more than 64 bits, or a name that is not text
-            pass
-    text = _strict(body).encode()
-    orjson.loads(text)  # refuses a number too large for a double, which could be written but not read
-    return text
-
-
-def _are_plain(values: Iterable[Any], levels: int) -> bool:
-    """Whether the values are of JSON's own types, down to the last level."""
-    if not levels:
-        raise ValueError(f"more than {MAX_DEPTH} levels")
-    if _PLAIN.issuperset(map(type, values)):
-        return True
-    for each in values:
-        kind = type(each)
-        if kind in _PLAIN:
-            continue
-        if kind is float:
-            if not math.isfinite(each):
-                return False
-            continue
-        if kind is not dict and kind not in _ARRAYS:
-            return False
-        inner = each.values() if kind is dict else each
-        # Most inner arrays and objects are plain themselves; this spares a call for each.
-        if not (levels > 1 and _PLAIN.issuperset(map(type, inner))) and not _are_plain(inner, levels - 1):
-            return False
-    return True
 
 
 def _expiry(container: Container, body: Mapping[str, Any]) -> int | None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import orjson
 
-from services.ports import Clock, Document, Page, Query, Where
+from services.ports import BatchOutcome, Clock, Document, Page, Query, Where
 from services.store import plans, rules, sqlite_sql
-from services.store.batched import BatchedStore, Version, Written
+from services.store.batched import BatchedStore
 from services.store.containers import Container
 from services.store.sqlite_connection import MAX_CONNECTIONS, Threads
 from services.store.sqlite_sql import STATEMENTS
@@ -102,12 +102,12 @@ class SqliteStore(BatchedStore):
 
     async def write_batches(
         self, container: Container, batches: Sequence[tuple[str, Sequence[rules.Step]]]
-    ) -> list[Written]:
+    ) -> list[BatchOutcome]:
         now = self._now()
         writes = [[_write(partition, step, next(self._etags), now) for step in steps] for partition, steps in batches]
         failed = await self._commits.write(container.name, writes)
         return [
-            [None if each.etag is None else Version(each.etag, now) for each in done]
+            [each.etag for each in done]
             if index is None
             else rules.failed_batch(container.name, partition, steps, index)
             for (partition, steps), done, index in zip(batches, writes, failed, strict=True)

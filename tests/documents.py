@@ -36,13 +36,12 @@ from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
 from models.story import RemovedStory, Side, Signal, SignalsDue, Story, StoryMember, event_id
-from models.tally import Tally, TimelineHours
+from models.tally import Tally, TimelineHours, day_text
 from models.timeline import (
     DailyClose,
     DayCounts,
     DaySums,
     DirtyHour,
-    EarlierHours,
     HistoryProgress,
     HourRows,
     Timeline,
@@ -328,10 +327,10 @@ reference_day = _stored(ReferenceDay, tool_id=TOOL_ID, day="2026-02-21", referen
 
 def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
     """Hours (`yyyymmddhh`) as a timeline stores them."""
-    table = TimelineHours({})
+    days: dict[str, dict[int, Tally]] = {}
     for hour, numbers in hours.items():
-        table.put(hour, numbers)
-    return table.stored("")
+        days.setdefault(hour[:8], {})[int(hour[8:])] = Tally(*numbers)
+    return {day: day_text(days[day]) for day in sorted(days)}
 
 
 def by_hour(stored: Mapping[str, str]) -> dict[str, Tally]:
@@ -386,8 +385,6 @@ _CLOSE = DailyClose.of(TOOL_ID, "2026-02-20", {"total_mentions": 1}, NOW)
 daily_close = _stored(
     DailyClose, **{name: getattr(_CLOSE, name) for name in ("tool_id", "day", "closed_at", "text", "sha256")}
 )
-
-earlier_hours = _stored(EarlierHours, tool_id=TOOL_ID, days=by_day({"2026012020": (2, 1, 0, 150_000, 0)}))
 
 history_progress = _stored(HistoryProgress, since="2026-01-01", closed_until="2026-02-20", after="tool-1")
 

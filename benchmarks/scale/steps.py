@@ -20,15 +20,13 @@ from benchmarks.quality.made_news import Newsroom
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION, window_end
 from models.operations import IngestionTotals
-from models.tally import TimelineHours
 from models.timeline import DayCounts, DaySums
 from models.tool import Tool
-from models.values import hour_key
 from services import logs
 from services.container import STAGES
 from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Budget, Policy
-from services.figures.counting import Count, of_tool, timeline_document
+from services.figures.counting import of_tool, timeline_document
 from services.figures.figures import Figures
 from services.figures.tool_counts import MentionCount, sums_of
 from services.figures.windows import Windows, between_of, edges_of
@@ -389,16 +387,12 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
     for back in range(1, hours):
         for number in range(A_PAST_HOUR):
             count.add(said(mentions + A_PAST_HOUR * back + number, now - timedelta(hours=back)))
-    days, timeline, stored = count.days(), TimelineHours({}), list[Document]()
+    days, stored = count.days(), list[Document]()
     for name, day in days.items():
         own = {"id": DayCounts.id_of(name), "day": name, "whole": day.whole.to_document(), "hours": day.text}
         stored.append(of_tool(DayCounts, tool_id, now, own))
-        for hour, rows in day.hours.items():
-            of_hour = Count()
-            of_hour.add_rows(rows)
-            timeline.put(hour, of_hour.numbers)
-    first = hour_key(now - timedelta(hours=hours))
-    stored.append(dict(timeline_document(tool_id, None, timeline, first, None, now)))
+    texts = {name: day.timeline_text for name, day in days.items()}
+    stored.append(dict(timeline_document(tool_id, None, texts, None, now)))
     edges = edges_of(window_end(now))
     stored.append(of_tool(DaySums, tool_id, now, sums_of(edges, between_of(edges, days))))
     stored.append(dict(Windows.summed(edges, days, now, 1).to_document(tool_id, now, days)))

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from operator import sub
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -19,13 +20,12 @@ import orjson
 from models.errors import UnreadableDocument
 from models.mention import SentimentScore, scored_by
 from models.stored import StoredDocument
-from models.tally import Tally, TimelineHours
+from models.tally import Tally, day_text
 from models.timeline import (
     MAX_ROWS_OF_DAY,
     MAX_ROWS_OF_HOUR,
     DayCounts,
     DaySums,
-    EarlierHours,
     HourRows,
     StoredCount,
     Timeline,
@@ -246,21 +246,25 @@ class Count:
 
 
 class DayCount:
-    """The mentions of one UTC day: all together, and the rows of its hours, which are parsed when they are needed."""
+    """The mentions of one UTC day: all together, and the rows of its hours, which are parsed when they are needed. Of a
+    new count, `tallies` has the hours as a timeline needs them."""
 
-    __slots__ = ("_hours", "text", "whole")
+    __slots__ = ("_hours", "tallies", "text", "whole")
 
-    def __init__(self, whole: Count, text: str) -> None:
+    def __init__(self, whole: Count, text: str, tallies: Mapping[int, Tally] | None = None) -> None:
         self.whole = whole
         self.text = text
+        self.tallies = tallies or {}
         self._hours: Mapping[str, HourRows] | None = None
 
     @classmethod
     def of(cls, hours: Mapping[str, HourRows]) -> Self:
-        count, kept = Count(), fitted(hours)
-        for rows in kept.values():
+        count, kept, tallies = Count(), fitted(hours), dict[int, Tally]()
+        for hour, rows in kept.items():
+            before = count.tally
             count.add_rows(rows)
-        return cls(count, orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode())
+            tallies[int(hour[8:])] = Tally(*map(sub, count.tally, before))
+        return cls(count, orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode(), tallies)
 
     @classmethod
     def stored(cls, document: Document) -> Self:
@@ -272,8 +276,10 @@ class DayCount:
             self._hours = orjson.loads(self.text)
         return self._hours
 
-    def rows(self, hour: str) -> HourRows:
-        return self.hours.get(hour, {})
+    @property
+    def timeline_text(self) -> str:
+        """The day as a timeline stores it."""
+        return day_text(self.tallies)
 
 
 def _add(numbers: list[int], others: Sequence[int], sign: int = 1) -> None:
@@ -292,7 +298,6 @@ def _add_to(counts: dict[str, int], name: str, number: int) -> None:
 _MODELS: Mapping[str, type[StoredDocument]] = {
     "DayCounts": DayCounts,
     "DaySums": DaySums,
-    "EarlierHours": EarlierHours,
     "DataProduct": Timeline,
     "Tool": Tool,
     "WindowTables": WindowTables,
@@ -313,14 +318,12 @@ def recounts_of(timeline: Document | None) -> int:
     return 0 if timeline is None else timeline.get("ingestion_count", 0)
 
 
-def hours_of(timeline: Document | None) -> TimelineHours:
-    """Raises UnreadableDocument if the document is not a timeline."""
-    if timeline is None:
-        return TimelineHours({})
-    hours = timeline.get("hours")
-    if not isinstance(hours, dict):
-        raise UnreadableDocument("Timeline", str(timeline.get("tool_id")), "it has no table of hours")
-    return TimelineHours(hours)
+def days_of(timeline: Document | None) -> Mapping[str, str]:
+    """The texts of its days. Raises UnreadableDocument if the document is not a timeline."""
+    days = {} if timeline is None else timeline.get("hours")
+    if not isinstance(days, dict):
+        raise UnreadableDocument("Timeline", str((timeline or {}).get("tool_id")), "it has no table of days")
+    return days
 
 
 @contextmanager
@@ -360,12 +363,11 @@ def times(**given: datetime | None) -> dict[str, str]:
 def timeline_document(
     tool_id: str,
     before: Document | None,
-    hours: TimelineHours,
-    oldest: str,
+    days: Mapping[str, str],
     latest: Document | None,
     now: datetime,
 ) -> Document:
-    """The timeline after one more recount, from the hour `oldest` on. `latest` is the counted mention that was
+    """The timeline after one more recount, with the texts of its days. `latest` is the counted mention that was
     published last."""
     stored: Mapping[str, Any] = before or Timeline(tool_id=tool_id, created_at=now, updated_at=now).to_document()
     written = format_time(now)
@@ -373,7 +375,7 @@ def timeline_document(
         "updated_at": written,
         "last_ingestion_at": written,
         "ingestion_count": recounts_of(before) + 1,
-        "hours": hours.stored(oldest),
+        "hours": dict(sorted(days.items())),
     }
     if latest is not None and latest.get("source"):
         changes["last_ingestion_source"] = latest["source"]

@@ -18,7 +18,7 @@ from itertools import groupby
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile, UnreadableDocument
-from models.timeline import DayCounts, EarlierHours, WindowTables
+from models.timeline import DayCounts, WindowTables
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.counting import is_of_last_recount, reading
@@ -151,8 +151,7 @@ class Recount:
         await self._read([(each, name) for each in some for name in each.counted_from])
         await self._count(some, recounted)
         summed = [each for each in some if each.kept_windows(edges) is None]
-        needed = [(each, name) for each in summed for name in each.summed_from(edges)]
-        await self._read([*needed, *((each, EarlierHours.ID) for each in some if each.needs_earlier)])
+        await self._read([(each, name) for each in summed for name in each.summed_from(edges)])
         await self._read([(each, name) for each in summed for name in each.summed_anew_from(edges)])
         for each in (each for each in some if each.is_rebuild):
             await self._find_days(each)

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import orjson
 
-from models.tally import TimelineHours
-from models.timeline import DayCounts, DaySums, EarlierHours, HourRows, Timeline
+from models.timeline import DayCounts, DaySums, HourRows, Timeline
 from models.tool import Tool
 from models.values import hour_start, parse_time
 from services.figures.counting import (
@@ -19,7 +18,7 @@ from services.figures.counting import (
     CountedMention,
     DayCount,
     HourCount,
-    hours_of,
+    days_of,
     of_tool,
     recounts_of,
     timeline_document,
@@ -29,7 +28,7 @@ from services.ports import BatchOutcome, Create, Delete, Document, Operation, Re
 from services.store.rules import MAX_BATCH_BYTES, MAX_OPERATIONS
 
 EARLIER_KEPT = timedelta(days=30)
-"""How far EarlierHours go back before the timeline: to the month before the longest window."""
+"""How far the timeline goes back before the live days: to the month before the longest window."""
 
 MAX_STORIES_SUMMED = 20_000
 """The stories of the DaySums of a tool, which have to fit into a document."""
@@ -85,7 +84,6 @@ class ToolCounts:
     read: dict[str, Document] = field(default_factory=dict)
     count: MentionCount = field(default_factory=MentionCount)
     changed_days: dict[str, DayCount] = field(default_factory=dict)
-    timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
     new_sums: dict[str, Count] | None = None
 
     @property
@@ -111,11 +109,6 @@ class ToolCounts:
     def days(self) -> dict[str, Document]:
         days = (name for name in self.read if name.startswith(DayCounts.id_of("")))
         return {name[-8:]: self.read[name] for name in days}
-
-    @property
-    def needs_earlier(self) -> bool:
-        """Whether stored hours have become too old for the timeline, so that EarlierHours are needed."""
-        return any(day < self.oldest[:8] for day in self._timeline_days())
 
     @property
     def counted_from(self) -> list[str]:
@@ -146,7 +139,6 @@ class ToolCounts:
         before = {day: DayCount.stored(document) for day, document in self.days.items()}
         self.changed_days = self._changed(before)
         days = {**before, **self.changed_days}
-        self._count_timeline(days)
         made_at, since = self._times()
         recounts = recounts_of(self.timeline) + 1 if self.is_recount else self._recounts
         if kept is None:
@@ -211,21 +203,18 @@ class ToolCounts:
             made_at = None
         return parse_time(made_at) if made_at else None, parse_time(since) if since else None
 
-    def _timeline_days(self) -> Mapping[str, str]:
-        """Of a rebuild, only those of a timeline that can be read."""
-        days = None if self.timeline is None else self.timeline.get("hours")
-        return days if isinstance(days, dict) else {}
-
-    def _count_timeline(self, days: Mapping[str, DayCount]) -> None:
-        if self.is_rebuild:
-            too_old = {day: text for day, text in self._timeline_days().items() if day < self.oldest[:8]}
-            self.timeline_hours = TimelineHours(too_old)
-        else:
-            self.timeline_hours = hours_of(self.timeline)
-        for hour in self.count.hours if self.is_rebuild else self.dirty:
-            count = Count()
-            count.add_rows(days[hour[:8]].rows(hour) if hour[:8] in days else {})
-            self.timeline_hours.put(hour, count.numbers)
+    def _timeline_days(self) -> dict[str, str]:
+        """The days of the timeline after this recount. A rebuild keeps what is too old to be counted, of a timeline
+        that can be read."""
+        since, stored = f"{hour_start(self.oldest) - EARLIER_KEPT:%Y%m%d}", self.timeline
+        if self.is_rebuild and readable(stored, Timeline.from_document) is None:
+            stored = None
+        days = {
+            day: text
+            for day, text in days_of(stored).items()
+            if since <= day and day not in self.changed_days and not (self.is_rebuild and day >= self.oldest[:8])
+        }
+        return days | {day: each.timeline_text for day, each in self.changed_days.items() if each.tallies}
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
         """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
@@ -239,18 +228,11 @@ class ToolCounts:
         return CountsWrite(self, windows.to_document(self.tool_id, now, days), etag, operations)
 
     def _operations(self, now: datetime) -> list[Operation]:
-        """The timeline, the hours that became too old for it, then each changed day with the deletions of its dirty
-        hours."""
-        counted = timeline_document(
-            self.tool_id, self.timeline, self.timeline_hours, self.oldest, self.count.latest, now
-        )
-        operations: list[Operation] = [Upsert(counted)]
-        since = f"{hour_start(self.oldest) - EARLIER_KEPT:%Y%m%d}"
-        if too_old := self.timeline_hours.stored(since, self.oldest):
-            stored = readable(self.read.get(EarlierHours.ID), EarlierHours.from_document)
-            kept = {day: text for day, text in stored.days.items() if day >= since} if stored else {}
-            kept |= too_old
-            operations.append(Upsert(of_tool(EarlierHours, self.tool_id, now, {"days": kept})))
+        """The timeline, then each changed day with the deletions of its dirty hours."""
+        days = self._timeline_days()
+        operations: list[Operation] = [
+            Upsert(timeline_document(self.tool_id, self.timeline, days, self.count.latest, now))
+        ]
         counted_hours = sorted(self.dirty_hours, key=lambda each: each["hour"])
         deletions = {
             day: [Delete(each["id"], each["_etag"]) for each in of_day]

@@ -1,8 +1,7 @@
 """Of many tools at once: their aggregates, each with its trend over the period and its change against the one before.
 
-Both come from the hours of a tool's timeline, one stored document for each tool. A timeline has the live days: of the
-longest period, the period before is in another document, EarlierHours. What was made of them is kept in memory until
-the tool is recounted or the hour ends, so that tools without news are not read again.
+Both come from the hours of a tool's timeline, one stored document for each tool. What was made of them is kept in
+memory until the tool is recounted or the hour ends, so that tools without news are not read again.
 
 `Trends` reads, all other functions are pure.
 """
@@ -19,10 +18,10 @@ from typing import Any, NamedTuple
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.resources.movement import Trend
 from models.tally import Tally, TimelineHours
-from models.timeline import EarlierHours, HistoryProgress, Timeline
+from models.timeline import HistoryProgress, Timeline
 from models.tool import Tool
 from models.values import format_time
-from services.figures.counting import hours_of
+from services.figures.counting import days_of
 from services.figures.points import LIVE_DAYS, compared, day_start, first_live_day
 from services.figures.reader import Aggregate, Reader
 from services.ports import Document, Listed, Store, readable
@@ -32,7 +31,7 @@ log = logging.getLogger("toolpulse.cache")
 
 _HOUR = timedelta(hours=1)
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
-"""From when on the hours of the shorter periods are known: a timeline has twice their length."""
+"""From when on the hours of the shorter periods are known: the live days are twice as long."""
 STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "HOUR_24": (24, _HOUR),
     "DAY_7": (14, 12 * _HOUR),
@@ -100,7 +99,7 @@ def change_of(entry: SentimentCacheEntry, before: Tally | None) -> dict[str, Any
 
 
 def _is_long(period: Period) -> bool:
-    """Whether a timeline does not have the time before as well."""
+    """Whether the time before goes back behind the live days, which are known at once."""
     return 2 * PERIODS[period] > timedelta(days=LIVE_DAYS)
 
 
@@ -148,19 +147,17 @@ class Trends:
         self, entries: Sequence[SentimentCacheEntry], period: Period, now: datetime
     ) -> list[Past | None]:
         """None for a tool whose timeline cannot be read."""
-        is_long, since = _is_long(period), _ALWAYS
-        if is_long:
+        since = _ALWAYS
+        if _is_long(period):
             document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
             since = known_from(readable(document, HistoryProgress.from_document), now)
         versions = {entry.tool_id: version_of(entry, since) for entry in entries}
         kept = {tool_id: self._pasts.get((tool_id, period)) for tool_id in versions}
         found = {tool_id: each[1] for tool_id, each in kept.items() if each and each[0] == versions[tool_id]}
         left = [entry for entry in entries if entry.tool_id not in found]
-        names = (Timeline.ID, EarlierHours.ID) if is_long else (Timeline.ID,)
-        keys = [(entry.tool_id, name) for name in names for entry in left]
+        keys = [(entry.tool_id, Timeline.ID) for entry in left]
         read = await self.store.read_many(CATALOG.name, keys) if keys else []
-        earlier = read[len(left) :] or [None] * len(left)
-        for tool_id, past in (await asyncio.to_thread(_made, left, read, earlier, since)).items():
+        for tool_id, past in (await asyncio.to_thread(_made, left, read, since)).items():
             found[tool_id] = past
             self._pasts.pop((tool_id, period), None)
             while len(self._pasts) >= MAX_KEPT:
@@ -170,32 +167,18 @@ class Trends:
 
 
 def _made(
-    entries: Sequence[SentimentCacheEntry],
-    timelines: Sequence[Document | None],
-    earlier: Sequence[Document | None],
-    since: datetime,
+    entries: Sequence[SentimentCacheEntry], timelines: Sequence[Document | None], since: datetime
 ) -> dict[str, Past]:
     """By tool, of those whose timeline can be read."""
     made: dict[str, Past] = {}
-    for entry, timeline, of_tool in zip(entries, timelines, earlier, strict=False):
+    for entry, timeline in zip(entries, timelines, strict=True):
         try:
-            made[entry.tool_id] = past_of(entry, timeline, of_tool, since)
+            hours = TimelineHours(days_of(timeline))
+            trend = trend_of(hours, entry.period, entry.window.end)
+            made[entry.tool_id] = Past(trend, before_of(hours, entry, since))
         except ValueError:
             log.exception("timeline_unreadable tool_id=%s", entry.tool_id)
     return made
-
-
-def past_of(entry: SentimentCacheEntry, timeline: Document | None, earlier: Document | None, since: datetime) -> Past:
-    """`earlier` are the EarlierHours. Raises ValueError if the timeline cannot be read."""
-    hours = hours_of(timeline)
-    trend = trend_of(hours, entry.period, entry.window.end)
-    known: TimelineHours | None = hours
-    if _is_long(entry.period):
-        days = readable(earlier, EarlierHours.from_document)
-        is_lost = earlier is not None and days is None
-        known = None if is_lost else hours.preceded_by({} if days is None else days.days)
-    before = None if known is None else before_of(known, entry, since)
-    return Past(trend, before)
 
 
 def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:

@@ -24,11 +24,12 @@ from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
 from models.mention import SentimentScore
 from models.operations import Audit as StoredAudit
 from models.operations import AuditRound
+from models.tally import TimelineHours
 from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.counting import DayCount, hours_of, recounts_of
+from services.figures.counting import DayCount, days_of, recounts_of
 from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event
@@ -258,7 +259,7 @@ class Audit:
     ) -> list[Difference]:
         """The hours and entries of a tool against a count of its mentions. `due` are the hours of mentions whose
         analysis has not ended: a mention is written before its hours are marked dirty."""
-        in_timeline, days = hours_of(figures.timeline), count.days()
+        in_timeline, days = TimelineHours(days_of(figures.timeline)), count.days()
         whole = [hour_key(since + number * _HOUR) for number in range((self._clock() - since) // _HOUR + 1)]
         counted = {hour: rows for day in days.values() for hour, rows in day.hours.items()}
         of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *counted}}

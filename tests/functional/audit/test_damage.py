@@ -42,9 +42,9 @@ async def a_mention_of_a_deleted_article(world: AuditWorld, tools: list[Tool]) -
 async def a_wrong_hour_in_the_timeline(world: AuditWorld, tools: list[Tool]) -> None:
     timeline = await existing(world.store, CATALOG.name, tools[0].tool_id, "TIMELINE")
     day = max(timeline["hours"])
-    numbers = timeline["hours"][day].split(",")
-    numbers[0] = "9"
-    await world.store.upsert(CATALOG.name, {**timeline, "hours": {**timeline["hours"], day: ",".join(numbers)}})
+    hours = timeline["hours"][day].split(";")
+    hours[0] = "9,0,0,0,0"
+    await world.store.upsert(CATALOG.name, {**timeline, "hours": {**timeline["hours"], day: ";".join(hours)}})
 
 
 async def a_wrong_minute(world: AuditWorld, tools: list[Tool]) -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from models.errors import UnreadableDocument
 from models.tally import Tally
-from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts
+from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts, HourRows
 from services.figures.breadth import Breadth, story_key
 from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of, of_tool
 from services.ports import Document
 from tests import documents
+from tests.documents import by_hour
 from tests.functional.figures.world import count_of
 from tests.unit.figures.mentions import a_mention
 
@@ -94,7 +95,13 @@ def test_a_day_is_stored_as_its_model_stores_it_and_read_as_it_was() -> None:
     assert DayCounts.from_document(document).to_document() == document
     stored = DayCount.stored(document)
     assert (stored.whole, stored.hours, stored.text) == (day.whole, hours, day.text)
-    assert stored.rows("2026030204") == {}
+    assert by_hour({"20260302": day.timeline_text}) == {hour: tally_of(rows) for hour, rows in hours.items()}
+
+
+def tally_of(rows: HourRows) -> Tally:
+    count = Count()
+    count.add_rows(rows)
+    return count.tally
 
 
 def _rows_of(number: int) -> HourCount:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.tally import TimelineHours
 from models.timeline import DirtyHour, Timeline
 from models.values import CLOCKS_DIFFER, format_time, hour_key
-from services.figures.counting import Count, hours_of, is_of_last_recount, recounts_of, timeline_document
+from services.figures.counting import Count, days_of, is_of_last_recount, recounts_of, timeline_document
 from services.figures.recount import are_right, spans
 from services.figures.tool_counts import CountsWrite, ToolCounts, sums_of
 from services.figures.windows import Windows, between_of, edges_of
@@ -25,7 +24,7 @@ HOUR = timedelta(hours=1)
 EDGES = edges_of(NOW)
 OLDEST = "2026012100"
 TOOL: Document = {"status": "ACTIVE", "created_at": format_time(NOW - timedelta(days=40))}
-ONE = [1, 0, 0, 0]
+ONE = (1, 0, 0, 0)
 
 
 def dirty(moment: datetime) -> Document:
@@ -39,7 +38,7 @@ def windows_of(now: datetime, *mentions: Document) -> Document:
 
 
 def a_timeline(*hours: str) -> Document:
-    return timeline_document("vscode", None, TimelineHours(by_day(dict.fromkeys(hours, ONE))), "", None, NOW)
+    return timeline_document("vscode", None, by_day(dict.fromkeys(hours, ONE)), None, NOW)
 
 
 def write_of(counts: ToolCounts) -> CountsWrite:
@@ -89,26 +88,35 @@ def test_the_counts_of_a_tool_that_is_gone_are_not_stored() -> None:
     assert counts.write(counts.windows(EDGES), NOW) is None
 
 
-def test_the_timeline_forgets_days_that_are_older_than_any_count() -> None:
-    ages = (timedelta(days=30), timedelta(days=31), timedelta(days=32))
+def test_the_timeline_forgets_days_that_no_month_is_compared_with() -> None:
+    ages = (timedelta(days=30), timedelta(days=61), timedelta(days=62))
     counts = ToolCounts("vscode", [dirty(NOW)], windows_of(NOW), OLDEST)
     counts.put("TIMELINE", a_timeline(*(hour_key(NOW - age) for age in ages)))
     timeline = write_of(counts).operations[0]
     assert isinstance(timeline, Upsert)
-    assert sorted(timeline.document["hours"]) == ["20260121", "20260122"]
+    assert sorted(timeline.document["hours"]) == ["20251222", "20260122"]
 
 
-def test_a_rebuild_writes_all_days_and_keeps_the_hours_that_are_too_old_for_the_timeline() -> None:
+def test_a_rebuild_writes_all_days_and_keeps_the_hours_that_are_too_old_to_be_counted() -> None:
     known = frozenset({"20260220", "20260221"})
     counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True, known_days=known)
     counts.put("TIMELINE", a_timeline("2026012023", "2026022101"))
     counts.count = counted(a_mention(NOW), a_mention(NOW - 48 * HOUR))
     write = write_of(counts)
     days = [f"Upsert COUNTS:202602{day}" for day in (19, 20, 21)]
-    assert named(write.operations) == ["Upsert TIMELINE", "Upsert EARLIER", *days, "Upsert SUMS"]
-    timeline, earlier, _, emptied, *_ = [each.document for each in write.operations if isinstance(each, Upsert)]
-    assert sorted(by_hour(timeline["hours"])) == ["2026021920", "2026022120"]
-    assert (list(earlier["days"]), emptied["hours"]) == (["20260120"], "{}")
+    assert named(write.operations) == ["Upsert TIMELINE", *days, "Upsert SUMS"]
+    timeline, _, emptied, *_ = [each.document for each in write.operations if isinstance(each, Upsert)]
+    assert list(by_hour(timeline["hours"])) == ["2026012023", "2026021920", "2026022120"]
+    assert emptied["hours"] == "{}"
+
+
+def test_a_rebuild_replaces_a_timeline_that_cannot_be_read() -> None:
+    counts = ToolCounts("vscode", [], windows_of(NOW), OLDEST, is_rebuild=True)
+    counts.put("TIMELINE", {**a_timeline("2026012023"), "hours": "none"})
+    counts.count = counted(a_mention(NOW))
+    timeline = write_of(counts).operations[0]
+    assert isinstance(timeline, Upsert)
+    assert list(by_hour(timeline.document["hours"])) == ["2026022120"]
 
 
 def sums_document(between: dict[str, Count]) -> Document:
@@ -213,18 +221,17 @@ def test_an_entry_is_of_the_last_recount_if_the_windows_have_no_higher_number(
 @pytest.mark.parametrize("wrong", [{"hours": "none"}, {"hours": None}])
 def test_a_document_that_is_not_a_timeline_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="Timeline"):
-        hours_of(documents.timeline().to_document() | wrong)
+        days_of(documents.timeline().to_document() | wrong)
 
 
 def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source() -> None:
-    hours = TimelineHours({})
-    hours.put("2026022119", (1, 0, 0, 5, 0))
-    first = timeline_document("vscode", None, hours, OLDEST, {"source": "reuters"}, NOW)
+    days = by_day({"2026022119": (1, 0, 0, 5, 0)})
+    first = timeline_document("vscode", None, days, {"source": "reuters"}, NOW)
     assert by_hour(first["hours"]) == {"2026022119": (1, 0, 0, 5, 0)}
     assert first["last_ingestion_source"] == "reuters"
     later = NOW + timedelta(minutes=15)
     stored = {**first, "_etag": "1", "later": 7}
-    second = timeline_document("vscode", stored, TimelineHours({}), OLDEST, None, later)
+    second = timeline_document("vscode", stored, {}, None, later)
     assert (second["hours"], second["ingestion_count"], second["created_at"]) == ({}, 2, first["created_at"])
     assert (second["last_ingestion_source"], second["last_ingestion_at"]) == ("reuters", "2026-02-21T20:32:31Z")
     assert second["later"] == 7, "a field of a later version"

@@ -9,9 +9,9 @@ from models.cache import Period
 from models.tally import Tally, TimelineHours
 from models.timeline import HistoryProgress
 from models.values import format_time, hour_key, unix_seconds
-from services.figures.trends import before_of, change_of, known_from, past_of, trend_of, version_of
+from services.figures.trends import before_of, change_of, known_from, trend_of, version_of
 from tests import documents
-from tests.documents import by_day, earlier_hours, timeline
+from tests.documents import by_day
 
 END = datetime(2026, 2, 21, 20, 7, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -22,11 +22,6 @@ def hours(**ago: tuple[int, int, int, int]) -> TimelineHours:
     """By `h<number of hours before the hour of END>`, the numbers of a tally."""
     last = END.replace(minute=0)
     return TimelineHours(by_day({hour_key(last - int(name[1:]) * HOUR): Tally(*each) for name, each in ago.items()}))
-
-
-def hours_of_days(**ago: int) -> dict[str, Tally]:
-    last = END.replace(minute=0)
-    return {hour_key(last - int(name[1:]) * HOUR): Tally(number) for name, number in ago.items()}
 
 
 def of_end(end: datetime) -> Any:
@@ -99,19 +94,12 @@ def test_hours_are_known_since_the_app_has_run_or_as_far_as_its_first_feeds_reac
     assert known_from(None, END) == live
 
 
-def test_the_month_before_is_in_the_earlier_hours_and_the_first_days_of_the_timeline() -> None:
+def test_the_month_before_is_compared_in_whole_hours() -> None:
     month = entry("DAY_30", 720 * HOUR)
-    last = END.replace(minute=0)
-    stored = timeline(
-        hours=by_day(hours_of_days(h721=1, h768=2, h900=64)), ingestion_count=month.recounts
-    ).to_document()
-    earlier = earlier_hours(days=by_day(hours_of_days(h768=4, h1440=8, h1441=16, h719=32))).to_document()
-    past = past_of(month, stored, earlier, last - 1440 * HOUR)
-    assert past.before is not None
-    assert past.before.positive == 1 + 2 + 64 + 8
-    assert past.trend["mentions"][0] == 0
-    broken = past_of(month, stored, {**earlier, "days": 7}, last - 1440 * HOUR)
-    assert (broken.before, broken.trend) == (None, past.trend)
+    stored = hours(h719=(32, 0, 0, 0), h721=(1, 0, 0, 0), h900=(2, 0, 0, 0), h1440=(4, 0, 0, 0), h1441=(8, 0, 0, 0))
+    before = before_of(stored, month, END.replace(minute=0) - 1440 * HOUR)
+    assert before is not None
+    assert before.positive == 1 + 2 + 4
 
 
 def test_what_was_made_lasts_until_the_next_recount_or_hour() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from models.tally import HOURS, DayText, Tally, TimelineHours, day_numbers
+from models.tally import HOURS, DayText, Tally, TimelineHours
 from models.values import hour_key
 from tests.documents import by_day, by_hour
 
@@ -56,30 +56,21 @@ def test_a_tally_has_the_figures_of_an_entry() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["", "1,2,3,4", A_DAY[2:], A_DAY + ",1"])
+@pytest.mark.parametrize("text", ["", "1,2,3,4,5", A_DAY[2:], A_DAY + ";", A_DAY + ",1", A_DAY.replace(";", ",")])
 def test_a_text_that_is_not_a_day_is_neither_read_nor_stored(text: str) -> None:
-    assert day_numbers(A_DAY) == [number for hour in DAY for number in hour]
-    with pytest.raises(ValueError, match=r"^a day must be a text of 24 hours, each of 5 numbers"):
-        day_numbers(text)
+    with pytest.raises(ValueError, match=r"^(a day must be a text of 24 hours, each of 5 numbers|unexpected)"):
+        TimelineHours({"20260221": text}).numbers("2026022107")
     with pytest.raises(ValueError, match="pattern"):
         TypeAdapter(DayText).validate_python(text)
 
 
-@given(
-    st.dictionaries(HOUR_KEYS, HOUR_NUMBERS),
-    st.dictionaries(HOUR_KEYS, HOUR_NUMBERS | st.just(Tally())),
-    HOUR_KEYS,
-)
-def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
-    before: dict[str, Tally], put: dict[str, Tally], since: str
-) -> None:
-    hours, after = TimelineHours(by_day(before)), before | put
-    for hour, numbers in put.items():
-        hours.put(hour, numbers)
-    assert [hours.numbers(hour) for hour in after] == list(after.values())
-    with_mentions = {hour: each for hour, each in after.items() if any(each) and hour[:8] >= since[:8]}
-    assert by_hour(hours.stored(since)) == with_mentions
-    assert hours.stored(since) == by_day(with_mentions)
+@given(st.dictionaries(HOUR_KEYS, HOUR_NUMBERS))
+def test_the_hours_of_a_timeline_are_stored_by_day(before: dict[str, Tally]) -> None:
+    stored = by_day(before)
+    assert by_hour(stored) == before
+    for text in stored.values():
+        TypeAdapter(DayText).validate_python(text)
+    assert TimelineHours(stored).numbers("2020010100") == Tally()
 
 
 @given(
@@ -93,11 +84,3 @@ def test_steps_are_the_totals_of_their_hours(before: dict[str, Tally], hour: int
     for at, found in enumerate(TimelineHours(by_day(before)).steps(start, length, number)):
         names = [hour_key(start + timedelta(hours=at * length + each)) for each in range(length)]
         assert found == reduce(Tally.plus, (before.get(name, Tally()) for name in names))
-
-
-def test_hours_that_are_preceded_by_others_keep_their_own_days() -> None:
-    one, two, three = ({f"202602{day}10": [number, 0, 0, 0, 0]} for day, number in ((20, 1), (21, 2), (22, 4)))
-    hours = TimelineHours(by_day(two | three))
-    before = hours.preceded_by(by_day(one | {"2026022110": [8, 0, 0, 0, 0]}))
-    assert [before.numbers(f"202602{day}10").positive for day in (20, 21, 22)] == [1, 2, 4]
-    assert hours.numbers("2026022010") == Tally()

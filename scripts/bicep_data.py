@@ -22,8 +22,8 @@ from services.topology import ARCHIVE_CONTAINER, QUEUES, TIMERS, Timer  # noqa: 
 
 BICEP = ROOT / "infra" / "bicep"
 
-WINDOWS_MINUTES = (5, 10, 15, 30, 45, 60, 120, 180, 240, 300, 360, 1440)
-"""The windows that Azure allows for a log alert."""
+WINDOWS_MINUTES = (15, 30, 45, 60, 120, 180, 240, 300, 360, 1440)
+"""The windows that Azure allows for a log alert that is evaluated every 15 minutes."""
 
 LOGS_ARRIVE_WITHIN = timedelta(minutes=5)
 

@@ -8,7 +8,7 @@ targetScope = 'subscription'
 param environmentName string
 
 // Where Flex Consumption is offered. `az functionapp list-flexconsumption-locations` has today's list, and with
-// `--zone-redundant` those that allow zoneRedundant.
+// `--zone-redundant` those that allow appZoneRedundant.
 @description('The region of all resources.')
 @allowed([
   'australiaeast'
@@ -64,6 +64,22 @@ param appSettings object = {}
 @description('E-mail address for alerts. Empty: they appear in the portal only.')
 param alertEmail string = ''
 
+@description('Minutes between two evaluations of each log alert. The price falls with them. 0: no log alerts.')
+@allowed([
+  0
+  5
+  15
+])
+param logAlertMinutes int = 15
+
+@description('Minutes between two requests for health from each of three places. 0: no availability test, and no alert on it.')
+@allowed([
+  0
+  5
+  15
+])
+param availabilityTestMinutes int = 0
+
 @description('Object id of the person or group that runs migrations and reads data. Empty: no one.')
 param operatorPrincipalId string = ''
 
@@ -78,7 +94,7 @@ param operatorPrincipalType string = 'Group'
 @maxLength(44)
 param cosmosAccountName string = ''
 
-@description('0: serverless. Else request units per second that all containers share, at most. Cannot be changed later.')
+@description('0: serverless. Else request units per second that all containers share, at most, in thousands. Cannot become 0 or stop being 0 later.')
 @minValue(0)
 @maxValue(1000000)
 param cosmosAutoscaleMaxThroughput int = 0
@@ -96,8 +112,11 @@ param cosmosRequestLogs bool = false
 ])
 param cosmosBackupTier string = 'Continuous7Days'
 
-@description('Whether Cosmos DB, storage and the app are spread over the zones of the region.')
+@description('Whether Cosmos DB and storage are spread over the zones of the region.')
 param zoneRedundant bool = false
+
+@description('Whether the app is too. Azure then keeps two instances of each function group running, which costs more than all else.')
+param appZoneRedundant bool = false
 
 @description('Most instances of all functions together.')
 @minValue(40)
@@ -251,7 +270,7 @@ module plan 'modules/plan.bicep' = {
     name: 'plan-toolpulse-${token}'
     location: location
     tags: tags
-    zoneRedundant: zoneRedundant
+    zoneRedundant: appZoneRedundant
   }
 }
 
@@ -290,6 +309,8 @@ module alerts 'modules/alerts.bicep' = {
     location: location
     tags: tags
     email: alertEmail
+    logAlertMinutes: logAlertMinutes
+    availabilityTestMinutes: availabilityTestMinutes
     appName: functionApp.outputs.name
     appUrl: functionApp.outputs.url
     insightsId: insights.outputs.id

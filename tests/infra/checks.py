@@ -259,7 +259,8 @@ def production(root: Path) -> Iterator[str]:
     defaults = {name: each.body for name, each in bicep_files(root)["main.bicep"].all("parameter").items()}
     prod = json.loads((root / "infra" / "bicep" / "main.prod.parameters.json").read_text())["parameters"]
     values = {**defaults, **{name: each["value"] for name, each in prod.items()}}
-    wanted = {"vaultPurgeProtection": True, "vaultRetentionDays": 90, "instanceMemoryMB": 2048, "zoneRedundant": True}
+    wanted = {"vaultPurgeProtection": True, "vaultRetentionDays": 90, "instanceMemoryMB": 2048, "zoneRedundant": True,
+              "appZoneRedundant": False, "logAlertMinutes": 5, "availabilityTestMinutes": 5}  # fmt: skip
     for name, value in wanted.items():
         if values.get(name) != value:
             yield f"production has {name} {values.get(name)!r}, not {value!r}"

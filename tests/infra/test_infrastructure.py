@@ -84,6 +84,7 @@ FAULTS: list[tuple[Check, str, str, str]] = [
     (checks.access, "modules/storage.bicep", "    allowSharedKeyAccess: false\n", ""),
     (checks.access, "modules/cosmos.bicep", "indexingPolicy: container.indexingPolicy", "indexingPolicy: {}"),
     (checks.production, "main.prod.parameters.json", '"instanceMemoryMB"', '"maximumMemoryMB"'),
+    (checks.production, "main.prod.parameters.json", '"zoneRedundant"', '"appZoneRedundant"'),
     (checks.workbook, "workbook.json", "toolpulse.cache.reads", "toolpulse.cache.read"),
     (checks.workbook, "workbook.json", "== 'refresh_age'", "== 'refresh_ages'"),
     (checks.outputs, "modules/vault.bicep", "= vault.properties.vaultUri", "= managementKey"),

@@ -2,6 +2,8 @@
 param location string
 param tags object
 param email string
+param logAlertMinutes int
+param availabilityTestMinutes int
 param appName string
 param appUrl string
 param insightsId string
@@ -261,7 +263,7 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(e
   }
 }
 
-resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in concat(ownRules, timerRules): {
+resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in (logAlertMinutes == 0 ? [] : concat(ownRules, timerRules)): {
   name: '${appName}-${rule.name}'
   location: location
   tags: tags
@@ -274,7 +276,7 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for ru
     scopes: [
       insightsId
     ]
-    evaluationFrequency: 'PT5M'
+    evaluationFrequency: 'PT${logAlertMinutes}M'
     windowSize: rule.window
     autoMitigate: true
     criteria: {
@@ -299,7 +301,7 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for ru
   }
 }]
 
-resource availability 'Microsoft.Insights/webtests@2022-06-15' = {
+resource availability 'Microsoft.Insights/webtests@2022-06-15' = if (availabilityTestMinutes > 0) {
   name: '${appName}-health'
   location: location
   tags: union(tags, { 'hidden-link:${insightsId}': 'Resource' })
@@ -309,7 +311,7 @@ resource availability 'Microsoft.Insights/webtests@2022-06-15' = {
     Name: '${appName} health'
     Description: 'Health answers 200 while the app is healthy or degraded, 503 when it is unhealthy.'
     Enabled: true
-    Frequency: 300
+    Frequency: availabilityTestMinutes * 60
     Timeout: 30
     Kind: 'standard'
     RetryEnabled: true
@@ -337,7 +339,7 @@ resource availability 'Microsoft.Insights/webtests@2022-06-15' = {
   }
 }
 
-resource unavailable 'Microsoft.Insights/metricAlerts@2018-03-01' = {
+resource unavailable 'Microsoft.Insights/metricAlerts@2018-03-01' = if (availabilityTestMinutes > 0) {
   name: '${appName}-unavailable'
   location: 'global'
   tags: tags
@@ -350,7 +352,7 @@ resource unavailable 'Microsoft.Insights/metricAlerts@2018-03-01' = {
       insightsId
     ]
     evaluationFrequency: 'PT1M'
-    windowSize: 'PT5M'
+    windowSize: 'PT${availabilityTestMinutes}M'
     autoMitigate: true
     criteria: {
       'odata.type': 'Microsoft.Azure.Monitor.WebtestLocationAvailabilityCriteria'

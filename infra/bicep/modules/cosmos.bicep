@@ -67,7 +67,8 @@ resource database 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases@2025-04-15
     }
     options: isServerless ? {} : {
       autoscaleSettings: {
-        maxThroughput: autoscaleMaxThroughput
+        // Azure takes thousands only.
+        maxThroughput: max(1000, autoscaleMaxThroughput / 1000 * 1000)
       }
     }
   }

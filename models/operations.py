@@ -1,5 +1,5 @@
 """The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations,
-when overdue work was announced, and what the audit found."""
+and what the audit found."""
 
 from __future__ import annotations
 
@@ -191,19 +191,6 @@ class StoreLoad(StoredDocument):
     @classmethod
     def at(cls, now: datetime) -> Self:
         return cls.model_validate({"created_at": now, "updated_at": now, "hour": hour_key(now)})
-
-
-class AnnouncedWork(StoredDocument):
-    """What of one stage was last announced as overdue: all items due at or before `due_until`, at `announced_at` or
-    later."""
-
-    PARTITION: ClassVar[str] = "WORK"
-    ID_OF: ClassVar[str] = "stage"
-
-    entity_type: Literal["AnnouncedWork"] = "AnnouncedWork"
-    stage: IdPart
-    due_until: Time
-    announced_at: Time
 
 
 class AuditRound(Value):

@@ -22,7 +22,6 @@ from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.operations import (
     AnalysisTotals,
-    AnnouncedWork,
     Audit,
     AuditRound,
     CacheTotals,
@@ -433,7 +432,6 @@ quarantined = _stored(
     payload={"items": [1, None, "x"]},
 )
 
-announced_work = _stored(AnnouncedWork, stage="signals", due_until=NOW, announced_at=NOW)
 
 audit = _stored(
     Audit,

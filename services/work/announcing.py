@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.errors import ChangedMeanwhile, Conflict, Unavailable
-from models.operations import AnnouncedWork
+from models.errors import Unavailable
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services import deadline
 from services.logs import log_event
-from services.ports import Clock, Document, Query, Queues, Store, Where, pages, readable
-from services.store.containers import CATALOG
+from services.ports import Clock, Document, Query, Queues, Store, Where, pages
 from services.work.backlog import first_due
 from services.work.stage import Stage
 
@@ -25,8 +24,6 @@ log = logging.getLogger("toolpulse.work")
 MAX_REMEMBERED = 20_000
 SENT_WITHIN = timedelta(seconds=30)
 """A message is sent within this time after its item became due."""
-STARTS_TOGETHER = timedelta(seconds=10)
-"""Of workers that start within this time, one announces what is due."""
 _PAGE = 500
 _MAX_PAGES = 100
 
@@ -89,8 +86,16 @@ class Announcer:
             await self._queues.send(stage.queue, messages, delay_seconds=delay_seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What of one stage was last announced as overdue: all items due up to `due_until`, at `at` or later."""
+
+    due_until: datetime
+    at: datetime
+
+
 def overdue_range(
-    until: datetime, now: datetime, oldest_waiting: datetime | None, last: AnnouncedWork | None
+    until: datetime, now: datetime, oldest_waiting: datetime | None, last: Announced | None
 ) -> tuple[datetime | None, datetime] | None:
     """The items to announce again, of those due up to `until`: due after the first time (None: any) up to the second;
     None for no item.
@@ -101,29 +106,30 @@ def overdue_range(
     """
     if oldest_waiting is not None:
         until = min(until, oldest_waiting - SENT_WITHIN)
-    if last is None or is_ahead(last.announced_at, now):
-        return None, until
-    if last.announced_at <= min(until, now - STARTS_TOGETHER):
+    if last is None or is_ahead(last.at, now) or last.at <= until:
         return None, until
     return (last.due_until, until) if last.due_until < until else None
 
 
 class Sweeper:
-    """Announces what is overdue, at every tick and when a worker starts. Several workers may do so at once: a document
-    of each stage decides which of them announces."""
+    """Announces what is overdue, at every tick and when a worker starts. What one sweep has announced, the next ones of
+    this process do not announce again while the messages wait; another worker that starts may."""
 
     def __init__(self, store: Store, queues: Queues, announcer: Announcer, clock: Clock) -> None:
         self._store = store
         self._queues = queues
         self._announcer = announcer
         self._clock = clock
+        self._last: dict[str, Announced] = {}
 
     async def sweep(self, stage: Stage, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, and returns how many items. `at_start`: all that is due is overdue, since the
         worker before this one may have died with its messages. `ahead`, and at a start: so is what a clock that was
         ahead has made due."""
-        now = self._clock()
-        announced = await self._announce_ahead(stage, now) if ahead or at_start else 0
+        now, announced = self._clock(), 0
+        if ahead or at_start:
+            furthest = format_time(now + stage.furthest + CLOCKS_DIFFER)
+            announced = await self._announce(stage, Where(stage.due, "gt", furthest))
         first = await first_due(self._store, stage)
         until = now if at_start else now - stage.overdue_after
         since = None if first is None else stage.due_at(first)
@@ -132,63 +138,25 @@ class Sweeper:
         return announced + await self._announce_until(stage, until, now)
 
     async def _announce_until(self, stage: Stage, until: datetime, now: datetime) -> int:
-        document = await self._store.read(CATALOG.name, AnnouncedWork.PARTITION, stage.name)
-        last = readable(document, AnnouncedWork.from_document)
-        overdue = overdue_range(until, now, await self._queues.oldest(stage.queue), last)
+        oldest, last = await self._queues.oldest(stage.queue), self._last.get(stage.name)
+        overdue = overdue_range(until, now, oldest, last)
         if overdue is None:
             return 0
         after, until = overdue
-        span = [Where(stage.due, "le", format_time(until))]
-        span += [] if after is None else [Where(stage.due, "gt", format_time(after))]
-        announced = 0
-        async for items in self._items(stage, span):
-            if not announced and not await self._is_first(stage, document, last, overdue, now):
-                return 0
-            announced += len(await self._announcer.announce_documents(stage, items))
-            if deadline.is_near():
-                break  # the rest is announced once these messages have left the queue
+        # Items that `last` covers are not announced again this time, and must not wait for longer.
+        self._last[stage.name] = Announced(until, now if after is None or last is None else last.at)
+        span = [] if after is None else [Where(stage.due, "gt", format_time(after))]
+        announced = await self._announce(stage, Where(stage.due, "le", format_time(until)), *span)
         if announced:
             log_event(log, logging.INFO, "overdue_work_announced", stage=stage.name, items=announced)
         return announced
 
-    async def _announce_ahead(self, stage: Stage, now: datetime) -> int:
-        span = [Where(stage.due, "gt", format_time(now + stage.furthest + CLOCKS_DIFFER))]
-        announced = 0
-        async for items in self._items(stage, span):
-            announced += len(await self._announcer.announce_documents(stage, items))
-        return announced
-
-    async def _items(self, stage: Stage, span: Sequence[Where]) -> AsyncIterator[list[Document]]:
-        query = Query((*stage.where, *span), order=stage.order, limit=_PAGE)
-        number = 0
+    async def _announce(self, stage: Stage, *span: Where) -> int:
+        """What is left at the deadline is announced once these messages have left the queue."""
+        query, announced, number = Query((*stage.where, *span), order=stage.order, limit=_PAGE), 0, 0
         async for page in pages(self._store, stage.container, query):
-            if page.items:
-                yield page.items
+            announced += len(await self._announcer.announce_documents(stage, page.items))
             number += 1
-            if number == _MAX_PAGES:
-                return
-
-    async def _is_first(
-        self,
-        stage: Stage,
-        document: Document | None,
-        last: AnnouncedWork | None,
-        overdue: tuple[datetime | None, datetime],
-        now: datetime,
-    ) -> bool:
-        """Records the announcement; False if another worker recorded one meanwhile."""
-        after, until = overdue
-        # Items that `last` covers are not announced again this time, and must not wait for longer.
-        at = last.announced_at if last is not None and after is not None else now
-        first = last or AnnouncedWork(
-            created_at=now, updated_at=now, stage=stage.name, due_until=until, announced_at=at
-        )
-        record = first.changed(now, due_until=until, announced_at=at).to_document()
-        try:
-            if document is None:
-                await self._store.create(CATALOG.name, record)
-            else:
-                await self._store.replace(CATALOG.name, record, document["_etag"])
-        except (Conflict, ChangedMeanwhile):
-            return False
-        return True
+            if number == _MAX_PAGES or deadline.is_near():
+                break
+        return announced

@@ -6,13 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from models.operations import AnnouncedWork
 from models.run import WORKER_DIED
 from models.values import format_time
 from services.ports import Document
-from services.work.announcing import overdue_range
+from services.work.announcing import Announced, overdue_range
 from services.work.stage import LONGEST_WAIT, Stage, Tries, backoff
-from tests.documents import NOW, announced_work
+from tests.documents import NOW
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 STAGE = Stage(
@@ -76,8 +75,8 @@ def test_a_try_that_an_outage_ended_does_not_count() -> None:
     assert (after["tries"], after["due"], STAGE.has_killed(after)) == (0, format_time(NOW + MINUTE), False)
 
 
-def last(announced: timedelta, due_until: timedelta) -> AnnouncedWork:
-    return announced_work(announced_at=NOW - announced, due_until=NOW - due_until)
+def last(announced: timedelta, due_until: timedelta) -> Announced:
+    return Announced(NOW - due_until, NOW - announced)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +98,8 @@ def last(announced: timedelta, due_until: timedelta) -> AnnouncedWork:
     ],
 )
 def test_overdue_is_what_is_due_for_a_minute_and_longer_than_every_message_waits(
-    waiting: timedelta | None, before: AnnouncedWork | None, expected: tuple[timedelta | None, timedelta] | None
+    waiting: timedelta | None, before: Announced | None, expected: tuple[timedelta | None, timedelta] | None
 ) -> None:
     found = overdue_range(NOW - MINUTE, NOW, None if waiting is None else NOW - waiting, before)
     ages = None if found is None else (None if found[0] is None else NOW - found[0], NOW - found[1])
     assert ages == expected
-
-
-def test_of_workers_that_start_together_one_announces_what_is_due_now() -> None:
-    assert overdue_range(NOW, NOW, None, last(10 * SECOND, 20 * SECOND)) == (None, NOW)
-    assert overdue_range(NOW, NOW, None, last(9 * SECOND, 20 * SECOND)) == (NOW - 20 * SECOND, NOW)

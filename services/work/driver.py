@@ -11,10 +11,10 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
 from models.run import MAX_ERRORS_KEPT, Attempt, CountName, JobRun
@@ -85,12 +85,8 @@ def page_after(run: JobRun) -> str | None:
     return after if isinstance(after, str) else None
 
 
-class Workflow(Protocol):
-    """A kind of workflow."""
-
-    async def page(self, run: JobRun) -> PageResult:
-        """Does one page, from `run.checkpoint` on. Doing it again changes nothing more."""
-        ...
+Workflow = Callable[[JobRun], Awaitable[PageResult]]
+"""A kind of workflow: does one page, from the checkpoint of the run on. Doing it again changes nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +176,7 @@ class Workflows:
         while True:
             page, began = known[-1], self.seconds()
             try:
-                result = await workflow.page(run)
+                result = await workflow(run)
             except Exception as error:
                 await self._record_failure(run, known[:-1], page, error, self._milliseconds(began), delivery)
                 raise

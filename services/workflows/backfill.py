@@ -7,70 +7,46 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from models.article import Article
 from models.run import JobRun
 from models.values import format_time, parse_time
-from services.figures.entries import Generations
-from services.figures.recount import Recount
 from services.mentions.due import REFRESH_STAGE, mark_dirty
 from services.mentions.understanding import detect
-from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Query, Store, Where, readable
+from services.ports import Document, Query, Where, readable
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.catalog import Catalog
-from services.tools.detector import Detector, Watchlist
-from services.work.announcing import Announcer
+from services.tools.detector import Detector
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
+from services.workflows import Services
 
 LOOKED_BACK = timedelta(days=30)
 PAGE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Backfill:
-    """A workflow: `parameters.tools` are ids or names of tools. Its pages are articles by their published time."""
-
-    store: Store
-    catalog: Catalog
-    writer: MentionWriter
-    watchlist: Watchlist
-    generations: Generations
-    announcer: Announcer
-
-    async def page(self, run: JobRun) -> PageResult:
-        texts: Any = run.parameters["tools"]
-        found = [await self.catalog.find(text) for text in texts]
-        tools = frozenset(tool.tool_id for tool in found if tool is not None)
-        return await self.search(tools, run)
-
-    async def search(self, tools: frozenset[str], run: JobRun) -> PageResult:
-        """One page of the articles that were published in the 30 days before the run; also part of other workflows,
-        whose checkpoint keeps its other fields."""
-        checkpoint = {"since": format_time(run.started_at - LOOKED_BACK), **(run.checkpoint or {})}
-        query = published_since(str(checkpoint["since"]), page_after(run))
-        articles = await self.store.query(ARTICLES.name, query)
-        detector = await self.watchlist.detector()
-        concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
-        report = await self.writer.write(concerned, only=tools, invalidate=self.generations.raise_all)
-        progress = len(articles.items)
-        counts: Counted = {"articles": progress, "mentions": report.written, "removed": report.removed}
-        if articles.next is not None:
-            return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
-        await self._searched(tools, parse_time(str(checkpoint["since"])))
-        await self.generations.raise_all(tools)
-        await self.announcer.announce(REFRESH_STAGE, tools)
-        return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
-
-    async def _searched(self, tools: Iterable[str], since: datetime) -> None:
-        """Records since when articles were searched for these tools. Their windows are written again with it: the
-        present hour is dirty."""
-        for tool_id in sorted(tools):
-            now = await self.catalog.note_searched(tool_id, since)
-            await mark_dirty(self.store, tool_id, [now], now)
+async def backfill(of: Services, run: JobRun) -> PageResult:
+    """`parameters.tools` are ids or names of tools. The pages are articles by their published time."""
+    texts: Any = run.parameters["tools"]
+    found = [await of.catalog.find(text) for text in texts]
+    tools = frozenset(tool.tool_id for tool in found if tool is not None)
+    checkpoint = {"since": format_time(run.started_at - LOOKED_BACK), **(run.checkpoint or {})}
+    since = str(checkpoint["since"])
+    articles = await of.store.query(ARTICLES.name, published_since(since, page_after(run)))
+    detector = await of.watchlist.detector()
+    concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
+    report = await of.writer.write(concerned, only=tools, invalidate=of.generations.raise_all)
+    progress = len(articles.items)
+    counts: Counted = {"articles": progress, "mentions": report.written, "removed": report.removed}
+    if articles.next is not None:
+        return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
+    for tool_id in sorted(tools):
+        # The windows of the tool are written again with the time of the search: the present hour is dirty.
+        now = await of.catalog.note_searched(tool_id, parse_time(since))
+        await mark_dirty(of.store, tool_id, [now], now)
+    await of.generations.raise_all(tools)
+    await of.announcer.announce(REFRESH_STAGE, tools)
+    return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
@@ -91,30 +67,25 @@ def published_since(since: str, after: str | None, *, newest_first: bool = False
     return Query(where, order="by_time", reverse=newest_first, limit=PAGE, after=after)
 
 
-@dataclass(frozen=True, slots=True)
-class Reanalysis:
-    """A workflow: `subject` is the tool. Its pages are the tool's mentions by id."""
+async def reanalyze(of: Services, run: JobRun) -> PageResult:
+    """`subject` is the tool. The pages are the tool's mentions by id."""
+    tool_id = await present_tool(of, run)
+    mentions = await of.store.query(MENTIONS.name, Query(partition=tool_id, limit=PAGE, after=page_after(run)))
+    source_ids = [each["source_id"] for each in mentions.items]
+    report = await of.writer.write(source_ids, only=frozenset({tool_id}), invalidate=of.generations.raise_all)
+    counts: Counted = {"rescored": report.written, "removed": report.removed}
+    if mentions.next is not None:
+        return PageResult({"after": mentions.next}, len(source_ids), counts, report.failed)
+    await of.catalog.note_scored(tool_id, of.writer.scored_by)
+    await of.recount.rebuild_tool(tool_id, of.clock())
+    await of.generations.raise_(tool_id)
+    return PageResult(None, len(source_ids), counts, report.failed, (tool_id,))
 
-    store: Store
-    catalog: Catalog
-    writer: MentionWriter
-    recount: Recount
-    generations: Generations
-    clock: Clock
 
-    async def page(self, run: JobRun) -> PageResult:
-        tool_id = run.subject or ""
-        tool = await self.catalog.by_id(tool_id)
-        if tool is None or tool.status == "MERGED":
-            raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
-        query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
-        mentions = await self.store.query(MENTIONS.name, query)
-        source_ids = [each["source_id"] for each in mentions.items]
-        report = await self.writer.write(source_ids, only=frozenset({tool_id}), invalidate=self.generations.raise_all)
-        counts: Counted = {"rescored": report.written, "removed": report.removed}
-        if mentions.next is not None:
-            return PageResult({"after": mentions.next}, len(source_ids), counts, report.failed)
-        await self.catalog.note_scored(tool_id, self.writer.scored_by)
-        await self.recount.rebuild_tool(tool_id, self.clock())
-        await self.generations.raise_(tool_id)
-        return PageResult(None, len(source_ids), counts, report.failed, (tool_id,))
+async def present_tool(of: Services, run: JobRun) -> str:
+    """The tool of the run. Raises RunImpossible."""
+    tool_id = run.subject or ""
+    tool = await of.catalog.by_id(tool_id)
+    if tool is None or tool.status == "MERGED":
+        raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
+    return tool_id

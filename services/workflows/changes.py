@@ -15,14 +15,6 @@ from models.feed import Feed
 from models.request import SignedBody
 from models.run import JobRun
 from models.tool import Tool
-from services.articles.reading import Articles
-from services.documents.archived import Removal
-from services.feeds.registry import FeedRegistry
-from services.figures.entries import Generations
-from services.mentions.analyzers.port import Analyzers
-from services.mentions.writing import MentionWriter
-from services.stories.stage import GroupingAnnouncer
-from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
 from services.work.driver import (
     BACKFILL,
@@ -34,6 +26,7 @@ from services.work.driver import (
     PageResult,
     Workflows,
 )
+from services.workflows import Services
 from services.workflows.merging import mergeable
 
 
@@ -41,37 +34,36 @@ from services.workflows.merging import mergeable
 class FeedChanges:
     """Changes feeds."""
 
-    registry: FeedRegistry
+    of: Services
     workflows: Workflows
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> tuple[Feed, JobRun | None]:
         """The changed feed, and a run if its priority as a source has changed. Raises NotFound, Conflict."""
-        before = await self.registry.get(feed_id)
+        before = await self.of.feeds.get(feed_id)
         if change.get("source_priority", before.source_priority) == before.source_priority:
-            return await self.registry.change(feed_id, change), None
+            return await self.of.feeds.change(feed_id, change), None
         async with self.workflows.accepted_for(PRIORITIZE, feed_id) as run:
-            return await self.registry.change(feed_id, change), run
+            return await self.of.feeds.change(feed_id, change), run
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChanges:
     """Changes tools."""
 
-    catalog: Catalog
+    of: Services
     workflows: Workflows
-    analyzers: Analyzers
 
     async def add(self, new: ToolFields) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
         async with self.workflows.accepted_for(BACKFILL, None, tools=[new["primary_name"]]) as run:
-            return await self.catalog.add(new), run
+            return await self.of.catalog.add(new), run
 
     async def change(self, text: str, change: ToolFields) -> tuple[Tool, JobRun | None]:
         """The changed tool, and a run if other articles name the tool now. Raises NotFound; Conflict also for a tool
         that was merged."""
-        tool_id = (await self.catalog.own(text)).tool_id
+        tool_id = (await self.of.catalog.own(text)).tool_id
         async with self.workflows.accepted_for(BACKFILL, tool_id, tools=[tool_id]) as run:
-            tool, names_changed = await self.catalog.change(tool_id, change)
+            tool, names_changed = await self.of.catalog.change(tool_id, change)
         if names_changed and tool.status == "ACTIVE":
             return tool, run
         await self.workflows.withdraw(run)
@@ -83,57 +75,47 @@ class ToolChanges:
 
     async def merge(self, source: str, into: str, by: SignedBody | None = None) -> JobRun:
         """Raises NotFound, and Conflict if the tools cannot be merged."""
-        tool, target = await mergeable(self.catalog, source, into)
+        tool, target = await mergeable(self.of.catalog, source, into)
         signed = {} if by is None else {"author": by.author, "reason": by.reason}
         return await self.workflows.accept(MERGE, tool.tool_id, into=target.tool_id, **signed)
 
     async def reanalyze(self, text: str) -> JobRun:
         """Raises NotFound."""
-        return await self.workflows.accept(REANALYZE, (await self.catalog.get(text)).tool_id)
+        return await self.workflows.accept(REANALYZE, (await self.of.catalog.get(text)).tool_id)
 
     async def compare(self, text: str, analyzer: str) -> JobRun:
         """A run that judges the tool's mentions with this analyzer and changes nothing. Raises NotFound, and
         InvalidInput for an analyzer that the app does not have."""
-        tool, version = await self.catalog.get(text), self.analyzers.get(analyzer).version
+        tool, version = await self.of.catalog.get(text), self.of.analyzers.get(analyzer).version
         return await self.workflows.accept(COMPARE, tool.tool_id, analyzer=analyzer, analyzer_version=version)
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """The workflow that deletes an article, in one page: `subject` is the article."""
-
-    articles: Articles
-    writer: MentionWriter
-    generations: Generations
-    grouping: GroupingAnnouncer
-    documents: Removal
-
-    async def page(self, run: JobRun) -> PageResult:
-        source_id = run.subject or ""
-        try:
-            await self.articles.delete(source_id)
-        except NotFound:
-            await self.documents.remove(source_id)
-            return PageResult(None, 1)  # the article has expired since
-        await self.documents.remove(source_id)
-        written = await self.writer.write([source_id], invalidate=self.generations.raise_all)
-        written.require_all()
-        await self.grouping.announce_corrected()
-        return PageResult(None, 1, {"removed": written.removed})
+async def delete_article(of: Services, run: JobRun) -> PageResult:
+    """Deletes an article, in one page: `subject` is the article."""
+    source_id = run.subject or ""
+    try:
+        await of.articles.delete(source_id)
+    except NotFound:
+        await of.documents.remove(source_id)
+        return PageResult(None, 1)  # the article has expired since
+    await of.documents.remove(source_id)
+    written = await of.writer.write([source_id], invalidate=of.generations.raise_all)
+    written.require_all()
+    await of.grouping.announce_corrected()
+    return PageResult(None, 1, {"removed": written.removed})
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleChanges:
     """Deletes articles."""
 
-    articles: Articles
+    of: Services
     workflows: Workflows
-    generations: Generations
 
     async def delete(self, article_id: str) -> None:
         """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, and no process
         serves a figure that counts it. It leaves its story with the next grouping, which is announced. Deleting again
         changes nothing. Raises NotFound if the article never existed."""
-        run = await self.workflows.accept(DELETE, await self.articles.source_id_of(article_id))
+        run = await self.workflows.accept(DELETE, await self.of.articles.source_id_of(article_id))
         await self.workflows.advance(run.run_id)
-        await self.generations.known_everywhere()
+        await self.of.generations.known_everywhere()

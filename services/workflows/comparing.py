@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -28,11 +27,12 @@ from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, Not
 from services.mentions.corrections import POLARITY
 from services.mentions.scoring import Score
 from services.mentions.understanding import ArticleAnalysis, judge, understand
-from services.ports import Document, Query, Store
+from services.ports import Document, Query
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.catalog import Catalog
-from services.tools.detector import Detector, Watchlist
+from services.tools.detector import Detector
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
+from services.workflows import Services
+from services.workflows.backfill import present_tool
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -151,66 +151,57 @@ class Comparison(Value):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Comparing:
-    """A workflow: `subject` is the tool, `parameters` name the analyzer and its version. Its pages are the tool's
-    mentions by id."""
+async def compare(of: Services, run: JobRun) -> PageResult:
+    """`subject` is the tool, `parameters` name the analyzer and its version. The pages are the tool's mentions by
+    id."""
+    analyzer, tool_id = _analyzer(of.analyzers, run), await present_tool(of, run)
+    query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
+    page = await of.store.query(MENTIONS.name, query)
+    mentions = [each for each in page.items if each.get("removed_at") is None]
+    before = Comparison.model_validate((run.checkpoint or {}).get("comparison", {}))
+    after = await _compared(of, before, tool_id, mentions, analyzer)
+    compared = after.compared - before.compared
+    counts: Counted = {
+        "compared": compared,
+        "changed": after.changed - before.changed,
+        "not_compared": len(mentions) - compared,
+    }
+    checkpoint = None
+    if page.next is not None:
+        checkpoint = {"after": page.next, "comparison": after.model_dump(mode="json")}
+    return PageResult(checkpoint, len(mentions), counts, report=after.report(analyzer))
 
-    store: Store
-    catalog: Catalog
-    watchlist: Watchlist
-    analyzers: Analyzers
 
-    async def page(self, run: JobRun) -> PageResult:
-        tool_id, analyzer = run.subject or "", self._analyzer(run)
-        tool = await self.catalog.by_id(tool_id)
-        if tool is None or tool.status == "MERGED":
-            raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
-        query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
-        page = await self.store.query(MENTIONS.name, query)
-        mentions = [each for each in page.items if each.get("removed_at") is None]
-        before = Comparison.model_validate((run.checkpoint or {}).get("comparison", {}))
-        after = await self._compared(before, tool_id, mentions, analyzer)
-        compared = after.compared - before.compared
-        counts: Counted = {
-            "compared": compared,
-            "changed": after.changed - before.changed,
-            "not_compared": len(mentions) - compared,
-        }
-        checkpoint = None
-        if page.next is not None:
-            checkpoint = {"after": page.next, "comparison": after.model_dump(mode="json")}
-        return PageResult(checkpoint, len(mentions), counts, report=after.report(analyzer))
+def _analyzer(analyzers: Analyzers, run: JobRun) -> Analyzer:
+    """Raises RunImpossible if the app no longer has the analyzer that the run began with."""
+    name, version = str(run.parameters.get("analyzer")), run.parameters.get("analyzer_version")
+    try:
+        analyzer = analyzers.get(name)
+    except InvalidInput as error:
+        raise RunImpossible(str(error)) from None
+    if analyzer.version != version:
+        raise RunImpossible(f"analyzer: {name} is of version {analyzer.version}, the run began with {version}")
+    return analyzer
 
-    def _analyzer(self, run: JobRun) -> Analyzer:
-        """Raises RunImpossible if the app no longer has the analyzer that the run began with."""
-        name, version = str(run.parameters.get("analyzer")), run.parameters.get("analyzer_version")
-        try:
-            analyzer = self.analyzers.get(name)
-        except InvalidInput as error:
-            raise RunImpossible(str(error)) from None
-        if analyzer.version != version:
-            raise RunImpossible(f"analyzer: {name} is of version {analyzer.version}, the run began with {version}")
-        return analyzer
 
-    async def _compared(
-        self, comparison: Comparison, tool_id: str, mentions: Sequence[Document], analyzer: Analyzer
-    ) -> Comparison:
-        articles = await self.store.read_many(ARTICLES.name, [(each["source_id"], Article.ID) for each in mentions])
-        detector = await self.watchlist.detector()
+async def _compared(
+    of: Services, comparison: Comparison, tool_id: str, mentions: Sequence[Document], analyzer: Analyzer
+) -> Comparison:
+    articles = await of.store.read_many(ARTICLES.name, [(each["source_id"], Article.ID) for each in mentions])
+    detector = await of.watchlist.detector()
 
-        def read() -> list[_Read | NotCompared]:
-            return [_read(*pair, tool_id, detector) for pair in zip(mentions, articles, strict=True)]
+    def read() -> list[_Read | NotCompared]:
+        return [_read(*pair, tool_id, detector) for pair in zip(mentions, articles, strict=True)]
 
-        found = await asyncio.to_thread(read)
-        await judge(analyzer, [each[1] for each in found if not isinstance(each, str)])
-        for each in found:
-            mention, rating = (None, each) if isinstance(each, str) else (each[0], _rating(*each))
-            if mention is not None and isinstance(rating, Rating):
-                comparison = comparison.with_rating(mention, rating)
-            elif not isinstance(rating, Rating):
-                comparison = comparison.without(rating)
-        return comparison
+    found = await asyncio.to_thread(read)
+    await judge(analyzer, [each[1] for each in found if not isinstance(each, str)])
+    for each in found:
+        mention, rating = (None, each) if isinstance(each, str) else (each[0], _rating(*each))
+        if mention is not None and isinstance(rating, Rating):
+            comparison = comparison.with_rating(mention, rating)
+        elif not isinstance(rating, Rating):
+            comparison = comparison.without(rating)
+    return comparison
 
 
 _Read = tuple[SentimentScore, ArticleAnalysis]

@@ -19,10 +19,6 @@ from models.mention import SentimentScore
 from models.request import SignedBody
 from models.run import JobRun
 from models.tool import Tool, normalize_name
-from services.articles.reading import Articles
-from services.feeds.registry import FeedRegistry
-from services.figures.entries import Generations
-from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.corrections import (
     after_undoing,
@@ -34,64 +30,47 @@ from services.mentions.corrections import (
     time_of_verdict,
 )
 from services.mentions.understanding import understand
-from services.mentions.writing import MentionWriter
-from services.ports import Clock, Store
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.catalog import Catalog
-from services.tools.detector import Watchlist
 from services.tools.form import MAX_NAMES
 from services.work.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
+from services.workflows import Services
 
 
-@dataclass(frozen=True, slots=True)
-class Correcting:
-    """The workflow that makes or undoes a verdict on a mention: `subject` is the tool, `parameters.correction` the new
-    correction, or `parameters.undo` who undoes it and why."""
+async def correct(of: Services, run: JobRun) -> PageResult:
+    """Makes or undoes a verdict on a mention: `subject` is the tool, `parameters.correction` the new correction, or
+    `parameters.undo` who undoes it and why."""
+    tool_id, source_id = run.subject or "", str(run.parameters.get("article"))
+    try:
+        tool, _ = await of.corrections.change(tool_id, source_id, partial(_corrected, of, run))
+    except (Conflict, NotFound) as error:
+        raise RunImpossible(str(error)) from error
+    only = frozenset({tool_id, tool.tool_id})
+    written = await of.writer.write([source_id], only=only, invalidate=of.generations.raise_all)
+    written.require_all()
+    return PageResult(None, 1, {"rescored": written.written, "removed": written.removed}, {}, (tool.tool_id,))
 
-    corrections: Corrections
-    writer: MentionWriter
-    generations: Generations
-    clock: Clock
 
-    async def page(self, run: JobRun) -> PageResult:
-        tool_id, source_id = run.subject or "", str(run.parameters.get("article"))
-        try:
-            tool, _ = await self.corrections.change(tool_id, source_id, partial(self._changed, run))
-        except (Conflict, NotFound) as error:
-            raise RunImpossible(str(error)) from error
-        only = frozenset({tool_id, tool.tool_id})
-        written = await self.writer.write([source_id], only=only, invalidate=self.generations.raise_all)
-        written.require_all()
-        return PageResult(None, 1, {"rescored": written.written, "removed": written.removed}, {}, (tool.tool_id,))
-
-    def _changed(self, run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
-        now = self.clock()
-        undo: Any = run.parameters.get("undo")
-        if undo:
-            if before is None:
-                raise NotFound("correction: is gone")
-            return tool, after_undoing(before, undo["run_id"], undo["author"], undo.get("reason"), now)
-        given: Any = run.parameters.get("correction")
-        new = Correction.from_document(given).changed(now, made_by_run=run.run_id, tool_id=tool.tool_id)
-        after = after_verdict(before, new, now)
-        if after is not before:
-            _require_active(tool)
-        return tool, after
+def _corrected(of: Services, run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+    now = of.clock()
+    undo: Any = run.parameters.get("undo")
+    if undo:
+        if before is None:
+            raise NotFound("correction: is gone")
+        return tool, after_undoing(before, undo["run_id"], undo["author"], undo.get("reason"), now)
+    given: Any = run.parameters.get("correction")
+    new = Correction.from_document(given).changed(now, made_by_run=run.run_id, tool_id=tool.tool_id)
+    after = after_verdict(before, new, now)
+    if after is not before:
+        _require_active(tool)
+    return tool, after
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectionChanges:
     """Makes and undoes corrections while the caller waits."""
 
-    store: Store
-    catalog: Catalog
-    watchlist: Watchlist
-    articles: Articles
-    feeds: FeedRegistry
-    corrections: Corrections
+    of: Services
     workflows: Workflows
-    generations: Generations
-    clock: Clock
 
     async def make(self, text: str, wanted: NewCorrectionBody) -> tuple[Tool, Correction, JobRun | None]:
         """The tool and the correction. After a verdict on a mention, no process serves a figure without it. For a
@@ -99,18 +78,18 @@ class CorrectionChanges:
 
         Raises NotFound, Conflict, and ChangedMeanwhile if the article was edited since its mention was scored.
         """
-        tool = _require_active(await self.catalog.get(text))
+        tool = _require_active(await self.of.catalog.get(text))
         if wanted.subject == "MENTION":
             return (*await self._judge(tool, wanted), None)
         if wanted.subject == "SOURCE":
-            await self.feeds.get(wanted.named)
+            await self.of.feeds.get(wanted.named)
         correction_id = (source_correction if wanted.subject == "SOURCE" else phrase_correction)(wanted.named)
         return await self._change_detection(tool, correction_id, wanted)
 
     async def undo(self, text: str, correction_id: str, signed: SignedBody) -> tuple[Tool, Correction, JobRun | None]:
         """As `make`. Undoing again changes nothing."""
-        tool = await self.catalog.get(text)
-        correction = await self.corrections.get(tool.tool_id, correction_id)
+        tool = await self.of.catalog.get(text)
+        correction = await self.of.corrections.get(tool.tool_id, correction_id)
         if not correction.is_active:
             return tool, correction, None
         _require_active(tool)
@@ -122,9 +101,9 @@ class CorrectionChanges:
         return (*await self._carried_out(run, tool.tool_id, source_id), None)
 
     async def _judge(self, tool: Tool, wanted: NewCorrectionBody) -> tuple[Tool, Correction]:
-        source_id = (await self.articles.get(wanted.named)).source_id
-        before = await self.corrections.find(tool.tool_id, source_id)
-        new = await self._judged(tool, source_id, before, wanted, self.clock())
+        source_id = (await self.of.articles.get(wanted.named)).source_id
+        before = await self.of.corrections.find(tool.tool_id, source_id)
+        new = await self._judged(tool, source_id, before, wanted, self.of.clock())
         run = await self.workflows.accept(
             CORRECT,
             tool.tool_id,
@@ -136,18 +115,18 @@ class CorrectionChanges:
 
     async def _carried_out(self, run: JobRun, tool_id: str, source_id: str) -> tuple[Tool, Correction]:
         await self.workflows.carry_out(run)
-        await self.generations.known_everywhere()
-        tool = await self.catalog.get(tool_id)
-        return tool, await self.corrections.get(tool.tool_id, source_id)
+        await self.of.generations.known_everywhere()
+        tool = await self.of.catalog.get(tool_id)
+        return tool, await self.of.corrections.get(tool.tool_id, source_id)
 
     async def _judged(
         self, tool: Tool, source_id: str, before: Correction | None, wanted: NewCorrectionBody, now: datetime
     ) -> Correction:
         """The correction with what is judged: the article and its mention as they are now."""
-        detector = await self.watchlist.detector()
-        stored = await self.store.read(MENTIONS.name, tool.tool_id, source_id)
+        detector = await self.of.watchlist.detector()
+        stored = await self.of.store.read(MENTIONS.name, tool.tool_id, source_id)
         scored = None if stored is None else SentimentScore.from_document(stored)
-        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        document = await self.of.store.read(ARTICLES.name, source_id, Article.ID)
         if document is None:
             raise NotFound(f"article: there is none with the id {source_id!r}")
         analysis = understand(document, detector, frozenset({tool.tool_id}))
@@ -182,7 +161,7 @@ class CorrectionChanges:
         returned searches the last 30 days for the tool."""
 
         def change(tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
-            now, tool = self.clock(), _require_active(tool)
+            now, tool = self.of.clock(), _require_active(tool)
             if isinstance(asked, NewCorrectionBody):
                 made = {"made_at": time_of_verdict(before, now), "made_by_run": run.run_id}
                 new = _new(tool, asked, now, feed_id=asked.source, phrase=asked.phrase, **made)
@@ -193,8 +172,8 @@ class CorrectionChanges:
             return without_detection(tool, before, now), after
 
         async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
-            changed, after = await self.corrections.change(tool.tool_id, correction_id, change)
-            await self.catalog.announce()
+            changed, after = await self.of.corrections.change(tool.tool_id, correction_id, change)
+            await self.of.catalog.announce()
         return changed, after, run
 
 

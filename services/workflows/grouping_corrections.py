@@ -17,107 +17,90 @@ from models.errors import Conflict, InvalidInput, NotFound
 from models.request import SignedBody
 from models.run import JobRun
 from models.values import format_time
-from services.articles.reading import Articles
-from services.articles.splitting import ArticleSplits
-from services.figures.entries import Generations
 from services.mentions.due import REFRESH_STAGE
-from services.mentions.writing import MentionWriter
-from services.ports import Store, listed_documents
+from services.ports import listed_documents
 from services.store.containers import ARTICLES
-from services.stories.pins import GroupingCorrections
-from services.stories.stage import GroupingAnnouncer
-from services.work.announcing import Announcer
 from services.work.driver import CORRECT_GROUPING, SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
+from services.workflows import Services
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectingGrouping:
-    """The workflow: `parameters.correction` is what is said, or `parameters.undo` names the correction that is undone,
-    who undoes it and why."""
+async def correct_grouping(of: Services, run: JobRun) -> PageResult:
+    """`parameters.correction` is what is said, or `parameters.undo` names the correction that is undone, who undoes it
+    and why."""
+    try:
+        after = await _recorded(of, run)
+        if after.kind == "SPLIT_ARTICLE":
+            await _split(of, after)
+    except NotFound as error:
+        raise RunImpossible(str(error)) from error
+    concerned = await of.grouping_corrections.name_in_articles(after)
+    tools = await _analysed(of, after) if after.kind == "SPLIT_ARTICLE" else ()
+    return PageResult(None, concerned, changed_tools=tools)
 
-    store: Store
-    corrections: GroupingCorrections
-    splits: ArticleSplits
-    writer: MentionWriter
-    announcer: Announcer
-    generations: Generations
 
-    async def page(self, run: JobRun) -> PageResult:
-        try:
-            after = await self._recorded(run)
-            if after.kind == "SPLIT_ARTICLE":
-                await self._split(after)
-        except NotFound as error:
-            raise RunImpossible(str(error)) from error
-        concerned = await self.corrections.name_in_articles(after)
-        tools = await self._analysed(after) if after.kind == "SPLIT_ARTICLE" else ()
-        return PageResult(None, concerned, changed_tools=tools)
+async def _recorded(of: Services, run: JobRun) -> GroupingCorrection:
+    undo: Any = run.parameters.get("undo")
+    if undo:
+        return await of.grouping_corrections.undo(undo["correction_id"], undo["author"], undo.get("reason"))
+    given: Any = run.parameters.get("correction")
+    made_at = run.started_at
+    made = GroupingCorrection(
+        **given,
+        created_at=made_at,
+        updated_at=made_at,
+        day=format_time(made_at)[:10],
+        correction_id=grouping_correction_id(run.run_id, made_at),
+        made_at=made_at,
+        made_by_run=run.run_id,
+    )
+    return await of.grouping_corrections.make(made)
 
-    async def _recorded(self, run: JobRun) -> GroupingCorrection:
-        undo: Any = run.parameters.get("undo")
-        if undo:
-            return await self.corrections.undo(undo["correction_id"], undo["author"], undo.get("reason"))
-        given: Any = run.parameters.get("correction")
-        made_at = run.started_at
-        made = GroupingCorrection(
-            **given,
-            created_at=made_at,
-            updated_at=made_at,
-            day=format_time(made_at)[:10],
-            correction_id=grouping_correction_id(run.run_id, made_at),
-            made_at=made_at,
-            made_by_run=run.run_id,
-        )
-        return await self.corrections.make(made)
 
-    async def _split(self, correction: GroupingCorrection) -> None:
-        (article,), (to,) = correction.articles, correction.others
-        if correction.is_active:
-            await self.splits.split(article, to, correction.source or "")
-        else:
-            await self.splits.take_back(article, to)
+async def _split(of: Services, correction: GroupingCorrection) -> None:
+    (article,), (to,) = correction.articles, correction.others
+    if correction.is_active:
+        await of.splits.split(article, to, correction.source or "")
+    else:
+        await of.splits.take_back(article, to)
 
-    async def _analysed(self, correction: GroupingCorrection) -> tuple[str, ...]:
-        """Analyses both articles, so that mentions and figures are right when the caller returns. Returns the tools."""
-        source_ids = (*correction.articles, *correction.others)
-        written = await self.writer.write(source_ids, invalidate=self.generations.raise_all)
-        written.require_all()
-        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        articles = listed_documents(found, Article.from_document, "source_id").items
-        tools = sorted({each for one in articles for each in (*one.tool_ids_ever_detected, *one.detected_tool_ids)})
-        await self.generations.raise_all(tools)
-        await self.announcer.announce(REFRESH_STAGE, tools)
-        return tuple(tools)
+
+async def _analysed(of: Services, correction: GroupingCorrection) -> tuple[str, ...]:
+    """Analyses both articles, so that mentions and figures are right when the caller returns. Returns the tools."""
+    source_ids = (*correction.articles, *correction.others)
+    written = await of.writer.write(source_ids, invalidate=of.generations.raise_all)
+    written.require_all()
+    found = await of.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+    articles = listed_documents(found, Article.from_document, "source_id").items
+    tools = sorted({each for one in articles for each in (*one.tool_ids_ever_detected, *one.detected_tool_ids)})
+    await of.generations.raise_all(tools)
+    await of.announcer.announce(REFRESH_STAGE, tools)
+    return tuple(tools)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupingChanges:
     """What people ask for. Each method returns the correction as it is stored, after the run has ended."""
 
-    articles: Articles
-    corrections: GroupingCorrections
-    splits: ArticleSplits
+    of: Services
     workflows: Workflows
-    generations: Generations
-    grouping: GroupingAnnouncer
 
     async def split_article(self, article_id: str, source: str, signed: SignedBody) -> GroupingCorrection:
         """The source becomes an article of its own, with all sources that have its link. Asking again changes nothing.
         Raises NotFound, and Conflict if its link does not tell it from the others."""
-        article = await self.articles.get(article_id)
+        article = await self.of.articles.get(article_id)
         asked = ("SPLIT_ARTICLE", (article.source_id,), source)
-        for each in await self.corrections.of_article(article):
+        for each in await self.of.grouping_corrections.of_article(article):
             if each.is_active and (each.kind, each.articles, each.source) == asked:
                 return each
-        to = await self.splits.target(article.source_id, source)
+        to = await self.of.splits.target(article.source_id, source)
         was_first = article.sources[0] == source
         more = {"source": source, "was_first": was_first}
         return await self._made("SPLIT_ARTICLE", [article.source_id], [to], [], signed, **more)
 
     async def split_story(self, event_id: str, article_ids: Sequence[str], signed: SignedBody) -> GroupingCorrection:
         """These articles leave the story together."""
-        members = await self.corrections.members(event_id, "story")
-        leaving = [(await self.articles.get(each)).source_id for each in article_ids]
+        members = await self.of.grouping_corrections.members(event_id, "story")
+        leaving = [(await self.of.articles.get(each)).source_id for each in article_ids]
         for each in leaving:
             if each not in members:
                 raise InvalidInput("articles", f"must be articles of the story; {each} is not")
@@ -130,21 +113,21 @@ class GroupingChanges:
         self, kind: GroupingCorrectionKind, event_id: str, other_id: str, signed: SignedBody
     ) -> GroupingCorrection:
         """Joins two stories, or keeps them apart."""
-        one = await self.corrections.members(event_id, "event_id")
+        one = await self.of.grouping_corrections.members(event_id, "event_id")
         if event_id == other_id:
             raise InvalidInput("story", "must be another story")
-        other = await self.corrections.members(other_id, "story")
+        other = await self.of.grouping_corrections.members(other_id, "story")
         return await self._made(kind, one, other, [event_id, other_id], signed)
 
     async def undo(self, correction_id: str, signed: SignedBody) -> GroupingCorrection:
         """Undoing again changes nothing. Raises NotFound, and Conflict if an article of a split was deleted."""
-        correction = await self.corrections.get(correction_id)
+        correction = await self.of.grouping_corrections.get(correction_id)
         if not correction.is_active:
             return correction
         is_split = correction.kind == "SPLIT_ARTICLE"
         for each in (*correction.articles, *correction.others) if is_split else ():
             try:
-                await self.articles.get(each)
+                await self.of.articles.get(each)
             except NotFound:
                 raise Conflict(
                     f"correction: the article {each} was deleted or has expired, so the source cannot return"
@@ -171,6 +154,6 @@ class GroupingChanges:
 
     async def _carried_out(self, run: JobRun, correction_id: str) -> GroupingCorrection:
         await self.workflows.carry_out(run)
-        await self.generations.known_everywhere()
-        await self.grouping.announce_corrected()
-        return await self.corrections.get(correction_id)
+        await self.of.generations.known_everywhere()
+        await self.of.grouping.announce_corrected()
+        return await self.of.grouping_corrections.get(correction_id)

@@ -7,7 +7,6 @@ feeds. Articles that are written while a priority changes get the present one fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,96 +17,90 @@ from models.run import JobRun
 from models.values import format_time
 from services.articles.merge import with_analysis_due, with_priority
 from services.articles.sources import further_attributions, is_listed, observations_of, priority_of
-from services.figures.entries import Generations
-from services.mentions.writing import MentionWriter
-from services.ports import Clock, Operation, Query, Replace, Store, Where
+from services.ports import Operation, Query, Replace, Where
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
 from services.work.driver import Counted, PageResult, page_after
+from services.workflows import Services
 
 PAGE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Priorities:
-    """The workflow that applies a changed priority: `subject` is the feed. Its pages are the observations of the
-    feed, which name the articles of which it is a source.
+async def prioritize(of: Services, run: JobRun) -> PageResult:
+    """Applies a changed priority: `subject` is the feed. The pages are the observations of the feed, which name the
+    articles of which it is a source.
 
     Each page reads the feed's present priority, so that of two changes the later one wins. If the priority changes
     during the run, the run begins again at the first article.
     """
+    feed_id = run.subject or ""
+    priority = await _priority_of(of, feed_id)
+    if priority is None:
+        return PageResult(None)  # the feed is gone; its articles keep the priority that it had
+    is_same = (run.checkpoint or {}).get("priority") == priority
+    query = Query(_observed_by(feed_id), limit=PAGE, after=page_after(run) if is_same else None)
+    page = await of.store.query(ARTICLES.name, query)
+    articles: dict[str, ArticleDocument] = {}
+    failed: dict[str, str] = {}
+    for source_id in dict.fromkeys(each["source_id"] for each in page.items):
+        try:
+            article = await until_unchanged(partial(_rewritten, of, source_id, feed_id, priority), source_id)
+        except (UnreadableDocument, KeyError) as error:
+            failed[source_id] = type(error).__name__
+            continue
+        if article is not None:
+            articles[source_id] = article
+    # Also those that an earlier try has rewritten before it died.
+    outdated = [name for name, each in articles.items() if each.get("analysis_due_since")]
+    report = await of.writer.write(outdated, invalidate=of.generations.raise_all)
+    found = len(articles) + len(failed)
+    counts: Counted = {"articles": found, "analyzed": len(report.done)}
+    is_last = page.next is None and await _priority_of(of, feed_id) in (priority, None)
+    following = {"priority": priority, "after": page.next}
+    return PageResult(None if is_last else following, found, counts, {**report.failed, **failed})
 
-    store: Store
-    writer: MentionWriter
-    generations: Generations
-    clock: Clock
 
-    async def page(self, run: JobRun) -> PageResult:
-        feed_id = run.subject or ""
-        priority = await self._priority_of(feed_id)
-        if priority is None:
-            return PageResult(None)  # the feed is gone; its articles keep the priority that it had
-        is_same = (run.checkpoint or {}).get("priority") == priority
-        query = Query(_observed_by(feed_id), limit=PAGE, after=page_after(run) if is_same else None)
-        page = await self.store.query(ARTICLES.name, query)
-        articles: dict[str, ArticleDocument] = {}
-        failed: dict[str, str] = {}
-        for source_id in dict.fromkeys(each["source_id"] for each in page.items):
-            try:
-                article = await until_unchanged(partial(self._rewritten, source_id, feed_id, priority), source_id)
-            except (UnreadableDocument, KeyError) as error:
-                failed[source_id] = type(error).__name__
-                continue
-            if article is not None:
-                articles[source_id] = article
-        # Also those that an earlier try has rewritten before it died.
-        outdated = [name for name, each in articles.items() if each.get("analysis_due_since")]
-        report = await self.writer.write(outdated, invalidate=self.generations.raise_all)
-        found = len(articles) + len(failed)
-        counts: Counted = {"articles": found, "analyzed": len(report.done)}
-        is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
-        following = {"priority": priority, "after": page.next}
-        return PageResult(None if is_last else following, found, counts, {**report.failed, **failed})
+async def _priority_of(of: Services, feed_id: str) -> int | None:
+    """None if the feed is gone."""
+    feed = await of.store.read(FEEDS.name, feed_id, Feed.ID)
+    return None if feed is None else Feed.from_document(feed).source_priority
 
-    async def _priority_of(self, feed_id: str) -> int | None:
-        """None if the feed is gone."""
-        feed = await self.store.read(FEEDS.name, feed_id, Feed.ID)
-        return None if feed is None else Feed.from_document(feed).source_priority
 
-    async def _rewritten(self, source_id: str, feed_id: str, priority: int) -> ArticleDocument | None:
-        """The article as stored with this priority; None if it is gone. Raises ChangedMeanwhile if another worker wrote
-        it, and for an article with further sources after each write: a source may have been added since its
-        observations were read."""
-        now = format_time(self.clock())
-        article: Any = await self.store.read(ARTICLES.name, source_id, Article.ID)
-        if article is None:
-            return None
-        has_further = article.get("has_further_sources")
-        observations = await observations_of(self.store, source_id) if has_further else []
-        after = with_present_priority(article, feed_id, priority, now, observations)
-        operations: list[Operation] = []
-        if after is not article:
-            after = with_analysis_due(article, await self._with_text(article, after), now)
-            operations.append(Replace(after, article["_etag"]))
-        if not is_listed(article, feed_id) and not article.get("deleted_at"):
-            operations += _priority_of_latest(observations, feed_id, priority, now)
-        if operations:
-            await self.store.batch(ARTICLES.name, source_id, operations)
-            if has_further:
-                raise ChangedMeanwhile(f"article {source_id} may have got another source")
+async def _rewritten(of: Services, source_id: str, feed_id: str, priority: int) -> ArticleDocument | None:
+    """The article as stored with this priority; None if it is gone. Raises ChangedMeanwhile if another worker wrote
+    it, and for an article with further sources after each write: a source may have been added since its
+    observations were read."""
+    now = format_time(of.clock())
+    article: Any = await of.store.read(ARTICLES.name, source_id, Article.ID)
+    if article is None:
+        return None
+    has_further = article.get("has_further_sources")
+    observations = await observations_of(of.store, source_id) if has_further else []
+    after = with_present_priority(article, feed_id, priority, now, observations)
+    operations: list[Operation] = []
+    if after is not article:
+        after = with_analysis_due(article, await _with_text(of, article, after), now)
+        operations.append(Replace(after, article["_etag"]))
+    if not is_listed(article, feed_id) and not article.get("deleted_at"):
+        operations += _priority_of_latest(observations, feed_id, priority, now)
+    if operations:
+        await of.store.batch(ARTICLES.name, source_id, operations)
+        if has_further:
+            raise ChangedMeanwhile(f"article {source_id} may have got another source")
+    return after
+
+
+async def _with_text(of: Services, article: ArticleDocument, after: ArticleDocument) -> ArticleDocument:
+    """`after` with the text of its canonical reading, if its source is another than before."""
+    reading = after["canonical"]
+    if reading["source"] == article["canonical"]["source"]:
         return after
-
-    async def _with_text(self, article: ArticleDocument, after: ArticleDocument) -> ArticleDocument:
-        """`after` with the text of its canonical reading, if its source is another than before."""
-        reading = after["canonical"]
-        if reading["source"] == article["canonical"]["source"]:
-            return after
-        observed = await self.store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
-        with_text: ArticleDocument = {**after, "text_for_analysis": observed.get("text") if observed else None}
-        # Without `analyzed_revision` the article is analysed again even if its last analysis was of this reading: a
-        # worker that has died since may have written mentions of another reading.
-        with_text.pop("analyzed_revision", None)
-        return with_text
+    observed = await of.store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
+    with_text: ArticleDocument = {**after, "text_for_analysis": observed.get("text") if observed else None}
+    # Without `analyzed_revision` the article is analysed again even if its last analysis was of this reading: a
+    # worker that has died since may have written mentions of another reading.
+    with_text.pop("analyzed_revision", None)
+    return with_text
 
 
 def _observed_by(feed_id: str) -> tuple[Where, ...]:

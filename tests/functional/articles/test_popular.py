@@ -198,7 +198,7 @@ async def reprioritized(world: World, feed_id: str, priority: int) -> None:
     await world.store.upsert("feeds", feed.changed(world.clock.now, source_priority=priority).to_document())
     run = queued("run-p", PRIORITIZE, world.clock.now, subject=feed_id)
     for _ in range(10):
-        result = await Analysing(world.store, world.clock).worker.workflows.workflows[PRIORITIZE].page(run)
+        result = await Analysing(world.store, world.clock).worker.workflows.workflows[PRIORITIZE](run)
         assert result.failed == {}
         if result.checkpoint is None:
             return

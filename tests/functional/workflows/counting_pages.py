@@ -47,7 +47,7 @@ class Office:
 
     def worker(self, store: Store | None = None, **fields: Any) -> Workflows:
         engine = RunEngine(store or self.store, self.clock, self._new_id)
-        return Workflows(engine, {WORKFLOW: self.work}, self.clock, **fields)
+        return Workflows(engine, {WORKFLOW: self.work.page}, self.clock, **fields)
 
     async def run(self, run_id: str) -> JobRun:
         found = await self.engine.find(run_id)

@@ -97,7 +97,7 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
 
 async def page(world: World, workflow: str, run: JobRun) -> JobRun:
     """The run after one page of it."""
-    result = await world.new_worker().workflows.workflows[workflow].page(run)
+    result = await world.new_worker().workflows.workflows[workflow](run)
     assert result.checkpoint is not None, "not the last page"
     return run.changed(world.watch.now, status="RUNNING", checkpoint=result.checkpoint)
 

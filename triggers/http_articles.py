@@ -102,7 +102,7 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
 
     A tombstone keeps it from coming back while its sources still publish it.
     """
-    await services.workflows.article_changes.delete(req.route_params["article_id"])
+    await services.workflows.changes.delete_article(req.route_params["article_id"])
     return no_content()
 
 

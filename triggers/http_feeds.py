@@ -201,7 +201,7 @@ async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
     fields = asked.fields
     if asked.is_resource:
         fields = asked.differing_from(FeedResource.of(await services.feeds.registry.get(feed_id)))
-    feed, run = await services.workflows.feed_changes.change(feed_id, feed_change(fields))
+    feed, run = await services.workflows.changes.change_feed(feed_id, feed_change(fields))
     if run is None:
         return _feed_response(req, feed)
     await services.start(run)
@@ -260,7 +260,7 @@ async def apply_feeds(services: Container, req: func.HttpRequest) -> func.HttpRe
     runs: list[JobRun] = []
 
     async def change(feed_id: str, fields: Mapping[str, Any]) -> Feed:
-        feed, run = await services.workflows.feed_changes.change(feed_id, fields)
+        feed, run = await services.workflows.changes.change_feed(feed_id, fields)
         runs.extend([run] if run is not None else [])
         return feed
 

@@ -99,7 +99,7 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
 )
 async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Add a tool."""
-    tool, run = await services.workflows.tool_changes.add(new_tool(json_object(req)))
+    tool, run = await services.workflows.changes.add_tool(new_tool(json_object(req)))
     await services.start(run)
     shown = _shown(req, tool, run_id=run.run_id)
     return json_response(shown, 201, {"Location": shown["links"]["self"]})
@@ -126,7 +126,7 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
 async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Change a tool."""
     change = await _change(services, req)
-    tool, run = await services.workflows.tool_changes.change(req.route_params["tool"], change)
+    tool, run = await services.workflows.changes.change_tool(req.route_params["tool"], change)
     if run is None:
         return json_response(_shown(req, tool))
     await services.start(run)
@@ -146,7 +146,7 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
     """Merge a tool into another one."""
     body = sent(req, ToolMergeRequest)
     by = SignedBody(author=body.author, reason=body.reason) if body.author is not None else None
-    run = await services.workflows.tool_changes.merge(req.route_params["tool"], body.into, by)
+    run = await services.workflows.changes.merge(req.route_params["tool"], body.into, by)
     await services.start(run)
     return accepted(run.run_id, undo=UNDOING_A_MERGE)
 
@@ -171,9 +171,9 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     """Score all mentions of a tool again, or compare analyzers."""
     analyzer = sent(req, Reanalysis).compared_with(services.analyzers)
     if analyzer is None:
-        run = await services.workflows.tool_changes.reanalyze(req.route_params["tool"])
+        run = await services.workflows.changes.reanalyze(req.route_params["tool"])
     else:
-        run = await services.workflows.tool_changes.compare(req.route_params["tool"], analyzer)
+        run = await services.workflows.changes.compare(req.route_params["tool"], analyzer)
     await services.start(run)
     return accepted(run.run_id)
 
@@ -227,7 +227,7 @@ async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpRe
     What the list does not name stays as it is, as does what a refused entry names. `runs` do what follows.
     """
     report = await apply_yaml(services.tools, req.get_body())
-    runs = [await services.workflows.tool_changes.backfill(report.searched_for)] if report.searched_for else []
+    runs = [await services.workflows.changes.backfill(report.searched_for)] if report.searched_for else []
     for run in runs:
         await services.start(run)
     named = {

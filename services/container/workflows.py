@@ -20,7 +20,7 @@ from services.work.driver import (
 )
 from services.workflows import Services
 from services.workflows.backfill import backfill, reanalyze
-from services.workflows.changes import ArticleChanges, FeedChanges, ToolChanges, delete_article
+from services.workflows.changes import Changes, delete
 from services.workflows.comparing import compare
 from services.workflows.correcting import CorrectionChanges, correct
 from services.workflows.grouping_corrections import GroupingChanges, correct_grouping
@@ -33,7 +33,7 @@ _PAGES = {
     COMPARE: compare,
     CORRECT: correct,
     CORRECT_GROUPING: correct_grouping,
-    DELETE: delete_article,
+    DELETE: delete,
     MERGE: merge,
     PRIORITIZE: prioritize,
     REANALYZE: reanalyze,
@@ -75,20 +75,12 @@ class WorkflowPart:
         return Workflows(self._of.runs, pages, self._of.clock)
 
     @cached_property
-    def feed_changes(self) -> FeedChanges:
-        return FeedChanges(self._services, self.driver)
-
-    @cached_property
-    def article_changes(self) -> ArticleChanges:
-        return ArticleChanges(self._services, self.driver)
+    def changes(self) -> Changes:
+        return Changes(self._services, self.driver)
 
     @cached_property
     def tool_previews(self) -> ToolPreviews:
         return ToolPreviews(self._of.store, self._of.tools, self._of.mentions.watchlist, self._of.clock)
-
-    @cached_property
-    def tool_changes(self) -> ToolChanges:
-        return ToolChanges(self._services, self.driver)
 
     @cached_property
     def correction_changes(self) -> CorrectionChanges:

@@ -30,14 +30,29 @@ from services.workflows import Services
 from services.workflows.merging import mergeable
 
 
+async def delete(of: Services, run: JobRun) -> PageResult:
+    """Deletes an article, in one page: `subject` is the article."""
+    source_id = run.subject or ""
+    try:
+        await of.articles.delete(source_id)
+    except NotFound:
+        await of.documents.remove(source_id)
+        return PageResult(None, 1)  # the article has expired since
+    await of.documents.remove(source_id)
+    written = await of.writer.write([source_id], invalidate=of.generations.raise_all)
+    written.require_all()
+    await of.grouping.announce_corrected()
+    return PageResult(None, 1, {"removed": written.removed})
+
+
 @dataclass(frozen=True, slots=True)
-class FeedChanges:
-    """Changes feeds."""
+class Changes:
+    """Changes feeds, tools and articles."""
 
     of: Services
     workflows: Workflows
 
-    async def change(self, feed_id: str, change: Mapping[str, Any]) -> tuple[Feed, JobRun | None]:
+    async def change_feed(self, feed_id: str, change: Mapping[str, Any]) -> tuple[Feed, JobRun | None]:
         """The changed feed, and a run if its priority as a source has changed. Raises NotFound, Conflict."""
         before = await self.of.feeds.get(feed_id)
         if change.get("source_priority", before.source_priority) == before.source_priority:
@@ -45,20 +60,12 @@ class FeedChanges:
         async with self.workflows.accepted_for(PRIORITIZE, feed_id) as run:
             return await self.of.feeds.change(feed_id, change), run
 
-
-@dataclass(frozen=True, slots=True)
-class ToolChanges:
-    """Changes tools."""
-
-    of: Services
-    workflows: Workflows
-
-    async def add(self, new: ToolFields) -> tuple[Tool, JobRun]:
+    async def add_tool(self, new: ToolFields) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
         async with self.workflows.accepted_for(BACKFILL, None, tools=[new["primary_name"]]) as run:
             return await self.of.catalog.add(new), run
 
-    async def change(self, text: str, change: ToolFields) -> tuple[Tool, JobRun | None]:
+    async def change_tool(self, text: str, change: ToolFields) -> tuple[Tool, JobRun | None]:
         """The changed tool, and a run if other articles name the tool now. Raises NotFound; Conflict also for a tool
         that was merged."""
         tool_id = (await self.of.catalog.own(text)).tool_id
@@ -89,30 +96,7 @@ class ToolChanges:
         tool, version = await self.of.catalog.get(text), self.of.analyzers.get(analyzer).version
         return await self.workflows.accept(COMPARE, tool.tool_id, analyzer=analyzer, analyzer_version=version)
 
-
-async def delete_article(of: Services, run: JobRun) -> PageResult:
-    """Deletes an article, in one page: `subject` is the article."""
-    source_id = run.subject or ""
-    try:
-        await of.articles.delete(source_id)
-    except NotFound:
-        await of.documents.remove(source_id)
-        return PageResult(None, 1)  # the article has expired since
-    await of.documents.remove(source_id)
-    written = await of.writer.write([source_id], invalidate=of.generations.raise_all)
-    written.require_all()
-    await of.grouping.announce_corrected()
-    return PageResult(None, 1, {"removed": written.removed})
-
-
-@dataclass(frozen=True, slots=True)
-class ArticleChanges:
-    """Deletes articles."""
-
-    of: Services
-    workflows: Workflows
-
-    async def delete(self, article_id: str) -> None:
+    async def delete_article(self, article_id: str) -> None:
         """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, and no process
         serves a figure that counts it. It leaves its story with the next grouping, which is announced. Deleting again
         changes nothing. Raises NotFound if the article never existed."""

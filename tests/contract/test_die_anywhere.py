@@ -117,7 +117,7 @@ class App:
         """Ticks once, does all that follows, and scores the tool again."""
         await self.tick(services)
         (tool,) = await services.tools.active()
-        run = await services.workflows.tool_changes.reanalyze(tool.tool_id)
+        run = await services.workflows.changes.reanalyze(tool.tool_id)
         await services.start(run)
         await work(services)
 

@@ -98,7 +98,7 @@ class Newsroom(RuleBasedStateMachine):
         self.attempt(death, lambda worker: self.changed(worker, name, change))
 
     async def changed(self, worker: Worker, name: str, change: ToolFields) -> None:
-        _, run = await worker.changes.change(name, change)
+        _, run = await worker.changes.change_tool(name, change)
         if run is not None:
             await worker.workflows.advance(run.run_id)
 

@@ -117,7 +117,7 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
     dying = worker(ingested, mortal(ingested.store, writes)).workflows
 
     async def changed() -> None:
-        _, run = await dying.feed_changes.change("bad", {"source_priority": 1})
+        _, run = await dying.changes.change_feed("bad", {"source_priority": 1})
         await dying.driver.advance(run.run_id if run else "")
 
     assert await negative_mentions() == 0
@@ -137,7 +137,7 @@ async def test_a_change_whose_answer_was_lost_is_followed_by_its_run(ingested: C
     """Asked for again, as the answer says, it is so already, and there is nothing to do."""
     unlucky = worker(ingested, unheard(ingested.store, 1))
     with pytest.raises(Unavailable):
-        await unlucky.workflows.feed_changes.change("bad", {"source_priority": 1})
+        await unlucky.workflows.changes.change_feed("bad", {"source_priority": 1})
     assert (await call("get_feed", feed_id="bad")).json["source_priority"] == 1
     for each in (await call("list_runs")).json["items"]:  # as clean_up does
         await ingested.workflows.driver.advance(each["run_id"])
@@ -169,7 +169,7 @@ async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ing
     runs: list[JobRun] = []
 
     async def change(feed_id: str, said: Mapping[str, Any]) -> Any:
-        feed, run = await ingested.workflows.feed_changes.change(feed_id, said)
+        feed, run = await ingested.workflows.changes.change_feed(feed_id, said)
         runs.extend([run] if run else [])
         return feed
 

@@ -10,7 +10,7 @@ from tests.functional.audit.world import AuditWorld
 async def test_another_source_brings_the_mention_of_a_muted_article_back(world: AuditWorld) -> None:
     tool, _ = await world.filled(feeds=1)
     assert await world.counting(tool) == 3
-    _, run = await world.mentions.worker.changes.change(tool.tool_id, tool_change({"muted_sources": ["feed-0"]}))
+    _, run = await world.mentions.worker.changes.change_tool(tool.tool_id, tool_change({"muted_sources": ["feed-0"]}))
     assert run is not None
     await world.mentions.run(run)
     await world.work()

@@ -191,7 +191,7 @@ async def test_an_alias_that_is_added_and_applied_meanwhile_is_found(world: Worl
 
     async def alias(number: int) -> None:
         change = tool_change({"aliases": [f"Tarnwick{number}x"]})
-        _, run = await world.worker.changes.change(news.tools[number].tool_id, change)
+        _, run = await world.worker.changes.change_tool(news.tools[number].tool_id, change)
         assert run is not None
         await world.run(run)
 

@@ -89,13 +89,13 @@ class Worker:
         self.watchlist, self.writer, self.corrections = mentions.watchlist, mentions.writer, mentions.corrections
         work = Analysis(self.writer, services.clock).work
         self.analysis = Handler(ANALYSIS_STAGE, work, services.store, Announcer(services.queues), services.clock)
-        self.workflows, self.changes = workflows.driver, workflows.tool_changes
-        self.deletions, self.correcting = workflows.article_changes, workflows.correction_changes
+        self.workflows, self.changes = workflows.driver, workflows.changes
+        self.correcting = workflows.correction_changes
         self.grouping, self.grouper = workflows.grouping_changes, services.stories.grouping
         self.recount, self.generations = figures.recount, figures.generations
 
     async def delete(self, source_id: str) -> None:
-        await self.deletions.delete(source_id)
+        await self.changes.delete_article(source_id)
 
     async def correct(self, tool: Tool, source_id: str, verdict: str, author: str = "Ada") -> Correction:
         fields = {"article": source_id, "verdict": verdict, "author": author}

@@ -129,7 +129,7 @@ async def test_a_merge_that_has_become_impossible_allows_another_one(world: Worl
     run = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
     leaving = one.changed(world.watch.now, merging_into=other.tool_id)
     await world.store.replace("catalog", leaving.to_document(), one.stored_etag or "")
-    await world.worker.changes.change("Pebblegrid", tool_change({"status": "DEPRECATED"}))
+    await world.worker.changes.change_tool("Pebblegrid", tool_change({"status": "DEPRECATED"}))
     assert (await world.run(run)).status == "FAILED"
     await world.run(await world.worker.changes.merge("Hexwharf", "Quorvia"))
     assert (await world.worker.catalog.get("Hexwharf")).tool_id == third.tool_id

@@ -68,7 +68,7 @@ async def test_an_alias_is_applied_to_30_days_wherever_that_dies(world: World, w
     lost = await world.article(9, "Quo is good")
     await world.delivered([*articles.values(), lost])
     change = tool_change({"aliases": ["QRVDB"]})
-    changed, run = await world.worker.changes.change("Quorvia", change)
+    changed, run = await world.worker.changes.change_tool("Quorvia", change)
     assert run is not None
     assert changed.aliases == ("QRVDB",)
     result = await until_done(world, run, writes)
@@ -87,7 +87,7 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
     one = await world.article(1, "Qrvdb is good")
     await world.delivered([one])
     change = tool_change({"aliases": ["QRVDB"]})
-    await world.dying(writes, lambda worker: worker.changes.change("Quorvia", change))
+    await world.dying(writes, lambda worker: worker.changes.change_tool("Quorvia", change))
     world.watch.advance(seconds=LEASE.total_seconds() + 60)
     for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
         await world.worker.workflows.advance(run_id)

@@ -221,15 +221,19 @@ class Container:
         return "fetcher" in self.__dict__
 
 
-class FeedPart:
-    """The services of feeds."""
+class Part:
+    """Some services of a container, built when they are first asked for."""
 
     def __init__(self, of: Container) -> None:
-        self._of = of
+        self.of = of
+
+
+class FeedPart(Part):
+    """The services of feeds."""
 
     @cached_property
     def registry(self) -> FeedRegistry:
-        return FeedRegistry(self._of.store, self._of.clock, self._of.credentials)
+        return FeedRegistry(self.of.store, self.of.clock, self.of.credentials)
 
     @cached_property
     def presets(self) -> Presets:
@@ -237,65 +241,61 @@ class FeedPart:
 
     @cached_property
     def bulk_actions(self) -> BulkActions:
-        return BulkActions(self._of.store, self.registry, self.claims, self._of.clock)
+        return BulkActions(self.of.store, self.registry, self.claims, self.of.clock)
 
     @cached_property
     def hosts(self) -> HostStates:
-        return HostStates(self._of.store, self._host_reports)
+        return HostStates(self.of.store, self._host_reports)
 
     def _host_reports(self) -> Mapping[str, HostReport]:
-        return self._of.fetcher.host_reports() if self._of.has_fetched else {}
+        return self.of.fetcher.host_reports() if self.of.has_fetched else {}
 
     @cached_property
     def budget(self) -> Budget:
-        settings = self._of.settings
+        settings = self.of.settings
         policy = Policy(
             fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
             min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
             max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
             target_articles=settings.target_articles_per_fetch,
         )
-        return Budget(self._of.store, policy, self._of.clock)
+        return Budget(self.of.store, policy, self.of.clock)
 
     @cached_property
     def claims(self) -> Claims:
-        of = self._of
+        of = self.of
         return Claims(of.store, of.runs, of.announcer, self.hosts, of.settings, of.apis, new_id)
 
     @cached_property
     def fetch_days(self) -> FetchDays:
-        return FetchDays(self._of.store, self._of.clock)
+        return FetchDays(self.of.store, self.of.clock)
 
     @cached_property
     def host_listing(self) -> HostListing:
-        return HostListing(self._of.store, self._of.clock)
+        return HostListing(self.of.store, self.of.clock)
 
 
-class OperationPart:
+class OperationPart(Part):
     """The services that watch the app. What every tick announces needs none of the parts that do the work itself."""
-
-    def __init__(self, of: Container) -> None:
-        self._of = of
 
     @cached_property
     def upkeep(self) -> Upkeep:
-        of = self._of
         return Upkeep(
-            of.queues,
-            of.store,
-            of.clock,
-            Sweeper(of.store, of.queues, of.announcer, of.clock),
-            (*STAGES, of.grouping_announcer.stage),
-            of.figures.backlog,
-            of.feeds.budget,
-            ArchiveExpiry(of.store, of.archive, of.clock),
+            self.of.queues,
+            self.of.store,
+            self.of.clock,
+            Sweeper(self.of.store, self.of.queues, self.of.announcer, self.of.clock),
+            (*STAGES, self.of.grouping_announcer.stage),
+            self.of.figures.backlog,
+            self.of.feeds.budget,
+            ArchiveExpiry(self.of.store, self.of.archive, self.of.clock),
         )
 
     @cached_property
     def health(self) -> Health:
         from services.operations.health import Health
 
-        of = self._of
+        of = self.of
         return Health(
             *(of.store, of.queues, of.archive, of.heartbeats, of.figures.backlog, of.traffic, of.clock, VERSION),
             *(of.started, of.apis_off),
@@ -305,27 +305,26 @@ class OperationPart:
     def audit(self) -> Audit:
         from services.operations.audit import Audit
 
-        return Audit(self._of.store, self._of.clock)
+        return Audit(self.of.store, self.of.clock)
 
     @cached_property
     def cache_health(self) -> CacheHealth:
         from services.operations.cache_health import CacheHealth
 
-        of = self._of
+        of = self.of
         return CacheHealth(of.store, of.tools, of.figures.counters, of.figures.backlog, of.clock, of.started)
 
     @cached_property
     def metrics(self) -> Metrics:
         from services.operations.metrics import Metrics
 
-        of = self._of
-        return Metrics(of.store, of.figures.backlog, of.clock, of.connections)
+        return Metrics(self.of.store, self.of.figures.backlog, self.of.clock, self.of.connections)
 
     @cached_property
     def export(self) -> Export:
         from services.operations.export import Export
 
-        return Export(self._of.store, self._of.clock)
+        return Export(self.of.store, self.of.clock)
 
 
 _container: Container | None = None

@@ -11,7 +11,7 @@ from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, FeedPreviews
-from services.container import Container
+from services.container import Part
 from services.documents import profiles
 from services.documents.acquisition import Acquisition
 from services.documents.documents import DOCUMENTS_STAGE, Documents
@@ -26,20 +26,16 @@ WAITING_FEEDS = 64
 or for the store."""
 
 
-class FetchingPart:
+class FetchingPart(Part):
     """The services that fetch feeds and pages."""
-
-    def __init__(self, of: Container) -> None:
-        self._of = of
 
     @cached_property
     def documents(self) -> Documents:
-        of = self._of
-        return Documents(of.store, of.announcer, of.articles, of.runs, of.clock)
+        return Documents(self.of.store, self.of.announcer, self.of.articles, self.of.runs, self.of.clock)
 
     @cached_property
     def document_work(self) -> Handler:
-        of = self._of
+        of = self.of
         robots = Robots(of.fetcher, agents_of(of.settings.fetch_user_agent), of.clock)
         pages = PageFetch(of.fetcher, robots, profiles.load(), PageReader())
         acquisition = Acquisition(
@@ -53,35 +49,32 @@ class FetchingPart:
 
     @cached_property
     def _poller(self) -> FeedPoller:
-        of, registered = self._of, self._of.feeds.registry.registered
+        of, registered = self.of, self.of.feeds.registry.registered
         return FeedPoller(of.fetcher, of.apis, of.credentials, of.mentions.watchlist.tickers, registered=registered)
 
     @cached_property
     def feed_previews(self) -> FeedPreviews:
-        return FeedPreviews(self._poller, self._of.feeds.registry.registered, self._of.clock)
+        return FeedPreviews(self._poller, self.of.feeds.registry.registered, self.of.clock)
 
     @cached_property
     def _entries(self) -> EntryIngestion:
-        settings = self._of.settings
+        settings = self.of.settings
         return EntryIngestion(
-            self._of.store,
+            self.of.store,
             DocumentCache(settings.dedup_cache_size),
             timedelta(days=settings.dedup_retention_days),
-            self._of.announce,
+            self.of.announce,
             discover=self.documents.discover,
             writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
         )
 
     @cached_property
     def ingestion(self) -> Ingestion:
-        of, feeds = self._of, self._of.feeds
+        of, feeds, settings = self.of, self.of.feeds, self.of.settings
         attempts = FeedAttempts(
             *(of.store, self._poller, self._entries, feeds.budget, feeds.hosts, of.clock),
             random.random,
         )
-        return Ingestion(of.store, of.runs, of.announcer, attempts, feeds.hosts, self._places(), of.clock)
-
-    def _places(self) -> HostLimits:
-        """The attempts at feeds at once: more than requests at once, since those that wait for the store send none."""
-        settings = self._of.settings
-        return HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, settings.max_concurrent_requests_per_host)
+        # More attempts at feeds than requests at once, since those that wait for the store send none.
+        places = HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, settings.max_concurrent_requests_per_host)
+        return Ingestion(of.store, of.runs, of.announcer, attempts, feeds.hosts, places, of.clock)

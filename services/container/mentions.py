@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from services.articles.splitting import ArticleSplits
-from services.container import Container, new_id
+from services.container import Part, new_id
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import LocalAnalyzer
 from services.mentions.correction_documents import Corrections
@@ -22,25 +22,21 @@ from services.tools.detector import Watchlist
 from services.work.handling import Handler
 
 
-class MentionPart:
+class MentionPart(Part):
     """The services that find and score mentions."""
-
-    def __init__(self, of: Container) -> None:
-        self._of = of
 
     @cached_property
     def watchlist(self) -> Watchlist:
-        return Watchlist(self._of.tools, self._of.clock)
+        return Watchlist(self.of.tools, self.of.clock)
 
     @cached_property
     def writer(self) -> MentionWriter:
-        of = self._of
-        gathering = Gathering(of.store, of.tools, self.watchlist, FullTexts(of.archive))
-        return MentionWriter(of.store, gathering, of.analyzers.present, of.announcer, of.clock)
+        gathering = Gathering(self.of.store, self.of.tools, self.watchlist, FullTexts(self.of.archive))
+        return MentionWriter(self.of.store, gathering, self.of.analyzers.present, self.of.announcer, self.of.clock)
 
     @cached_property
     def analysis(self) -> Handler:
-        of, counts = self._of, self._of.figures.counters.writer
+        of, counts = self.of, self.of.figures.counters.writer
         delays = Delays(of.clock, counts.soon)
         counts.register(delays.take)  # they are flushed with those of the cache
         analysis = Analysis(self.writer, of.clock, delays.analyzed)
@@ -48,48 +44,43 @@ class MentionPart:
 
     @cached_property
     def corrections(self) -> Corrections:
-        return Corrections(self._of.store, self._of.tools, self._of.clock)
+        return Corrections(self.of.store, self.of.tools, self.of.clock)
 
     @cached_property
     def passages(self) -> MentionPassages:
-        of, present = self._of, self._of.analyzers.present
+        of, present = self.of, self.of.analyzers.present
         judge = present if isinstance(present, LocalAnalyzer) else None
         return MentionPassages(of.store, self.watchlist, FullTexts(of.archive), judge)
 
 
-class StoryPart:
+class StoryPart(Part):
     """The services of stories and signals."""
-
-    def __init__(self, of: Container) -> None:
-        self._of = of
 
     @cached_property
     def grouping(self) -> Grouping:
-        of = self._of
-        return Grouping(of.store, of.grouping_announcer, of.clock, new_id)
+        return Grouping(self.of.store, self.of.grouping_announcer, self.of.clock, new_id)
 
     @cached_property
     def corrections(self) -> GroupingCorrections:
-        return GroupingCorrections(self._of.store, self._of.clock)
+        return GroupingCorrections(self.of.store, self.of.clock)
 
     @cached_property
     def splits(self) -> ArticleSplits:
-        return ArticleSplits(self._of.store, self._of.clock)
+        return ArticleSplits(self.of.store, self.of.clock)
 
     @cached_property
     def ledger(self) -> Ledger:
-        return Ledger(self._of.store, self.corrections)
+        return Ledger(self.of.store, self.corrections)
 
     @cached_property
     def reader(self) -> Stories:
-        return Stories(self._of.store, self._of.tools, self._of.clock)
+        return Stories(self.of.store, self.of.tools, self.of.clock)
 
     @cached_property
     def signals(self) -> Signals:
-        return Signals(self._of.store, self._of.tools)
+        return Signals(self.of.store, self.of.tools)
 
     @cached_property
     def signal_work(self) -> Handler:
-        of = self._of
-        writer = SignalWriter(of.store, of.tools, of.clock)
-        return Handler(SIGNALS_STAGE, writer.work, of.store, of.announcer, of.clock, portion=8)
+        writer = SignalWriter(self.of.store, self.of.tools, self.of.clock)
+        return Handler(SIGNALS_STAGE, writer.work, self.of.store, self.of.announcer, self.of.clock, portion=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 
-from services.container import Container
+from services.container import Part
 from services.documents.archived import Removal
 from services.work.driver import (
     BACKFILL,
@@ -41,38 +41,34 @@ _PAGES = {
 }
 
 
-class WorkflowPart:
+class WorkflowPart(Part):
     """The workflows, and the services that start them."""
-
-    def __init__(self, of: Container) -> None:
-        self._of = of
 
     @cached_property
     def _services(self) -> Services:
-        of = self._of
         return Services(
-            store=of.store,
-            catalog=of.tools,
-            feeds=of.feeds.registry,
-            articles=of.articles,
-            documents=Removal(of.store, of.archive),
-            analyzers=of.analyzers,
-            watchlist=of.mentions.watchlist,
-            writer=of.mentions.writer,
-            corrections=of.mentions.corrections,
-            grouping=of.grouping_announcer,
-            grouping_corrections=of.stories.corrections,
-            splits=of.stories.splits,
-            recount=of.figures.recount,
-            generations=of.figures.generations,
-            announcer=of.announcer,
-            clock=of.clock,
+            store=self.of.store,
+            catalog=self.of.tools,
+            feeds=self.of.feeds.registry,
+            articles=self.of.articles,
+            documents=Removal(self.of.store, self.of.archive),
+            analyzers=self.of.analyzers,
+            watchlist=self.of.mentions.watchlist,
+            writer=self.of.mentions.writer,
+            corrections=self.of.mentions.corrections,
+            grouping=self.of.grouping_announcer,
+            grouping_corrections=self.of.stories.corrections,
+            splits=self.of.stories.splits,
+            recount=self.of.figures.recount,
+            generations=self.of.figures.generations,
+            announcer=self.of.announcer,
+            clock=self.of.clock,
         )
 
     @cached_property
     def driver(self) -> Workflows:
         pages = {name: partial(page, self._services) for name, page in _PAGES.items()}
-        return Workflows(self._of.runs, pages, self._of.clock)
+        return Workflows(self.of.runs, pages, self.of.clock)
 
     @cached_property
     def changes(self) -> Changes:
@@ -80,7 +76,7 @@ class WorkflowPart:
 
     @cached_property
     def tool_previews(self) -> ToolPreviews:
-        return ToolPreviews(self._of.store, self._of.tools, self._of.mentions.watchlist, self._of.clock)
+        return ToolPreviews(self.of.store, self.of.tools, self.of.mentions.watchlist, self.of.clock)
 
     @cached_property
     def correction_changes(self) -> CorrectionChanges:
@@ -92,5 +88,4 @@ class WorkflowPart:
 
     @cached_property
     def quarantine_previews(self) -> QuarantinePreviews:
-        of = self._of
-        return QuarantinePreviews(of.store, of.quarantine, of.mentions.watchlist, of.clock)
+        return QuarantinePreviews(self.of.store, self.of.quarantine, self.of.mentions.watchlist, self.of.clock)

@@ -26,6 +26,7 @@ from urllib.request import urlopen
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import corpus  # noqa: E402
 from benchmarks.feed_server import HOSTS  # noqa: E402
 
 ROUNDS = (
@@ -35,19 +36,6 @@ ROUNDS = (
     ("3 new each", "full", False),
 )
 """What is measured: name, which corpus is served, and whether with validators."""
-
-
-def make_corpus(script: Path, folder: Path, feeds: int, entries: int) -> None:
-    for name, held_back in (("base", 3), ("full", 0)):
-        subprocess.run(
-            [
-                *(sys.executable, str(script), str(folder / name)),
-                *("--feeds", str(feeds), "--min-entries", str(entries), "--max-entries", str(entries)),
-                *("--held-back", str(held_back)),
-            ],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
 
 
 @contextmanager
@@ -61,8 +49,8 @@ def serving(folder: Path, delay_ms: int) -> Iterator[str]:
             server.terminate()
 
 
-def serve(url: str, corpus: str, validators: bool) -> None:
-    with urlopen(f"{url}/serve/{corpus}/{int(validators)}") as answer:
+def serve(url: str, served: str, validators: bool) -> None:
+    with urlopen(f"{url}/serve/{served}/{int(validators)}") as answer:
         answer.read()
 
 
@@ -105,8 +93,8 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
         ],
     )
     measured: list[dict[str, Any]] = []
-    for label, corpus, validators in ROUNDS:
-        serve(url, corpus, validators)
+    for label, served, validators in ROUNDS:
+        serve(url, served, validators)
         before, cpu = time.perf_counter(), time.process_time()
         batches = (await services.feeds.claims.claim_some(names, utc_now())).runs
         await asyncio.gather(*(services.fetching.ingestion.ingest(batch.run_id) for batch in batches))
@@ -135,7 +123,6 @@ def shown(side: str, feeds: int, measured: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--corpus", type=Path, default=ROOT / "../shared/bench/make_corpus.py")
     parser.add_argument("--feeds", type=int, default=200)
     parser.add_argument("--entries", type=int, default=60)
     parser.add_argument("--delay-ms", type=int, default=0)
@@ -152,7 +139,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
-        make_corpus(options.corpus.resolve(), folder, options.feeds, options.entries)
+        for name, newest_left_out in (("base", 3), ("full", 0)):
+            corpus.write(folder / name, options.feeds, options.entries, newest_left_out)
         with serving(folder, options.delay_ms) as url:
             own = ["-m", "benchmarks.ingest", "--side", "ours", "--url", url, "--data", str(folder / "data")]
             sizes = ["--feeds", str(options.feeds), *(["--at-once", str(options.at_once)] if options.at_once else [])]

@@ -346,8 +346,7 @@ class Archive(Protocol):
 
     async def put(self, folder: str, data: bytes) -> Archived:
         """Stores the bytes. The same bytes in the same folder are one object, and a second call returns the same. When
-        this returns, the object survives the death of the process and of the machine. InvalidInput for more than
-        LARGEST_OBJECT bytes."""
+        this returns, the object survives the death of the process. InvalidInput for more than LARGEST_OBJECT bytes."""
         ...
 
     async def get(self, key: str) -> bytes:

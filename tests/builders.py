@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from typing import Any
 
-from models.errors import NotFound, Unavailable
-from services.archive.keys import key_of, sha256_of
-from services.ports import Archived, Clock, Document, QueueDepth, Queues, Store
+from models.errors import Unavailable
+from services.archive.keys import KeyedArchive
+from services.ports import Clock, Document, QueueDepth, Queues, Store
 from services.work.announcing import Announcer, Sweeper
 from services.work.stage import Stage
 
@@ -67,24 +67,14 @@ def now_of_loop() -> float:
     return asyncio.get_running_loop().time()
 
 
-class MemoryArchive:
+class MemoryArchive(KeyedArchive):
     """The Archive port over a dictionary; `down` makes it answer as an archive that does not."""
+
+    CONTAINER = "memory"
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.down = False
-
-    async def put(self, folder: str, data: bytes) -> Archived:
-        self._ask()
-        key = key_of(folder, data)
-        self.objects[key] = data
-        return Archived("memory", key, sha256_of(data), len(data), sha256_of(data))
-
-    async def get(self, key: str) -> bytes:
-        self._ask()
-        if key not in self.objects:
-            raise NotFound(key)
-        return self.objects[key]
 
     async def delete_folder(self, folder: str) -> int:
         self._ask()
@@ -93,16 +83,24 @@ class MemoryArchive:
             del self.objects[key]
         return len(keys)
 
-    async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:
-        self._ask()
-        found = {key.rpartition("/")[0] for key in self.objects}
-        return sorted(folder for folder in found if after < folder < before)[:limit]
-
     async def ping(self) -> None:
         self._ask()
 
     async def close(self) -> None:
         pass
+
+    async def _write(self, key: str, data: bytes) -> str:
+        self._ask()
+        self.objects[key] = data
+        return key
+
+    async def _read(self, key: str) -> bytes | None:
+        self._ask()
+        return self.objects.get(key)
+
+    async def _folders_in(self, path: str) -> list[str]:
+        self._ask()
+        return sorted({key.removeprefix(path).split("/")[0] for key in self.objects if key.startswith(path)})
 
     def _ask(self) -> None:
         if self.down:

@@ -9,9 +9,8 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from models.errors import Damaged, NotFound
-from services.archive.keys import LARGEST_OBJECT, checked_folder, checked_key, is_folder, key_of, sha256_of
-from services.ports import Archived
+from models.errors import NotFound
+from services.archive.keys import LARGEST_OBJECT, KeyedArchive, checked_folder
 from services.queues.storage import StorageService
 from services.topology import ARCHIVE_CONTAINER
 
@@ -23,9 +22,10 @@ _REQUEST_BYTES = 1024 * 1024
 """A larger body would hold up the event loop. An object of several requests appears with the last one."""
 
 
-class BlobArchive(StorageService["BlobServiceClient"]):
+class BlobArchive(KeyedArchive, StorageService["BlobServiceClient"]):
     """The archive in Azure Blob Storage."""
 
+    CONTAINER = ARCHIVE_CONTAINER
     NAME = "archive"
     ENDPOINT = "BlobEndpoint"
     OPTIONS: ClassVar[Mapping[str, Any]] = {
@@ -34,25 +34,6 @@ class BlobArchive(StorageService["BlobServiceClient"]):
         "max_single_get_size": LARGEST_OBJECT,
     }
     TIMEOUT_SECONDS = 20.0
-
-    async def put(self, folder: str, data: bytes) -> Archived:
-        key = key_of(folder, data)
-        try:
-            async with self._container() as container:
-                etag = await _upload(container, key, data)
-        except NotFound:
-            async with self._container() as container:
-                await _create(container)
-                etag = await _upload(container, key, data)
-        return Archived(ARCHIVE_CONTAINER, key, key.rpartition("/")[2], len(data), etag)
-
-    async def get(self, key: str) -> bytes:
-        async with self._container(f"the archive has no object {key}") as container:
-            stream = await container.download_blob(checked_key(key))
-            data = bytes(await stream.readall())
-        if sha256_of(data) != key.rpartition("/")[2]:
-            raise Damaged(f"the object {key} of the archive is damaged: restore an earlier version of it")
-        return data
 
     async def delete_folder(self, folder: str) -> int:
         keys: list[str] = []
@@ -65,22 +46,40 @@ class BlobArchive(StorageService["BlobServiceClient"]):
                     await container.delete_blob(key)
         return len(keys)
 
-    async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:
-        found: list[str] = []
-        with contextlib.suppress(NotFound):
-            async with self._container() as container:
-                for day in await _prefixes(container, ""):
-                    if day >= before or len(found) >= limit:
-                        break
-                    if day >= after[: len(day)]:
-                        named = await _prefixes(container, f"{day}/")
-                        found += [folder for folder in named if after < folder < before and is_folder(folder)]
-        return found[:limit]
-
     async def ping(self) -> None:
         with contextlib.suppress(NotFound):  # the first put creates the container
             async with self._container() as container:
                 await container.get_container_properties()
+
+    async def _write(self, key: str, data: bytes) -> str:
+        from azure.core.exceptions import ResourceExistsError
+
+        try:
+            async with self._container() as container:
+                return await _upload(container, key, data)
+        except NotFound:
+            async with self._container() as container:
+                # Without public access, which is the default and what Bicep says.
+                with contextlib.suppress(ResourceExistsError):
+                    await container.create_container()
+                return await _upload(container, key, data)
+
+    async def _read(self, key: str) -> bytes | None:
+        with contextlib.suppress(NotFound):
+            async with self._container() as container:
+                stream = await container.download_blob(key)
+                return bytes(await stream.readall())
+        return None
+
+    async def _folders_in(self, path: str) -> list[str]:
+        from azure.storage.blob.aio import BlobPrefix
+
+        with contextlib.suppress(NotFound):
+            async with self._container() as container:
+                walked = container.walk_blobs(name_starts_with=path or None, delimiter="/")
+                found = [str(each.name) async for each in walked if isinstance(each, BlobPrefix)]
+                return sorted(each.removeprefix(path).rstrip("/") for each in found)
+        return []
 
     def _sdk(self) -> type[BlobServiceClient]:
         from azure.storage.blob.aio import BlobServiceClient
@@ -88,15 +87,15 @@ class BlobArchive(StorageService["BlobServiceClient"]):
         return BlobServiceClient
 
     @contextlib.asynccontextmanager
-    async def _container(self, missing: str = "the archive has no container") -> AsyncIterator[ContainerClient]:
+    async def _container(self) -> AsyncIterator[ContainerClient]:
         """The container, for one call. What is not there becomes NotFound."""
         from azure.core.exceptions import ResourceNotFoundError
 
         async with self._service() as service:
             try:
                 yield service.get_container_client(ARCHIVE_CONTAINER)
-            except ResourceNotFoundError:
-                raise NotFound(missing) from None
+            except ResourceNotFoundError as error:
+                raise NotFound(str(error)) from None
 
 
 async def _upload(container: ContainerClient, key: str, data: bytes) -> str:
@@ -112,19 +111,3 @@ async def _upload(container: ContainerClient, key: str, data: bytes) -> str:
             return str(there.etag)
         written = await blob.upload_blob(data, overwrite=True, max_concurrency=_SENT_AT_ONCE)
     return str(written["etag"])
-
-
-async def _create(container: ContainerClient) -> None:
-    """Without public access, which is the default and what Bicep says."""
-    from azure.core.exceptions import ResourceExistsError
-
-    with contextlib.suppress(ResourceExistsError):
-        await container.create_container()
-
-
-async def _prefixes(container: ContainerClient, prefix: str) -> list[str]:
-    """The folders below the prefix, in order."""
-    from azure.storage.blob.aio import BlobPrefix
-
-    walked = container.walk_blobs(name_starts_with=prefix or None, delimiter="/")
-    return sorted([str(each.name).rstrip("/") async for each in walked if isinstance(each, BlobPrefix)])

@@ -15,49 +15,42 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from models.errors import Damaged, NotFound, Unavailable
-from services.archive.keys import checked_folder, checked_key, is_folder, is_object, key_of, sha256_of
-from services.ports import Archived
+from models.errors import Unavailable
+from services.archive.keys import KeyedArchive, checked_folder, is_object
 
 T = TypeVar("T")
 
-CONTAINER = "folder"
 _PRIVATE = 0o700
 
 
-class FolderArchive:
+class FolderArchive(KeyedArchive):
     """The archive in a folder. `root` is made at the first put."""
+
+    CONTAINER = "folder"
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def put(self, folder: str, data: bytes) -> Archived:
-        key = key_of(folder, data)
-        await self._run(lambda: self._put(self._root / key, data))
-        sha256 = key.rpartition("/")[2]
-        return Archived(CONTAINER, key, sha256, len(data), f'"{sha256}"')
-
-    async def get(self, key: str) -> bytes:
-        path = self._root / checked_key(key)
-        data = await self._run(lambda: _read(path))
-        if data is None:
-            raise NotFound(f"the archive has no object {key}")
-        if sha256_of(data) != path.name:
-            raise Damaged(f"the object {key} of the archive is damaged: restore a backup of {self._root}")
-        return data
-
     async def delete_folder(self, folder: str) -> int:
         path = self._root / checked_folder(folder)
         return await self._run(lambda: _delete_folder(path))
-
-    async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:
-        return await self._run(lambda: self._folders(before, after, limit))
 
     async def ping(self) -> None:
         await self._run(self._probe)
 
     async def close(self) -> None:
         pass
+
+    async def _write(self, key: str, data: bytes) -> str:
+        path = self._root / key
+        await self._run(lambda: self._put(path, data))
+        return f'"{path.name}"'
+
+    async def _read(self, key: str) -> bytes | None:
+        return await self._run(lambda: _bytes_of(self._root / key))
+
+    async def _folders_in(self, path: str) -> list[str]:
+        return await self._run(lambda: _folders_in(self._root / path))
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:
@@ -69,20 +62,10 @@ class FolderArchive:
             raise Unavailable(why) from error
 
     def _put(self, path: Path, data: bytes) -> None:
-        _make(path.parent, self._root.parent)
-        if _read(path) != data:
-            _write(path, data)
-        _sync(path.parent)  # also for an object that a process wrote and died before it synced the folder
-
-    def _folders(self, before: str, after: str, limit: int) -> list[str]:
-        found: list[str] = []
-        for day in _folders_in(self._root):
-            if day >= before or len(found) >= limit:
-                break
-            if day >= after[: len(day)]:
-                named = (f"{day}/{name}" for name in _folders_in(self._root / day))
-                found += [folder for folder in named if after < folder < before and is_folder(folder)]
-        return found[:limit]
+        for each in (self._root, path.parent.parent, path.parent):
+            each.mkdir(_PRIVATE, parents=True, exist_ok=True)
+        if _bytes_of(path) != data:
+            _replace(path, data)
 
     def _probe(self) -> None:
         self._root.mkdir(_PRIVATE, parents=True, exist_ok=True)
@@ -90,22 +73,13 @@ class FolderArchive:
             pass
 
 
-def _make(folder: Path, known: Path) -> None:
-    """Makes the folder. Each new one is synced into the folder above it, up to `known`."""
-    missing = [each for each in (folder, *folder.parents) if each.is_relative_to(known) and not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(_PRIVATE, parents=True, exist_ok=True)
-        _sync(each.parent)
-
-
-def _read(path: Path) -> bytes | None:
-    try:
+def _bytes_of(path: Path) -> bytes | None:
+    with suppress(FileNotFoundError):
         return path.read_bytes()
-    except FileNotFoundError:
-        return None
+    return None
 
 
-def _write(path: Path, data: bytes) -> None:
+def _replace(path: Path, data: bytes) -> None:
     descriptor, unfinished = tempfile.mkstemp(prefix=".", dir=path.parent)
     try:
         with open(descriptor, "wb") as file:
@@ -119,17 +93,6 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-def _sync(folder: Path) -> None:
-    """Makes the names in the folder durable. Windows cannot, and keeps its own journal of them."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _delete_folder(folder: Path) -> int:
     deleted = 0
     with suppress(FileNotFoundError):
@@ -137,15 +100,10 @@ def _delete_folder(folder: Path) -> int:
             with suppress(FileNotFoundError):
                 (folder / name).unlink()
                 deleted += is_object(name)
-        _remove_empty(folder)
+        with suppress(OSError):  # other objects are there
+            folder.rmdir()
+            folder.parent.rmdir()
     return deleted
-
-
-def _remove_empty(folder: Path) -> None:
-    """Removes the folder of an article and of its day, unless there are other objects."""
-    with suppress(OSError):
-        folder.rmdir()
-        folder.parent.rmdir()
 
 
 def _folders_in(folder: Path) -> list[str]:

@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 from models.document import DocumentProduct
 from models.errors import Unavailable
 from models.operations import Heartbeat
-from models.values import unix_seconds
+from models.values import format_time, unix_seconds
 from services import deadline, telemetry
-from services.archive.keys import day_of, source_of
+from services.archive.keys import source_of
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.schedule import Budget
 from services.figures.metadata import last_refreshes
@@ -58,7 +58,7 @@ class ArchiveExpiry:
         """Returns the number of objects that were deleted. An archive that cannot be reached is left for the next
         run: no other work waits for it."""
         deleted = 0
-        before = day_of(self._clock() - KEPT_AT_LEAST)
+        before = format_time(self._clock() - KEPT_AT_LEAST)[:10]
         try:
             for _ in range(MAX_FOLDERS // FOLDERS_AT_A_TIME):
                 folders = await self._archive.folders(before, after=self._after, limit=FOLDERS_AT_A_TIME)

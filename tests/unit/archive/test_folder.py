@@ -11,7 +11,7 @@ import pytest
 
 from models.errors import NotFound, Unavailable
 from services.archive.folder import FolderArchive
-from services.archive.keys import key_of
+from services.archive.keys import checked_key, folder_of, key_of, source_of
 
 FOLDER = "2026-02-21/01"
 KILLED = """
@@ -32,6 +32,14 @@ if when == "before the bytes are synced":
 asyncio.run(archive.put("2026-02-21/01", b"text" * 1000))
 """
 ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_an_object_is_named_by_day_article_and_checksum() -> None:
+    article = "dedup:0123456789abcdef0123456789abcdef"
+    folder = folder_of(article, "2026-02-21")
+    assert (folder, source_of(folder)) == ("2026-02-21/0123456789abcdef0123456789abcdef", article)
+    key = f"{folder}/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert key_of(folder, b"") == checked_key(key) == key
 
 
 @pytest.mark.parametrize("when", ["before the bytes are synced", "before the rename", "after the rename"])
@@ -58,27 +66,6 @@ async def test_only_the_user_of_the_app_reads_it(tmp_path: Path) -> None:
     folders = [root, root / "2026-02-21", root / FOLDER]
     assert [stat.S_IMODE(each.stat().st_mode) for each in folders] == [0o700] * 3
     assert stat.S_IMODE((root / key).stat().st_mode) == 0o600
-
-
-async def test_file_and_new_folders_are_synced_before_put_returns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[str] = []
-    sync = os.fsync
-
-    def recorded(descriptor: int) -> None:
-        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", recorded)
-    root = tmp_path / "data" / "archive"
-    await FolderArchive(root).put(FOLDER, b"text")
-    assert synced[-1] == str(root / FOLDER)
-    assert Path(synced[-2]).parent == root / FOLDER
-    assert set(synced[:-2]) == {str(each) for each in (tmp_path, tmp_path / "data", root, root / "2026-02-21")}
-    synced.clear()
-    await FolderArchive(root).put(FOLDER, b"text")
-    assert synced == [str(root / FOLDER)], "a process may have died after it renamed the object"
 
 
 async def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

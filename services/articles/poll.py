@@ -26,7 +26,7 @@ from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_page
 from services.parse.collected import Unreadable
-from services.parse.feed import discover, parse
+from services.parse.feed import linked_feed, parse
 from services.ports import Clock
 
 CHECKED_EVERY = 24
@@ -103,11 +103,11 @@ class FeedPoller:
         if polled is None:
             polled = await self._fetch_and_parse(request, budgets)
         if polled.problem is not None and polled.problem.kind == "html" and may_be_page(feed):
-            links = await asyncio.to_thread(discover, polled.result.body or b"", polled.result.url)
+            link = await asyncio.to_thread(linked_feed, polled.result.body or b"", polled.result.url)
             polled = replace(polled, result=replace(polled.result, body=None))
-            if links:
+            if link is not None:
                 await budgets.aclose()
-                polled = await self._poll_feed_of_page(feed, polled, replace(request, url=links[0].url), budgets)
+                polled = await self._poll_feed_of_page(feed, polled, replace(request, url=link), budgets)
         if (named := named_by_document(feed, polled)) is not None:
             polled = await self._with_checked_move(feed, polled, named, credential)
         moved = moved_to(feed, polled)

@@ -1,14 +1,15 @@
 """Parses feeds of any format (RSS, Atom, JSON Feed) from the bytes of a response. Fetches nothing.
 
 Chooses the parser for a body, refuses bodies that are not feeds, and reads the channel's hints about the next fetch.
-Finds the feeds that a web page links to: `<link rel="alternate" type="application/rss+xml" href="…">`.
+Finds the feed that a web page links to: `<link rel="alternate" type="application/rss+xml" href="…">`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 from models.raw_item import Freshness, ParsedDocument, RawItem
@@ -35,14 +36,6 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _MAX_BEFORE_ROOT = 50_000
 _MAX_COMMENTS = 20
 _UTF8 = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
-_WIDE = (
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\xfe\xff", "utf-16"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\x00<\x00?", "utf-16-be"),
-    (b"<\x00?\x00", "utf-16-le"),
-)
 
 _FIRST_ENTRY = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE)
 _MAX_HEAD = 100_000
@@ -131,12 +124,12 @@ def _is_web_page(start: bytes) -> bool:
 
 def _as_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
     """The body and its type, with UTF-16 and UTF-32 converted to UTF-8: the parsers search for ASCII."""
-    for mark, encoding in _WIDE:
-        if body.startswith(mark):
-            text = body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ")
-            text = _DECLARATION.sub("<?xml version='1.0'?>", text, count=1)
-            return text.encode("utf-8", "replace"), content_type.partition(";")[0]
-    return body, content_type
+    encoding = json.detect_encoding(body)
+    if encoding.startswith("utf-8"):
+        return body, content_type
+    text = body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ")
+    text = _DECLARATION.sub("<?xml version='1.0'?>", text, count=1)
+    return text.encode("utf-8", "replace"), content_type.partition(";")[0]
 
 
 def _web_url(base: str, link: str) -> str | None:
@@ -191,22 +184,11 @@ _FEED_TYPES = frozenset(
 _TAG = re.compile(r"<(link|base)\b([^<>]{0,4000})>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([a-zA-Z-]{1,40})\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _MAX_CHARACTERS = 1_000_000
-_MAX_LINKS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class FeedLink:
-    """A feed of a web page. `title` may be empty."""
-
-    url: str
-    title: str
-    media_type: str
-
-
-def discover(body: bytes, base_url: str) -> list[FeedLink]:
-    """The feeds that an HTML page links to, in its order, each once."""
+def linked_feed(body: bytes, base_url: str) -> str | None:
+    """The URL of the first feed that an HTML page links to."""
     base = base_url
-    found: dict[str, FeedLink] = {}
     for tag in _TAG.finditer(body[:_MAX_CHARACTERS].decode("utf-8", "replace")):
         attributes = {
             match[1].lower(): unescape(match[2] or match[3] or match[4] or "").strip()
@@ -220,13 +202,13 @@ def discover(body: bytes, base_url: str) -> list[FeedLink]:
             usable = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
         except ValueError:
             continue
+        if not usable:
+            continue
         if tag[1].lower() == "base":
-            base = url if usable else base
+            base = url
             continue
         media_type = attributes.get("type", "").partition(";")[0].strip().lower()
         relations = attributes.get("rel", "").lower().split()
-        is_feed = "feed" in relations or ("alternate" in relations and media_type in _FEED_TYPES)
-        if usable and is_feed and len(found) < _MAX_LINKS:
-            title = headline_text(attributes.get("title", ""), is_html=False)
-            found.setdefault(url, FeedLink(url, title, media_type))
-    return list(found.values())
+        if "feed" in relations or ("alternate" in relations and media_type in _FEED_TYPES):
+            return url
+    return None

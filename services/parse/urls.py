@@ -168,22 +168,15 @@ def _encoded(text: str, safe: str) -> str:
     """Each character in one spelling: unreserved characters plain, reserved ones as they are, all others as %XX."""
     if text.isalnum() and text.isascii():
         return text
-    pieces = []
-    position = 0
-    for match in _ESCAPE.finditer(text):
-        pieces.append(quote(text[position : match.start()], safe=safe, errors="replace"))
-        pieces.append(_escape(match[0]))
-        position = match.end()
-    pieces.append(quote(text[position:], safe=safe, errors="replace"))
-    return "".join(pieces)
+    return quote(_ESCAPE.sub(_escaped, text), safe=safe + "%", errors="replace")
 
 
-def _escape(escape: str) -> str:
-    if escape == "%":
+def _escaped(escape: re.Match[str]) -> str:
+    if escape[0] == "%":
         return "%25"
-    character = unquote_to_bytes(escape)
+    character = unquote_to_bytes(escape[0])
     plain = character.isalnum() or character in (b"-", b".", b"_", b"~")
-    return character.decode("ascii") if plain else escape.upper()
+    return character.decode("ascii") if plain else escape[0].upper()
 
 
 def _without_dots(path: str) -> str:

@@ -15,7 +15,7 @@ from models.raw_item import ParsedDocument
 from models.values import WebUrl
 from services.parse.collected import Unreadable
 from services.parse.dates import parse_date
-from services.parse.feed import discover, parse
+from services.parse.feed import linked_feed, parse
 from services.parse.news_apis import NEWS_APIS
 from services.parse.text import headline_text, html_to_text, strip_publisher
 from services.parse.urls import normalize_url
@@ -76,7 +76,7 @@ def test_any_bytes_are_read_or_unreadable(body: bytes, content_type: str | None)
     attempt(lambda: parse(body, BASE, content_type))
     for api in NEWS_APIS:
         attempt(partial(api.parse, body))
-    discover(body, BASE)
+    linked_feed(body, BASE)
 
 
 NAMES = (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from services.parse.collected import Unreadable
-from services.parse.feed import discover, parse
+from services.parse.feed import linked_feed, parse
 from services.parse.text import headline_text, html_to_text, looks_like_html
 from tests.steps import growth, steps
 from tests.unit.parse.feedparser_reading import BASE, FEEDS
@@ -135,7 +135,7 @@ def test_text_takes_steps_in_proportion_to_its_length(text: str) -> None:
         html_to_text(text * size)
         headline_text(text * size, is_html=False)
         looks_like_html(text * size)
-        discover((text + "<link ").encode() * size, BASE)
+        linked_feed((text + "<link ").encode() * size, BASE)
 
     assert growth(work, 1000) < 2.2
     work(300_000)  # no expression is quadratic: see steps.py

@@ -154,7 +154,7 @@ def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
         return False  # its publisher may be another one
     if not _revisions(after) <= _revisions(before):
         return False  # a source has come with words of its own
-    fields = ["text_for_analysis", "matched_tickers", "tags", "language"]
+    fields = ["text_for_analysis", "full_text", "matched_tickers", "tags", "language"]
     if before.get("muted_tool_ids"):
         fields += ["sources", "has_further_sources"]
     return all(before.get(name) == after.get(name) for name in fields)

@@ -17,10 +17,9 @@ import json
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject, FileRole
@@ -28,9 +27,10 @@ from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.locator import DocumentAlias, document_key
 from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.states import AcquisitionStatus, ValidationStatus
-from models.values import unix_milliseconds
+from models.values import format_time, unix_milliseconds
 from services import deadline
 from services.archive.keys import folder_of
+from services.articles.merge import with_analysis_due
 from services.articles.writing import Announce
 from services.documents import life_cycle
 from services.documents.archived import Removal
@@ -127,7 +127,7 @@ class Acquisition:
     async def _pause_seconds(self, url: str) -> float:
         if is_loopback(host_of(url).rpartition(":")[0]):
             return 0.0
-        return max(PAUSE_SECONDS, (await self.pages.robots.ask(url)).delay_seconds or 0.0)
+        return max(PAUSE_SECONDS, await self.pages.robots.delay_seconds(url))
 
     async def _attempt(self, run_id: str, document: DocumentProduct) -> Attempt | None:
         """Tries to acquire the document, and returns the record of the try; None if no request was sent, or if another
@@ -149,9 +149,7 @@ class Acquisition:
                 await self._saved(each, after)
 
     async def _article(self, source_id: str) -> Article | None:
-        found = await self.store.read(ARTICLES.name, source_id, Article.ID)
-        article = Article.from_document(found) if found is not None else None
-        return article if article is not None and article.deleted_at is None else None
+        return _live(await self.store.read(ARTICLES.name, source_id, Article.ID))
 
     async def _claimed(self, document: DocumentProduct, article: Article, run_id: str) -> _Try:
         now = self.clock()
@@ -221,18 +219,13 @@ class Acquisition:
         )
 
         def named(found: Document | None) -> Document | None:
-            article = Article.from_document(found) if found is not None else None
-            if article is None or article.deleted_at is not None:
+            article = _live(found)
+            if found is None or article is None:
                 raise _Overtaken
             if article.full_text == wanted or article.canonical.revision != wanted.revision:
                 return None
             now = self.clock()
-            changes: dict[str, Any] = {"full_text": wanted, "analysis_due_since": article.analysis_due_since or now}
-            if article.analysis_attempts:
-                changes |= {"analysis_due_since": now, "analysis_attempts": 0}
-            if article.status == "error":
-                changes["status"] = "pending"
-            return article.changed(now, **changes).to_document()
+            return with_analysis_due(found, article.changed(now, full_text=wanted).to_document(), format_time(now))
 
         await change(self.store, ARTICLES.name, document.source_id, Article.ID, named)
         await self.announce([document.source_id])
@@ -315,16 +308,11 @@ class Acquisition:
         return found is not None and found["locator_identity"] == document.locator_identity
 
 
-_COUNTED: Mapping[ValidationStatus, str] = {
-    "VALID": "acquired",
-    "QUARANTINED": "quarantined",
-    "TERMINAL_INVALID": "failed",
-}
-
-
 def counted_as(validation: ValidationStatus, acquisition: AcquisitionStatus) -> str:
     """The count of the run that a try with this end adds to."""
-    return _COUNTED.get(validation, acquisition.partition("_")[0].lower())
+    if validation == "TERMINAL_INVALID":
+        return "failed"
+    return "quarantined" if validation == "QUARANTINED" else acquisition.partition("_")[0].lower()
 
 
 def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
@@ -345,14 +333,20 @@ def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
 
 def run_of(run_id: str, attempts: Sequence[Attempt], began: datetime, now: datetime) -> JobRun:
     """The run of these attempts as it ended."""
-    counts: Counter[str] = Counter()
-    for each in attempts:
-        counts.update(each.counts)
     errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in attempts if each.error_type]
     begun = rules.begun(rules.queued(life_cycle.WORKFLOW, run_id, began), None, began)
     return rules.ended(begun, rules.status_of(attempts), now).changed(
-        now, progress=len(attempts), metrics=dict(counts), errors=tuple(errors[:MAX_ERRORS_KEPT])
+        now,
+        progress=len(attempts),
+        metrics=dict(Counter(name for each in attempts for name in each.counts)),
+        errors=tuple(errors[:MAX_ERRORS_KEPT]),
     )
+
+
+def _live(document: Document | None) -> Article | None:
+    """The article, unless it was deleted."""
+    article = Article.from_document(document) if document is not None else None
+    return article if article is not None and article.deleted_at is None else None
 
 
 def _url(document: DocumentProduct) -> str:

@@ -73,27 +73,6 @@ _NO_FILE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """Whether the page may be fetched. `allowed` is None if the host could not be asked: then `wait` is for how long,
-    and `not_tried` says that no request was sent. `delay_seconds` is the pause that the host asks for between two
-    requests."""
-
-    allowed: bool | None
-    wait: timedelta = RULES_UNREACHABLE
-    not_tried: bool = False
-    delay_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """The robots.txt of one host, kept `until` then: its rules, unless every page has the same `permission`."""
-
-    until: datetime
-    rules: Any = None
-    permission: Permission | None = None
-
-
 def agents_of(user_agents: Sequence[str]) -> tuple[str, ...]:
     """The product names of User-Agent headers, such as toolpulse of `toolpulse/1.0 (+https://…)`."""
     found = (_TOKEN.match(each.strip()) for each in user_agents)
@@ -107,48 +86,6 @@ def _text_of(body: bytes) -> str:
     return _VERSION.sub(r"\1", text)
 
 
-@dataclass
-class Robots:
-    """Decides which pages may be fetched. `agents` are the names by which this app looks for its rules: all of them
-    must be allowed."""
-
-    fetcher: Fetcher
-    agents: Sequence[str]
-    clock: Clock
-    _files: dict[str, _Rules] = field(default_factory=dict, init=False)
-
-    async def ask(self, url: str) -> Permission:
-        checked = checked_url(url)
-        if isinstance(checked, str):
-            return Permission(allowed=False)
-        origin, now = str(checked.origin()), self.clock()
-        file = self._files.get(origin)
-        if file is None or not now < file.until <= now + RULES_KEPT:
-            self._files.pop(origin, None)
-            file = self._files[origin] = await self._fetched(origin)
-            if len(self._files) > MAX_KEPT:
-                del self._files[next(iter(self._files))]
-        if file.permission is not None:
-            return file.permission
-        allowed = all(file.rules.can_fetch(str(checked), each) for each in self.agents)
-        delays = [delay for each in self.agents if (delay := file.rules.crawl_delay(each)) is not None]
-        return Permission(allowed, delay_seconds=min(max(delays), MAX_DELAY_SECONDS) if delays else None)
-
-    async def _fetched(self, origin: str) -> _Rules:
-        from protego import Protego
-
-        result = await self.fetcher.fetch(FetchRequest(str(URL(origin) / "robots.txt"), accept="text/plain,*/*;q=0.5"))
-        now = self.clock()
-        if result.body is not None:
-            return _Rules(now + RULES_KEPT, rules=Protego.parse(_text_of(result.body)))
-        if result.status in _NO_FILE:
-            return _Rules(now + RULES_KEPT, permission=Permission(allowed=True))
-        if result.status in NOT_TRIED:
-            wait = RULES_UNREACHABLE if result.retry_after is None else timedelta(seconds=result.retry_after)
-            return _Rules(now, permission=Permission(allowed=None, wait=wait, not_tried=True))
-        return _Rules(now + RULES_UNREACHABLE, permission=Permission(allowed=None))
-
-
 @dataclass(frozen=True, slots=True)
 class Failed:
     """A page that could not be fetched; it may be later. `not_tried`: no request was sent."""
@@ -158,6 +95,65 @@ class Failed:
     not_tried: bool = False
     error: str | None = None
     status_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The robots.txt of one host, kept `until` then: Protego's rules, or why the host cannot be asked for pages."""
+
+    until: datetime
+    rules: Any
+
+
+@dataclass
+class Robots:
+    """Decides which pages may be fetched. `agents` are the names by which this app looks for its rules: all of them
+    must be allowed."""
+
+    fetcher: Fetcher
+    agents: Sequence[str]
+    clock: Clock
+    _files: dict[str, _Kept] = field(default_factory=dict, init=False)
+
+    async def forbids(self, url: str) -> Withheld | Failed | None:
+        """Why the page may not be fetched now; None if it may."""
+        checked = checked_url(url)
+        if isinstance(checked, str):
+            return Withheld("ROBOTS")
+        rules = await self._rules(checked.origin())
+        if isinstance(rules, Failed):
+            return rules
+        return None if all(rules.can_fetch(str(checked), each) for each in self.agents) else Withheld("ROBOTS")
+
+    async def delay_seconds(self, url: str) -> float:
+        """The pause that the host asks for between two requests."""
+        checked = checked_url(url)
+        rules = None if isinstance(checked, str) else await self._rules(checked.origin())
+        if rules is None or isinstance(rules, Failed):
+            return 0.0
+        return min(max(rules.crawl_delay(each) or 0.0 for each in self.agents), MAX_DELAY_SECONDS)
+
+    async def _rules(self, origin: URL) -> Any:
+        now = self.clock()
+        kept = self._files.pop(str(origin), None)
+        if kept is None or not now < kept.until <= now + RULES_KEPT:
+            kept = await self._fetched(origin)
+        self._files[str(origin)] = kept
+        if len(self._files) > MAX_KEPT:
+            del self._files[next(iter(self._files))]
+        return kept.rules
+
+    async def _fetched(self, origin: URL) -> _Kept:
+        from protego import Protego
+
+        result = await self.fetcher.fetch(FetchRequest(str(origin / "robots.txt"), accept="text/plain,*/*;q=0.5"))
+        now = self.clock()
+        if result.body is not None or result.status in _NO_FILE:
+            return _Kept(now + RULES_KEPT, Protego.parse(_text_of(result.body or b"")))
+        if result.status in NOT_TRIED:
+            wait = RULES_UNREACHABLE if result.retry_after is None else timedelta(seconds=result.retry_after)
+            return _Kept(now, Failed("ROBOTS_UNREACHABLE", wait, not_tried=True))
+        return _Kept(now + RULES_UNREACHABLE, Failed("ROBOTS_UNREACHABLE", RULES_UNREACHABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,22 +194,16 @@ class PageFetch:
         return first
 
     async def _page(self, wanted: Wanted) -> Outcome:
-        forbidden = await self._forbidden(wanted.url)
+        forbidden = await self.robots.forbids(wanted.url)
         if forbidden is not None:
             return forbidden
         result = await self.fetcher.fetch(FetchRequest(wanted.url, accept=PAGE_TYPES))
         if result.body is None:
             return _without_body(result)
-        forbidden = await self._forbidden(result.url) if result.url != wanted.url else None
+        forbidden = await self.robots.forbids(result.url) if result.url != wanted.url else None
         if isinstance(forbidden, Failed):
             return replace(forbidden, not_tried=False)  # the page was asked for
         return forbidden or await self._usable(result, result.body, replace(wanted, url=result.url))
-
-    async def _forbidden(self, url: str) -> Withheld | Failed | None:
-        asked = await self.robots.ask(url)
-        if asked.allowed is None:
-            return Failed("ROBOTS_UNREACHABLE", asked.wait, asked.not_tried)
-        return None if asked.allowed else Withheld("ROBOTS")
 
     async def _usable(self, result: FetchResult, body: bytes, wanted: Wanted) -> Outcome:
         content_type = (result.content_type or "").strip() or "text/html"

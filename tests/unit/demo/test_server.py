@@ -9,7 +9,7 @@ import pytest
 
 from scripts.demo.newsroom import Newsroom
 from scripts.demo.server import Newsstand, served
-from services.parse.feed import discover, parse
+from services.parse.feed import linked_feed, parse
 from tests.builders import Watch
 
 NOW = datetime(2026, 2, 20, 20, 0, 7, tzinfo=UTC)
@@ -52,7 +52,7 @@ async def test_each_fault_is_served(web: aiohttp.ClientSession, newsstand: Newss
         assert "ETag" not in response.headers
     async with web.get("/demo-brochure/feed") as response:
         assert (response.status, response.content_type) == (200, "text/html")
-        assert discover(await response.read(), str(response.url)) == []
+        assert linked_feed(await response.read(), str(response.url)) is None
     assert await status("/demo-last-post/feed") == 200
     newsstand.has_turned = True
     assert await status("/demo-last-post/feed") == 410

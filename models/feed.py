@@ -174,6 +174,7 @@ class Feed(StoredDocument):
 
     feed_attempts.py counts `worker_deaths`. services/feeds decides: volume.py has the volumes and gaps, verdicts.py the
     verdict, which is written with every change. The secret that `credential` names is never stored.
+    `address` is a hash of the normalized URL, by which the registry finds the feed; that of a news API has none.
     `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/registry.py).
     """
 
@@ -191,6 +192,7 @@ class Feed(StoredDocument):
     feed_url: WebUrl = Field(
         description="The URL that was registered: of a feed, or of a web page that names its feed."
     )
+    address: str = ""
     redirect_url: WebUrl | None = optional(
         "The URL that is fetched instead of `url`: the target of permanent redirects, the feed that the registered "
         "web page names, or the new URL that the feed document names, once there is a feed. After three errors in a "
@@ -390,7 +392,7 @@ class Feed(StoredDocument):
 
 _USUAL: Mapping[str, Any] = {
     "kind": FEED_KIND,
-    "site_url": None,
+    "source_priority": LOWEST_PRIORITY,
     "full_text": "never",
     "tags": [],
     "worker_deaths": 0,
@@ -420,31 +422,6 @@ class FeedSeen(StoredDocument):
     entity_type: Literal["FeedSeen"] = "FeedSeen"
     feed_id: SourceKey
     hashes: str = Field(default="", pattern=rf"^([0-9a-f]{{{HASH_LENGTH}}})*$")
-
-
-def address_key(url: str) -> str:
-    """Hashed, since a URL may have characters that ids must not have. The colon sets the key apart from feed ids."""
-    return f"url:{hashlib.sha256(url.encode()).hexdigest()[:32]}"
-
-
-class FeedAddress(StoredDocument):
-    """The feed that is registered under a URL, so that two feeds cannot have the same URL in two spellings.
-
-    Callers normalize the URL. Created before the feed is written: after a crash, `holder` may not exist or may have
-    another URL.
-    """
-
-    CONTAINER: ClassVar[str] = "feeds"
-    PARTITION_FIELD: ClassVar[str] = "feed_id"
-    ID: ClassVar[str] = "address"
-
-    entity_type: Literal["FeedAddress"] = "FeedAddress"
-    url: Text
-    holder: SourceKey
-
-    @property
-    def partition(self) -> str:
-        return address_key(self.url)
 
 
 class FetchPrice(StoredDocument):

@@ -200,9 +200,10 @@ class ArticleWriter:
             return []
         source = self.attempt.source
         feed = await self.store.read(FEEDS.name, source.key, Feed.ID)
-        if feed is None or feed.get("source_priority", LOWEST_PRIORITY) == source.priority:
+        priority = source.priority if feed is None else int(feed.get("source_priority", LOWEST_PRIORITY))
+        if priority == source.priority:
             return []
-        with_present_priority = replace(source, priority=int(feed["source_priority"]))
+        with_present_priority = replace(source, priority=priority)
         writer = replace(self, attempt=replace(self.attempt, source=with_present_priority))
         written = await writer._write(again, [])
         return written + await writer._with_changed_priority(written)

@@ -6,6 +6,7 @@ URL: the presets are the feeds that well-known services have for a tool, as temp
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,7 +18,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput, WrongSettings
-from models.feed import SHORT_TEXT, UNCONDITIONAL, Feed, FullTextChoice, feed_id_of
+from models.feed import HASH_LENGTH, SHORT_TEXT, UNCONDITIONAL, Feed, FullTextChoice, feed_id_of
 from models.request import FeedId, Request, one_line
 from models.resources.feeds import FeedResource, Preset, PresetValue
 from models.values import Flag, is_web_url
@@ -64,6 +65,11 @@ def feed_address(value: str) -> str:
         allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
         raise ValueError(f"must be {allowed}")
     return url
+
+
+def address_of(url: str) -> str:
+    """A hash of the normalized URL: a feed is written at each poll, and its size is paid for. Raises ValueError."""
+    return hashlib.sha256(normalize_url(url).encode()).hexdigest()[:HASH_LENGTH]
 
 
 def tag_of(value: str) -> str:
@@ -233,6 +239,7 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
             raise InvalidInput(name, "is needed")
     stored = {FeedResource.stored_name(name): value for name, value in given.items() if name not in PRESET_FIELDS}
     stored.setdefault("feed_id", feed_id_of(stored["feed_url"]))
+    stored["address"] = address_of(stored["feed_url"])
     stored |= _enabled(stored.get("enabled", True), now)
     return judged(Feed(created_at=now, updated_at=now, next_fetch_time=now, **stored))
 
@@ -255,7 +262,7 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     has_moved = wanted.get("feed_url", feed.feed_url) != feed.feed_url
     enabled = change.get("enabled", feed.enabled)
     if has_moved:
-        wanted |= _NEW_URL
+        wanted |= {**_NEW_URL, "address": address_of(wanted["feed_url"])}
     moves_back = "feed_url" in wanted and feed.redirect_url is not None
     if enabled and (has_moved or moves_back or not feed.enabled):
         wanted |= {"next_fetch_time": now, **_NEW_START, **(UNCONDITIONAL if feed.redirect_url is not None else {})}

@@ -1,26 +1,22 @@
 """The registry of feeds: adding, changing, listing and removing them, so that no two feeds have one address.
 
-An address (a normalized URL) is claimed by a document of its own before its feed is written. After a crash between
-these two writes, the next caller that adds the address writes the feed.
+A feed stores the hash of its normalized URL, by which others find it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.feed import Feed, FeedAddress, FeedSeen, FeedVerdict, address_key, host_of_address, words_of_name
+from models.errors import Conflict, InvalidInput, NotFound
+from models.feed import Feed, FeedSeen, FeedVerdict, host_of_address, words_of_name
 from models.request import FeedId, Request, each_once
-from models.values import Flag, is_over
-from services.feeds.form import Tag, changed_feed, is_feed_id
-from services.parse.urls import normalize_url
+from models.values import Flag
+from services.feeds.form import Tag, address_of, changed_feed, is_feed_id
 from services.ports import (
     Clock,
     Delete,
@@ -172,11 +168,8 @@ async def feeds_of(store: Store, by: FeedFilter, limit: int, after: str | None =
 
 
 _ENABLED = Where("enabled", "eq", True)
-_AT_ONCE = 16
 _ASKED_AT_ONCE = 100
 _PAGE = 500
-_MOVE_TAKES = timedelta(minutes=1)
-"""A change of URL claims the new address, then writes the feed. Only an older claim is treated as left by a crash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +191,14 @@ class FeedRegistry:
         self._store = store
         self._clock = clock
         self._credential = credential
+        # Callers of one process that add one address at once, in two spellings or under two ids, get one feed.
+        self._at_addresses = asyncio.Lock()
 
     async def get(self, feed_id: str) -> Feed:
-        feed = await self._find(feed_id) if is_feed_id(feed_id) else None
-        if feed is None:
+        document = await self._store.read(FEEDS.name, feed_id, Feed.ID) if is_feed_id(feed_id) else None
+        if document is None:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
-        return feed
+        return Feed.from_document(document)
 
     async def registered(self, url: str) -> str | None:
         """The id of the enabled feed that is fetched from this URL, or was redirected there; None without one.
@@ -211,14 +206,11 @@ class FeedRegistry:
         A disabled feed does not count: if a second feed were disabled as its duplicate, neither would be fetched.
         """
         try:
-            normalized = normalize_url(url)
+            address = address_of(url)
         except ValueError:
             return None
-        feed = (await self._at([normalized])).get(normalized)
-        if feed is not None and feed.enabled:
-            return feed.feed_id
-        moved = (await self._moved_to([url], _ENABLED)).get(url)
-        return moved.feed_id if moved else None
+        found = await self._by("address", [address], _ENABLED) or await self._by("redirect_url", [url], _ENABLED)
+        return next((each.feed_id for each in found.values()), None)
 
     async def page(
         self, limit: int, after: str | None = None, by: FeedFilter = EVERY_FEED, sorting: Sorting = BY_ID
@@ -244,23 +236,36 @@ class FeedRegistry:
 
     async def add_all(self, wanted: Sequence[Feed]) -> list[Added | Conflict | InvalidInput]:
         """Adds each feed as `add` does, with a result for each. A feed that is refused does not stop the others."""
-        gate = asyncio.Semaphore(_AT_ONCE)
-        pairs = [(normalize_url(new.feed_url), new) for new in wanted]
-        known = await self._at({address for address, _ in pairs})
-        moved = await self._moved_to([new.feed_url for address, new in pairs if address not in known])
+        async with self._at_addresses:
+            found = await self._by("address", {each.address for each in wanted})
+            moved = await self._by("redirect_url", {each.feed_url for each in wanted if each.address not in found})
+            results: list[Added | InvalidInput] = []
+            new: list[Feed] = []
+            for each in wanted:
+                known = found.get(each.address) or moved.get(each.feed_url)
+                if known is None:
+                    try:
+                        self._check_credential(each)
+                    except InvalidInput as refused:
+                        results.append(refused)
+                        continue
+                    new.append(each)
+                    known = found[each.address] = each
+                results.append(Added(known, is_new=known is each))
+            created = await self._store.create_many(FEEDS.name, [each.to_document() for each in new]) if new else ()
+            taken = {
+                each.address: await self._with_id_of(each)
+                for each, is_created in zip(new, created, strict=True)
+                if not is_created
+            }
+        return [taken.get(each.feed.address, each) if isinstance(each, Added) else each for each in results]
 
-        async def one(address: str, new: Feed) -> Added | Conflict | InvalidInput:
-            there = known.get(address) or moved.get(new.feed_url)
-            if there is not None:
-                return Added(there, is_new=False)
-            async with gate:
-                try:
-                    self._check_credential(new)
-                    return await self._add(address, new)
-                except (Conflict, InvalidInput) as refused:
-                    return refused
-
-        return list(await asyncio.gather(*(one(*each) for each in pairs)))
+    async def _with_id_of(self, new: Feed) -> Added | Conflict:
+        """The feed that has the id of `new`: another caller has just added it, or it has another address."""
+        there = await self.get(new.feed_id)
+        if there.address == new.address:
+            return Added(there, is_new=False)
+        return Conflict(f"feed_id: {new.feed_id} is the feed at {there.feed_url}; give another")
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> Feed:
         """The feed with a change that `feed_change` returned. Raises Conflict if another feed has that URL, and
@@ -278,15 +283,18 @@ class FeedRegistry:
                 return before, before
             if after.credential != before.credential:
                 self._check_credential(after)
-            old, new = normalize_url(before.feed_url), normalize_url(after.feed_url)
-            if new != old:
-                await self._claim_for(new, feed_id)
-            stored = await self._store.replace(FEEDS.name, after.to_document(), before.stored_etag or "")
-            if new != old:
-                await self._release(old, feed_id)
-            return before, Feed.from_document(stored)
+            if after.address == before.address:
+                return before, await self._replaced(before, after)
+            async with self._at_addresses:
+                for there in (await self._by("address", [after.address])).values():
+                    if there.feed_id != feed_id:
+                        raise Conflict(f"url: the feed {there.feed_id} has this URL already")
+                return before, await self._replaced(before, after)
 
         return await until_unchanged(once, f"feed {feed_id}")
+
+    async def _replaced(self, before: Feed, after: Feed) -> Feed:
+        return Feed.from_document(await self._store.replace(FEEDS.name, after.to_document(), before.stored_etag or ""))
 
     async def remove(self, feed_id: str) -> None:
         """Removes the feed; its articles stay. Raises NotFound."""
@@ -297,8 +305,6 @@ class FeedRegistry:
                 raise Conflict(
                     f"feed: {feed_id} comes with its token; disable it, or remove the token from the settings"
                 )
-            # The address first: a caller that adds it meanwhile gets a new feed, not the one that is being removed.
-            await self._release(normalize_url(feed.feed_url), feed_id)
             seen = await self._store.read(FEEDS.name, feed_id, FeedSeen.ID)
             # `seen` is only ever written together with the feed, so the feed's ETag guards both.
             both: list[Operation] = [Delete(Feed.ID, feed.stored_etag)]
@@ -311,92 +317,11 @@ class FeedRegistry:
         if feed.credential is not None and self._credential is not None:
             self._credential(feed.credential)
 
-    async def _find(self, feed_id: str) -> Feed | None:
-        document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
-        return Feed.from_document(document) if document else None
-
-    async def _at(self, addresses: Iterable[str]) -> dict[str, Feed]:
-        """The feeds that are registered under these addresses."""
-        keys = {address: (address_key(address), FeedAddress.ID) for address in addresses}
-        claims = await self._store.read_many(FEEDS.name, list(keys.values()))
-        holders = {address: found["holder"] for address, found in zip(keys, claims, strict=True) if found}
-        feeds = await self._store.read_many(FEEDS.name, [(holder, Feed.ID) for holder in holders.values()])
-        return {
-            address: Feed.from_document(feed)
-            for address, feed in zip(holders, feeds, strict=True)
-            if feed and normalize_url(feed["feed_url"]) == address
-        }
-
-    async def _moved_to(self, urls: Sequence[str], *which: Where) -> dict[str, Feed]:
-        """The feeds that were redirected to these URLs, or whose page named them, by URL.
-
-        Of two feeds at one URL, the feed with the lower id.
-        """
-        found: dict[str, Feed] = {}
-        for start in range(0, len(urls), _ASKED_AT_ONCE):
-            there = Where("redirect_url", "in", urls[start : start + _ASKED_AT_ONCE])
-            page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS, there, *which), limit=_ASKED_AT_ONCE))
-            for document in sorted(page.items, key=lambda each: str(each["feed_id"])):
-                found.setdefault(document["redirect_url"], Feed.from_document(document))
+    async def _by(self, field: str, values: Iterable[str], *which: Where) -> dict[str, Feed]:
+        """The feeds that have one of these values, by value: of two feeds with one value, that with the lower id."""
+        wanted, found = sorted(values), dict[str, Feed]()
+        for start in range(0, len(wanted), _ASKED_AT_ONCE):
+            has = Where(field, "in", wanted[start : start + _ASKED_AT_ONCE])
+            for document in await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS, has, *which), limit=_PAGE)):
+                found.setdefault(document[field], Feed.from_document(document))
         return found
-
-    async def _add(self, url: str, new: Feed) -> Added:
-        async def once() -> Added:
-            address = await self._claimed(url, new.feed_id)
-            feed = await self._find(address.holder)
-            if feed is None:
-                wanted = new.changed(self._clock(), feed_id=address.holder).to_document()
-                return Added(Feed.from_document(await self._created(wanted)), is_new=True)
-            if normalize_url(feed.feed_url) == url:
-                return Added(feed, is_new=False)
-            if feed.feed_id == new.feed_id:
-                await self._release(url, new.feed_id)
-                raise Conflict(f"feed_id: {new.feed_id} is the feed at {feed.feed_url}; give another")
-            await self._take_over(address, new.feed_id)
-            return await once()
-
-        return await until_unchanged(once, f"url: {url}")
-
-    async def _created(self, document: Document) -> Document:
-        """The document, stored. Raises ChangedMeanwhile if another caller was first."""
-        try:
-            return await self._store.create(FEEDS.name, document)
-        except Conflict as error:
-            raise ChangedMeanwhile(str(error)) from error
-
-    async def _claimed(self, url: str, feed_id: str) -> FeedAddress:
-        """The claim of the address: a stored one, else a new one for this feed."""
-        now = self._clock()
-        claim = FeedAddress(created_at=now, updated_at=now, url=url, holder=feed_id)
-        found = await self._store.read(FEEDS.name, claim.partition, FeedAddress.ID)
-        return FeedAddress.from_document(found or await self._created(claim.to_document()))
-
-    async def _claim_for(self, url: str, feed_id: str) -> None:
-        """Claims the address for this feed. Raises Conflict if another feed is there."""
-
-        async def once() -> None:
-            address = await self._claimed(url, feed_id)
-            if address.holder == feed_id:
-                return
-            holder = await self._find(address.holder)
-            if holder is not None and normalize_url(holder.feed_url) == url:
-                raise Conflict(f"url: the feed {address.holder} has this URL already")
-            await self._take_over(address, feed_id)
-
-        await until_unchanged(once, f"url: {url}")
-
-    async def _take_over(self, address: FeedAddress, feed_id: str) -> None:
-        """Claims the address for this feed from a feed that has another URL. Raises ChangedMeanwhile if the claim
-        changes meanwhile."""
-        now = self._clock()
-        if not is_over(address.updated_at + _MOVE_TAKES, now, _MOVE_TAKES):
-            raise Conflict(f"url: the feed {address.holder} is moving there just now")
-        taken = address.changed(now, holder=feed_id).to_document()
-        await self._store.replace(FEEDS.name, taken, address.stored_etag or "")
-
-    async def _release(self, url: str, feed_id: str) -> None:
-        found = await self._store.read(FEEDS.name, address_key(url), FeedAddress.ID)
-        if found is None or found["holder"] != feed_id:
-            return
-        with suppress(ChangedMeanwhile):
-            await self._store.delete(FEEDS.name, address_key(url), FeedAddress.ID, found["_etag"])

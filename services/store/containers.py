@@ -201,6 +201,7 @@ FEEDS = Container(
     indexed_only=(
         "entity_type",
         "enabled",
+        "address",
         "redirect_url",
         "consecutive_errors",
         "verdict",

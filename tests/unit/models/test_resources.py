@@ -27,6 +27,7 @@ from tests import documents, resources
 
 # The stored fields that no view shows.
 HIDDEN = {
+    "Feed": {"address"},
     "Article": {
         *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words", "words"),
     },

@@ -17,17 +17,10 @@ from dataclasses import dataclass
 from io import BytesIO
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-SettingKind = Literal["text", "whole number", "number", "true or false", "list"]
-_KINDS: Mapping[type, SettingKind] = {
-    bool: "true or false",
-    int: "whole number",
-    float: "number",
-    str: "text",
-    tuple: "list",
-}
+_KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", tuple: "list"}
 _WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "1", "yes", "on"), True),
     **dict.fromkeys(("false", "0", "no", "off"), False),
@@ -37,7 +30,7 @@ _UNRESOLVED = "@microsoft.keyvault("
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A rule for a text: `fits` checks it, `allowed` describes it in error messages."""
+    """A rule for a text: `fits` is false or raises ValueError for another, `allowed` describes it in error messages."""
 
     fits: Callable[[str], object]
     allowed: str
@@ -68,7 +61,7 @@ class Setting:
     """The news API that the setting belongs to."""
 
     @property
-    def kind(self) -> SettingKind:
+    def kind(self) -> str:
         return _KINDS[type(self.default)]
 
     @property
@@ -87,37 +80,29 @@ class Setting:
             raise ValueError(
                 "is an unresolved Key Vault reference: check that the secret exists and that the app may read it"
             )
+        try:
+            return self._parsed(text)
+        except (ValueError, KeyError):
+            raise ValueError(self.allowed) from None
+
+    def _parsed(self, text: str) -> Any:
+        """Raises ValueError or KeyError for a text that is not allowed."""
         if self.kind == "true or false" and (text.lower() in _WORDS or not self.form):
-            if text.lower() not in _WORDS:
-                raise ValueError(self.allowed)
             return _WORDS[text.lower()]
         if self.kind in ("whole number", "number"):
-            return self._number(text)
-        if self.kind == "list" or self.separator:
-            parts = tuple(part.strip() for part in text.split(self.separator) if part.strip())
-            for part in parts:
-                self._check(part)
-            return parts
+            number = type(self.default)(text)
+            if not self.between[0] <= number <= self.between[1]:
+                raise ValueError
+            return number
         if self.choices:
-            found = [choice for choice in self.choices if choice.lower() == text.lower()]
-            if not found:
-                raise ValueError(self.allowed)
-            return found[0]
-        self._check(text)
-        return text
+            return {choice.lower(): choice for choice in self.choices}[text.lower()]
+        parts = [part.strip() for part in text.split(self.separator) if part.strip()] if self.separator else [text]
+        if self.form and not all(map(self.form.fits, parts)):
+            raise ValueError
+        return tuple(parts) if self.separator else text
 
-    def _number(self, text: str) -> int | float:
-        try:
-            number = int(text) if self.kind == "whole number" else float(text)
-        except ValueError:
-            raise ValueError(self.allowed) from None
-        if not self.between[0] <= number <= self.between[1]:
-            raise ValueError(self.allowed)
-        return number
 
-    def _check(self, text: str) -> None:
-        if self.form and not self.form.fits(text):
-            raise ValueError(self.allowed)
+_WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]+)\]|(?P<host>[^:/]+)):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,30 +115,16 @@ class AddressRange:
     @classmethod
     def of(cls, text: str) -> Self:
         """Of `10.0.0.0/8`, `127.0.0.1`, `127.0.0.1:8080` or `[::1]:8080`. Raises ValueError for other texts."""
-        host, port = text, ""
-        if text.startswith("["):
-            host, closed, port = text[1:].partition("]")
-            if not closed or not port.startswith(":"):
-                raise ValueError(text)
-            port = port[1:]
-        elif text.count(":") == 1:
-            host, _, port = text.partition(":")
-        if port != "" and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        found = _WITH_PORT.fullmatch(text)
+        if found is None:
+            return cls(ip_network(text))
+        port = int(found["port"])
+        if not 0 < port < 65536:
             raise ValueError(text)
-        if text.endswith(":"):
-            raise ValueError(text)
-        return cls(ip_network(host), int(port) if port else None)
+        return cls(ip_network(found["host"] or found["bracketed"]), port)
 
     def has(self, address: IPv4Address | IPv6Address, port: int) -> bool:
         return address.version == self.network.version and address in self.network and self.port in (None, port)
-
-
-def _is_address_range(text: str) -> bool:
-    try:
-        AddressRange.of(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_loopback(host: str) -> bool:
@@ -164,11 +135,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_secure(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        host, _ = url.hostname or "", url.port
-    except ValueError:
-        return False
+    url = urlsplit(text)
+    host, _ = url.hostname or "", url.port  # which raises for a wrong port
     if not host or url.username is not None or url.query or url.fragment:
         return False
     return url.scheme == "https" or (url.scheme == "http" and _is_loopback(host))
@@ -188,10 +156,7 @@ INSIGHTS = Form(
 )
 DATABASE = Form(re.compile(r"[^/\\?#\s]{1,255}").fullmatch, r"1 to 255 characters without spaces or / \ ? #")
 TICKERS = Form(re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}").fullmatch, "tickers in upper case, such as AAPL,MSFT,BRK.B")
-ADDRESSES = Form(
-    _is_address_range,
-    "true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8",
-)
+ADDRESSES = Form(AddressRange.of, "true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8")
 AGENTS = Form(re.compile(r"[\x20-\x7e]{1,300}").fullmatch, "printable ASCII, several separated by |")
 
 

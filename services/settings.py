@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -46,6 +47,11 @@ _ARCHIVES = ("folder", "blob")
 _AGENT = ("toolpulse (feed reader; its operator gave no contact)",)
 _HOST: Final = "AzureWebJobsStorage"
 _EMULATOR: Final = "UseDevelopmentStorage=true"
+
+
+_SECTIONS = ("fetcher", "scheduler", "parser", "processor", "events", "monitoring")
+"""The blocks of config/ingestion.yaml: their settings are declared with the name of the block."""
+_fetcher, _scheduler, _parser, _processor, _events, _monitoring = (partial(setting, section=name) for name in _SECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +103,24 @@ class Settings:
     )
 
     # Fetcher
-    max_concurrent_requests: int = setting(
-        128, "Maximum concurrent fetches per instance", between=(1, 256), section="fetcher"
+    max_concurrent_requests: int = _fetcher(128, "Maximum concurrent fetches per instance", between=(1, 256))
+    max_concurrent_requests_per_host: int = _fetcher(
+        0, "Maximum concurrent fetches per host; 0 means 2, and no limit for this machine", between=(0, 64)
     )
-    max_concurrent_requests_per_host: int = setting(
-        0,
-        "Maximum concurrent fetches per host; 0 means 2, and no limit for this machine",
-        between=(0, 64),
-        section="fetcher",
+    request_timeout_seconds: float = _fetcher(
+        10.0, "Timeout of one attempt at a fetch, redirects included, in seconds", between=(1, 120)
     )
-    request_timeout_seconds: float = setting(
-        10.0, "Timeout of one attempt at a fetch, redirects included, in seconds", between=(1, 120), section="fetcher"
-    )
-    retry_attempts: int = setting(
-        3, "Maximum attempts per fetch, including the first", between=(1, 10), section="fetcher"
-    )
-    retry_backoff_base: float = setting(
+    retry_attempts: int = _fetcher(3, "Maximum attempts per fetch, including the first", between=(1, 10))
+    retry_backoff_base: float = _fetcher(
         2.0,
         "Base of the exponential backoff: before attempt n, a fetch waits up to base^(n - 2) seconds",
         between=(1, 10),
-        section="fetcher",
     )
-    fetch_user_agent: tuple[str, ...] = setting(
+    fetch_user_agent: tuple[str, ...] = _fetcher(
         _AGENT,
         "User-Agent header of fetches, with a contact; several values are rotated",
         separator="|",
         form=AGENTS,
-        section="fetcher",
         key="user_agent",
     )
     allow_private_addresses: bool | tuple[str, ...] = setting(
@@ -134,66 +131,40 @@ class Settings:
     )
 
     # Schedule
-    fetch_cycle_interval_seconds: int = setting(
-        30,
-        "Seconds between polls for due feeds, rounded down to a multiple of 30",
-        between=(30, 3600),
-        section="scheduler",
+    fetch_cycle_interval_seconds: int = _scheduler(
+        30, "Seconds between polls for due feeds, rounded down to a multiple of 30", between=(30, 3600)
     )
-    min_refresh_interval_minutes: float = setting(
-        1.0, "Minimum interval between scheduled fetches of a feed, in minutes", between=(1, 1440), section="scheduler"
+    min_refresh_interval_minutes: float = _scheduler(
+        1.0, "Minimum interval between scheduled fetches of a feed, in minutes", between=(1, 1440)
     )
-    max_refresh_interval_minutes: float = setting(
+    max_refresh_interval_minutes: float = _scheduler(
         15.0,
         "Maximum interval between scheduled fetches, in minutes, unless the feed fails or asks for a longer one",
         between=(1, 1440),
-        section="scheduler",
     )
-    target_articles_per_fetch: int = setting(
-        5,
-        "New articles per fetch that the schedule aims at, from the average rate of the feed",
-        between=(1, 1000),
-        section="scheduler",
+    target_articles_per_fetch: int = _scheduler(
+        5, "New articles per fetch that the schedule aims at, from the average rate of the feed", between=(1, 1000)
     )
-    fetch_budget_per_feed_hour: float = setting(
-        8.0,
-        "Average fetches per feed and hour over all feeds; the largest part of the cost",
-        between=(1, 60),
-        section="scheduler",
+    fetch_budget_per_feed_hour: float = _scheduler(
+        8.0, "Average fetches per feed and hour over all feeds; the largest part of the cost", between=(1, 60)
     )
 
     # Ingestion
-    dedup_cache_size: int = setting(
-        10000,
-        "Maximum entry hashes that an instance caches in memory, to save reads",
-        between=(0, 1_000_000),
-        section="parser",
+    dedup_cache_size: int = _parser(
+        10000, "Maximum entry hashes that an instance caches in memory, to save reads", between=(0, 1_000_000)
     )
-    dedup_retention_days: int = setting(
-        7, "Days for which the hash of an entry is stored", between=(1, 30), section="parser"
-    )
-    batch_size: int = setting(
-        100, "Maximum articles per message of analyze-articles", between=(1, 100), section="processor"
-    )
-    max_queue_size: int = setting(
-        1000,
-        "Maximum feeds in the queue; the other due feeds wait for a later tick",
-        between=(1, 100_000),
-        section="processor",
+    dedup_retention_days: int = _parser(7, "Days for which the hash of an entry is stored", between=(1, 30))
+    batch_size: int = _processor(100, "Maximum articles per message of analyze-articles", between=(1, 100))
+    max_queue_size: int = _processor(
+        1000, "Maximum feeds in the queue; the other due feeds wait for a later tick", between=(1, 100_000)
     )
 
     # Stories
-    grouping_threshold_articles: int = setting(
-        10,
-        "Number of waiting articles that starts the grouping into stories",
-        between=(1, 10_000),
-        section="events",
+    grouping_threshold_articles: int = _events(
+        10, "Number of waiting articles that starts the grouping into stories", between=(1, 10_000)
     )
-    grouping_interval_minutes: int = setting(
-        5,
-        "Minutes after which waiting articles are grouped, however few",
-        between=(1, 1440),
-        section="events",
+    grouping_interval_minutes: int = _events(
+        5, "Minutes after which waiting articles are grouped, however few", between=(1, 1440)
     )
 
     # Analysis
@@ -204,8 +175,7 @@ class Settings:
     )
 
     sentiment_candidate_file: str = setting(
-        "",
-        "File with another table of the embedded analyzer, to compare its scores as the analyzer `candidate`",
+        "", "File with another table of the embedded analyzer, to compare its scores as the analyzer `candidate`"
     )
 
     # Cache
@@ -220,30 +190,20 @@ class Settings:
     )
 
     # Monitoring
-    log_level: str = setting(
-        "INFO", "Minimum level of log lines; alerts on Azure need INFO or DEBUG", choices=_LEVELS, section="monitoring"
+    log_level: str = _monitoring(
+        "INFO", "Minimum level of log lines; alerts on Azure need INFO or DEBUG", choices=_LEVELS
     )
-    structured_logging: bool = setting(
-        True, "Whether log lines are JSON; alerts on Azure need JSON", section="monitoring"
-    )
-    metrics_enabled: bool = setting(
-        True, "Whether GET metrics is served; if false, it returns 404", section="monitoring"
-    )
-    metrics_port: int = setting(
+    structured_logging: bool = _monitoring(True, "Whether log lines are JSON; alerts on Azure need JSON")
+    metrics_enabled: bool = _monitoring(True, "Whether GET metrics is served; if false, it returns 404")
+    metrics_port: int = _monitoring(
         9090,
         "No effect: a Function App has one port; metrics are served by GET metrics",
         between=(1, 65535),
-        section="monitoring",
         has_effect=False,
     )
     sentry_dsn: str = setting("", "DSN of Sentry, for lines logged at ERROR and above", form=DSN, secret=True)
 
-    telemetry_sample_ratio: float = setting(
-        0.1,
-        "Share of traces that are exported",
-        between=(0, 1),
-        section="monitoring",
-    )
+    telemetry_sample_ratio: float = _monitoring(0.1, "Share of traces that are exported", between=(0, 1))
     telemetry_connection: str = setting(
         "",
         "Connection string of Application Insights; if not set, there is no telemetry",

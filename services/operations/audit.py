@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 import orjson
 
 from models.article import Article
 from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id, generation_id
 from models.correction import AFTER_PREFIX, PREFIX, Correction
-from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
+from models.errors import UnreadableDocument
 from models.mention import SentimentScore
 from models.operations import Audit as StoredAudit
 from models.operations import AuditRound
@@ -29,7 +30,7 @@ from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.counting import DayCount, days_of, recounts_of
+from services.figures.counting import days_of, recounts_of
 from services.figures.tool_counts import MentionCount
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event
@@ -113,7 +114,7 @@ class Audit:
             result = result.plus(part.checked, (each.kind for each in part.differences))
             yield part
         if tool_id is None:
-            await self._save(await self._known(), None, None, result.ended(self._clock()))
+            await self._end(await self._known(), result)
 
     async def weekly(self) -> AuditRound | None:
         """The next portion of the round of this week, if it is due. Returns the round if this portion ended it."""
@@ -121,17 +122,13 @@ class Audit:
         if known.present is None and known.last is not None and _is_recent(known.last, now):
             return None
         present, documents = known.present or AuditRound(started_at=now), 0
-        begin = (known.section, known.position) if known.present is not None else (None, None)
-        async for part, following in self._parts(None, *begin):
+        async for part, following in self._parts(None, known.section, known.position):
             present = present.plus(part.checked, (each.kind for each in part.differences))
             documents += part.checked
-            if following is None:
-                ended = present.ended(self._clock())
-                return ended if await self._save(known, None, None, ended) else None
-            if documents >= DOCUMENTS_IN_PORTION or deadline.is_near():
-                await self._save(known, present, following)
-                break
-        return None
+            if following is not None and (documents >= DOCUMENTS_IN_PORTION or deadline.is_near()):
+                await self._save(known, present=present, section=following[0], position=following[1])
+                return None
+        return await self._end(known, present)
 
     async def _parts(
         self, tool_id: str | None, section: str | None = None, position: str | None = None
@@ -215,7 +212,9 @@ class Audit:
         figures = None if is_merged else await self._stored_figures(tool_id, since)
         corrections = await self._corrections_of(tool_id)
         found, count, due, checked = list[Difference](), MentionCount(), set[str](), 0
-        async for page in pages(self._store, MENTIONS.name, _published(tool_id, since)):
+        where = (Where("published_at", "ge", format_time(since)),)
+        query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
+        async for page in pages(self._store, MENTIONS.name, query):
             checked += len(page.items)
             articles = await self._articles_of([each["id"] for each in page.items])
             for mention in page.items:
@@ -245,10 +244,9 @@ class Audit:
     async def _stored_figures(self, tool_id: str, since: datetime) -> _Figures | None:
         """None if a clock that was ahead stored them: the next refresh counts the tool anew."""
         now = self._clock()
-        stored = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
-        if stored is not None and is_ahead(parse_time(stored["updated_at"]), now):
+        timeline = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
+        if timeline is not None and is_ahead(parse_time(timeline["updated_at"]), now):
             return None
-        timeline = stored
         by_minute = await self._stored_rows(tool_id, hour_key(since))
         entries = await self._entries(tool_id, recounts_of(timeline), now)
         dirty = {each["hour"] for each in await dirty_hours_of(self._store, tool_id)}
@@ -263,11 +261,16 @@ class Audit:
         whole = [hour_key(since + number * _HOUR) for number in range((self._clock() - since) // _HOUR + 1)]
         counted = {hour: rows for day in days.values() for hour, rows in day.hours.items()}
         of_hours = {hour: in_timeline.numbers(hour) for hour in {*whole, *counted}}
-        wrong = judge_hours(tool_id, counted, of_hours, figures.by_minute, _etag(figures.timeline))
+        version = None if figures.timeline is None else str(figures.timeline["_etag"])
+        wrong = judge_hours(tool_id, counted, of_hours, figures.by_minute, version)
         wrong = [each for each in wrong if each.about not in figures.dirty]
         if wrong or figures.dirty:
             return [] if any(each.about in due for each in wrong) else wrong
-        return [each for entry in figures.entries for each in _judged_entry(entry, days)]
+        found = []
+        for entry in figures.entries:
+            windows = Windows.summed(edges_of(entry.window.end), days, None, entry.recounts)
+            found += judge_entry(entry, *windows.at(entry.window.end)[entry.period])
+        return found
 
     async def _stored_rows(self, tool_id: str, first: str) -> dict[str, HourRows]:
         """The rows of the hours from `first` on."""
@@ -303,48 +306,19 @@ class Audit:
         now = self._clock()
         return readable(stored, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
 
-    async def _save(
-        self,
-        known: StoredAudit,
-        present: AuditRound | None,
-        place: tuple[str, str | None] | None,
-        ended: AuditRound | None = None,
-    ) -> bool:
-        """Stores the checkpoint, and the round that has ended. False if another worker was first."""
-        section, position = place or (None, None)
-        after = known.changed(
-            self._clock(), section=section, position=position, present=present, last=ended or known.last
-        )
-        try:
-            if known.stored_etag is None:
-                await self._store.create(CATALOG.name, after.to_document())
-            else:
-                await self._store.replace(CATALOG.name, after.to_document(), known.stored_etag)
-        except (Conflict, ChangedMeanwhile):
-            return False
-        if ended is not None:
-            level = logging.WARNING if ended.found else logging.INFO
-            began = format_time(ended.started_at)
-            log_event(log, level, "audit_ended", checked=ended.checked, began=began, **ended.found)
-        return True
+    async def _save(self, known: StoredAudit, **changes: Any) -> None:
+        """Stores the checkpoint. Of two workers that audit at once, the last one counts."""
+        await self._store.upsert(CATALOG.name, known.changed(self._clock(), **changes).to_document())
+
+    async def _end(self, known: StoredAudit, result: AuditRound) -> AuditRound:
+        ended = result.ended(self._clock())
+        await self._save(known, present=None, section=None, position=None, last=ended)
+        level = logging.WARNING if ended.found else logging.INFO
+        began = format_time(ended.started_at)
+        log_event(log, level, "audit_ended", checked=ended.checked, began=began, **ended.found)
+        return ended
 
 
 def _is_recent(last: AuditRound, now: datetime) -> bool:
     at = last.ended_at or last.started_at
     return at > now - EVERY and not is_ahead(at, now)
-
-
-def _judged_entry(entry: SentimentCacheEntry, days: Mapping[str, DayCount]) -> list[Difference]:
-    """An entry against the windows that the counted mentions give at its end."""
-    windows = Windows.summed(edges_of(entry.window.end), days, None, entry.recounts)
-    return judge_entry(entry, *windows.at(entry.window.end)[entry.period])
-
-
-def _published(tool_id: str, start: datetime, end: datetime | None = None) -> Query:
-    until = () if end is None else (Where("published_at", "lt", format_time(end)),)
-    where = (Where("published_at", "ge", format_time(start)), *until)
-    return Query(where, partition=tool_id, order="by_published", limit=_PAGE)
-
-
-def _etag(document: Document | None) -> str | None:
-    return None if document is None else str(document["_etag"])

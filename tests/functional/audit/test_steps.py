@@ -42,12 +42,6 @@ async def test_the_timer_finds_in_portions_what_a_round_at_once_finds_and_then_w
     assert (await world.one(CATALOG.name, lambda each: each["id"] == "audit"))["present"]["checked"] >= 50
 
 
-async def test_of_two_workers_that_audit_at_once_one_counts(world: AuditWorld) -> None:
-    await world.filled()
-    ended = await asyncio.gather(world.new_audit().weekly(), world.new_audit().weekly())
-    assert len([each for each in ended if each is not None]) == 1
-
-
 async def test_a_write_between_the_two_readings_is_no_difference(world: AuditWorld) -> None:
     tools = await world.filled()
     lost = await world.lose(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)

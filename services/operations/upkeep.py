@@ -37,7 +37,6 @@ KEPT_AT_LEAST = timedelta(days=30)
 FOLDERS_AT_A_TIME = 100
 MAX_FOLDERS = 2_000
 """In one run. The next run goes on after them, so documents that are held for long hold up no others."""
-_DELETED_AT_ONCE = 8
 
 
 class ArchiveExpiry:
@@ -82,13 +81,7 @@ class ArchiveExpiry:
         keys = [(source_of(folder), DocumentProduct.ID) for folder in folders]
         documents = await self._store.read_many(DocumentProduct.CONTAINER, keys) if keys else []
         expired = [folder for folder, document in zip(folders, documents, strict=True) if not _is_of(document, folder)]
-        at_once = asyncio.Semaphore(_DELETED_AT_ONCE)
-
-        async def delete(folder: str) -> int:
-            async with at_once:
-                return await self._archive.delete_folder(folder)
-
-        return sum(await asyncio.gather(*(delete(folder) for folder in expired)))
+        return sum(await asyncio.gather(*map(self._archive.delete_folder, expired)))
 
 
 def _is_of(document: Document | None, folder: str) -> bool:

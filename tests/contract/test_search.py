@@ -5,9 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
-from models.errors import InvalidInput
 from models.values import format_time
 from services.ports import Delete, Document, Query, Replace, Store, Upsert, Where
 from tests.contract.conftest import SettableClock
@@ -95,12 +92,6 @@ async def test_a_search_follows_every_kind_of_write(store: Store, clock: Settabl
     assert (await found(store, fed, 5), await found(store, rates, 5)) == (["c"], ["a"])
     await store.delete("articles", "a", "article")
     assert await found(store, rates, 5) == []
-
-
-@pytest.mark.parametrize("time", ["2026", "2026-02-21T20:00:00", "2026-02-30T20:00:00Z", "2026-02-21T21:00:00+01:00"])
-async def test_what_is_searched_has_a_time(store: Store, time: str) -> None:
-    with pytest.raises(InvalidInput, match="timestamp: must be a time"):
-        await store.upsert("articles", {"id": "article", "source_id": "a", "timestamp": time})
 
 
 async def test_times_of_all_centuries_are_in_order(store: Store) -> None:

@@ -38,12 +38,23 @@ INGEST_FEEDS = "ingest_feeds"
 STAGE_WORKFLOWS = ("analyze_articles", "group_headlines", "generate_ideas")
 """The stages that follow every new article: an invocation is a run."""
 
-WORKFLOWS = (
-    *(INGEST_FEEDS, "refresh_cache", "acquire_documents", "backfill_tools", "reanalyze_tool", "compare_analyzers"),
-    *STAGE_WORKFLOWS,
-    *("merge_tool", "apply_source_priority", "delete_article", "split_article"),
-    *("correct_grouping", "correct_mention"),
+BACKFILL = "backfill_tools"
+REANALYZE = "reanalyze_tool"
+COMPARE = "compare_analyzers"
+MERGE = "merge_tool"
+PRIORITIZE = "apply_source_priority"
+DELETE = "delete_article"
+SPLIT_ARTICLE = "split_article"
+CORRECT_GROUPING = "correct_grouping"
+CORRECT = "correct_mention"
+
+LONG_WORKFLOWS = (
+    *(BACKFILL, REANALYZE, COMPARE, MERGE, PRIORITIZE, DELETE),
+    *(SPLIT_ARTICLE, CORRECT_GROUPING, CORRECT),
 )
+"""The workflows that are carried out page by page."""
+
+WORKFLOWS = (INGEST_FEEDS, "refresh_cache", "acquire_documents", *STAGE_WORKFLOWS, *LONG_WORKFLOWS)
 """All workflows: lists of runs can be filtered by them."""
 
 CountName = Literal[
@@ -113,11 +124,7 @@ class JobRun(_InRun):
     FINISHED: ClassVar[tuple[RunStatus, ...]] = ("SUCCEEDED", "FAILED", "PARTIAL")
 
     entity_type: Literal["JobRun"] = "JobRun"
-    workflow_name: IdPart = Field(
-        description="The kind of work: `ingest_feeds`, `refresh_cache`, `acquire_documents`, `analyze_articles`, "
-        "`group_headlines`, `generate_ideas`, `backfill_tools`, `reanalyze_tool`, `compare_analyzers`, `merge_tool`, "
-        "`apply_source_priority`, `delete_article`, `split_article`, `correct_grouping` or `correct_mention`."
-    )
+    workflow_name: IdPart = Field(description=f"The kind of work: {', '.join(f'`{each}`' for each in WORKFLOWS)}.")
     invocation_id: Text | None = internal(
         "The function call that last began the run, as in the host's log; null for a run of the command line."
     )

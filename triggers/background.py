@@ -86,10 +86,10 @@ async def generate_ideas(services: Container, message: func.QueueMessage, contex
 @consumer(queues, REANALYZE_TOOLS)
 async def reanalyze_tools(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     run_id = run_id_of(message.get_body().decode())
-    result = await services.workflows.driver.advance(run_id, message.dequeue_count or 1, context.invocation_id)
-    if result.send_again:
+    changed_tools = await services.workflows.driver.advance(run_id, message.dequeue_count or 1, context.invocation_id)
+    if changed_tools is None:
         await services.announcer.announce(WORKFLOWS_STAGE, [run_id])
-    await services.queues.send(REANALYSIS_COMPLETED, completed_messages(result.changed_tools, run_id))
+    await services.queues.send(REANALYSIS_COMPLETED, completed_messages(changed_tools or (), run_id))
 
 
 @consumer(queues, REFRESH_TOOLS)

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 
+from models.run import BACKFILL, COMPARE, CORRECT, CORRECT_GROUPING, DELETE, MERGE, PRIORITIZE, REANALYZE, SPLIT_ARTICLE
 from services.container import Part
 from services.documents.archived import Removal
-from services.work.driver import (
-    BACKFILL,
-    COMPARE,
-    CORRECT,
-    CORRECT_GROUPING,
-    DELETE,
-    MERGE,
-    PRIORITIZE,
-    REANALYZE,
-    SPLIT_ARTICLE,
-    Workflows,
-)
+from services.work.driver import Workflows
 from services.workflows import Services
 from services.workflows.backfill import backfill, reanalyze
 from services.workflows.changes import Changes, delete
@@ -28,7 +18,7 @@ from services.workflows.merging import merge
 from services.workflows.previews import QuarantinePreviews, ToolPreviews
 from services.workflows.priorities import prioritize
 
-_PAGES = {
+PAGES = {
     BACKFILL: backfill,
     COMPARE: compare,
     CORRECT: correct,
@@ -67,7 +57,7 @@ class WorkflowPart(Part):
 
     @cached_property
     def driver(self) -> Workflows:
-        pages = {name: partial(page, self._services) for name, page in _PAGES.items()}
+        pages = {name: partial(page, self._services) for name, page in PAGES.items()}
         return Workflows(self.of.runs, pages, self.of.clock)
 
     @cached_property

@@ -25,6 +25,7 @@ from models.errors import UnreadableDocument
 from models.mention import SentimentScore
 from models.operations import Audit as StoredAudit
 from models.operations import AuditRound
+from models.run import COMPARE, LONG_WORKFLOWS
 from models.tally import TimelineHours
 from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
@@ -47,16 +48,6 @@ from services.operations.audit_rules import (
 )
 from services.ports import Clock, Document, Query, Store, Where, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
-from services.work.driver import (
-    BACKFILL,
-    CORRECT,
-    CORRECT_GROUPING,
-    DELETE,
-    MERGE,
-    PRIORITIZE,
-    REANALYZE,
-    SPLIT_ARTICLE,
-)
 
 log = logging.getLogger("toolpulse.upkeep")
 
@@ -72,7 +63,7 @@ _PAGE = 1000
 _HOUR = timedelta(hours=1)
 OF_MENTIONS = (*("mention_missing", "mention_unfounded", "correction_not_applied", "hour_differs", "entry_differs"),)
 """The kinds of differences that a workflow makes and mends while it changes mentions."""
-_WORKFLOWS = (BACKFILL, REANALYZE, MERGE, DELETE, PRIORITIZE, CORRECT, CORRECT_GROUPING, SPLIT_ARTICLE)
+_WORKFLOWS = tuple(each for each in LONG_WORKFLOWS if each != COMPARE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
-from models.run import MAX_ERRORS_KEPT, Attempt, CountName, JobRun
+from models.run import LONG_WORKFLOWS, MAX_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
 from services.ports import Clock, Where
@@ -28,27 +28,6 @@ from services.work.stage import message_of
 
 log = logging.getLogger("toolpulse.analysis")
 
-BACKFILL = "backfill_tools"
-REANALYZE = "reanalyze_tool"
-MERGE = "merge_tool"
-DELETE = "delete_article"
-COMPARE = "compare_analyzers"
-PRIORITIZE = "apply_source_priority"
-CORRECT = "correct_mention"
-CORRECT_GROUPING = "correct_grouping"
-SPLIT_ARTICLE = "split_article"
-
-LONG_WORKFLOWS = (
-    BACKFILL,
-    REANALYZE,
-    MERGE,
-    DELETE,
-    COMPARE,
-    PRIORITIZE,
-    CORRECT,
-    CORRECT_GROUPING,
-    SPLIT_ARTICLE,
-)
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as
 long again: a test checks that host.json's functionTimeout is longer than both."""
@@ -85,20 +64,11 @@ def page_after(run: JobRun) -> str | None:
     return after if isinstance(after, str) else None
 
 
+ChangedTools = tuple[str, ...] | None
+"""The tools whose figures a run has changed, after its last page. None: the run has more pages, and its message must be
+sent again."""
 Workflow = Callable[[JobRun], Awaitable[PageResult]]
 """A kind of workflow: does one page, from the checkpoint of the run on. Doing it again changes nothing more."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkResult:
-    """The result of working on a run.
-
-    `send_again`: the run has more pages, and its message must be sent once more. `changed_tools`: after the last page,
-    the tools whose figures the run has changed.
-    """
-
-    send_again: bool = False
-    changed_tools: tuple[str, ...] = ()
 
 
 class _Overtaken(Exception):
@@ -145,7 +115,7 @@ class Workflows:
         if not after.is_finished:
             raise Unavailable("correction: another worker is making it", retry_after=5.0)
 
-    async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
+    async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> ChangedTools:
         """Works on the run for TIME_PER_MESSAGE. For a run that is done, only returns its result again.
 
         A message that is delivered again takes over the run: the worker of the earlier delivery has usually died. If
@@ -153,11 +123,11 @@ class Workflows:
         """
         run = await self.engine.find(run_id)
         if run is None:
-            return WorkResult()
+            return ()
         attempts = [] if run.status == "QUEUED" else await self.engine.attempts(run_id)
         if run.status in ("SUCCEEDED", "PARTIAL"):
             # The worker that finished the run may have died before it sent its messages.
-            return WorkResult(changed_tools=changed_tools(attempts))
+            return changed_tools(attempts)
         try:
             return await self._work(run, attempts, delivery, invocation_id)
         except _Overtaken:
@@ -165,11 +135,11 @@ class Workflows:
             log_event(log, logging.INFO, "run_overtaken", run_id=run_id, workflow=run.workflow_name)
         except RunImpossible:
             pass  # recorded in the run
-        return WorkResult()
+        return ()
 
     async def _work(
         self, run: JobRun, attempts: Sequence[Attempt], delivery: int, invocation_id: str | None
-    ) -> WorkResult:
+    ) -> ChangedTools:
         until = self.clock() + TIME_PER_MESSAGE
         run, known = await self._take_over(run, attempts, invocation_id)
         workflow = self.workflows[run.workflow_name]
@@ -192,7 +162,7 @@ class Workflows:
             after = run.changed(now, checkpoint=dict(result.checkpoint), due_at=due_at, **summary(known))
             run = await self._save(after, [known[-1], *following])
             if is_over:
-                return WorkResult(send_again=True)
+                return None
             known += following
 
     def _milliseconds(self, began: float) -> int:
@@ -210,7 +180,7 @@ class Workflows:
         )
         return await self._save(begun, [*died, page]), [*known, page]
 
-    async def _end(self, run: JobRun, known: Sequence[Attempt], now: datetime) -> WorkResult:
+    async def _end(self, run: JobRun, known: Sequence[Attempt], now: datetime) -> ChangedTools:
         """Ends the run after its last page; as PARTIAL if some articles failed, which then stay as they were."""
         figures = summary(known)
         status: RunStatus = "PARTIAL" if figures["metrics"]["failed"] else "SUCCEEDED"
@@ -218,7 +188,7 @@ class Workflows:
         level = logging.WARNING if status == "PARTIAL" else logging.INFO
         fields = {"run_id": run.run_id, "workflow": run.workflow_name, "status": status}
         log_event(log, level, "run_ended", **fields, **figures["metrics"])
-        return WorkResult(changed_tools=changed_tools(known))
+        return changed_tools(known)
 
     async def _record_failure(
         self, run: JobRun, others: Sequence[Attempt], page: Attempt, error: Exception, duration_ms: int, delivery: int

@@ -17,7 +17,7 @@ from models.correction import Correction, phrase_correction, source_correction
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.mention import SentimentScore
 from models.request import SignedBody
-from models.run import JobRun
+from models.run import BACKFILL, CORRECT, JobRun
 from models.tool import Tool, normalize_name
 from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.corrections import (
@@ -32,7 +32,7 @@ from services.mentions.corrections import (
 from services.mentions.understanding import understand
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.form import MAX_NAMES
-from services.work.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
+from services.work.driver import PageResult, RunImpossible, Workflows
 from services.workflows import Services
 
 

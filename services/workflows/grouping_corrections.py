@@ -15,12 +15,12 @@ from models.article import Article
 from models.correction import GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.errors import Conflict, InvalidInput, NotFound
 from models.request import SignedBody
-from models.run import JobRun
+from models.run import CORRECT_GROUPING, SPLIT_ARTICLE, JobRun
 from models.values import format_time
 from services.mentions.due import REFRESH_STAGE
 from services.ports import listed_documents
 from services.store.containers import ARTICLES
-from services.work.driver import CORRECT_GROUPING, SPLIT_ARTICLE, PageResult, RunImpossible, Workflows
+from services.work.driver import PageResult, RunImpossible, Workflows
 from services.workflows import Services
 
 

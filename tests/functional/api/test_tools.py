@@ -45,7 +45,7 @@ async def carried_out(app: Container, answer: Answer) -> dict[str, Any]:
     """What the queue does with the message of a run, and the run as it is read."""
     (message,) = answer.sent
     assert answer.json["run_id"] == message["run_id"]
-    while (await app.workflows.driver.advance(message["run_id"])).send_again:
+    while await app.workflows.driver.advance(message["run_id"]) is None:
         pass
     run: dict[str, Any] = (await call("get_run", run_id=message["run_id"])).json
     return run

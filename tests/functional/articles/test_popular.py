@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from models.article import Article, Observation
+from models.run import PRIORITIZE
 from services.articles import sources as sources_module
 from services.articles.reading import ArticleFilter, Articles, article_filter, article_words
 from services.operations.export import Export
 from services.store.containers import ARTICLES
-from services.work.driver import PRIORITIZE, page_after
+from services.work.driver import page_after
 from services.work.rules import queued
 from tests.builders import existing
 from tests.functional.articles.dying import DyingStore

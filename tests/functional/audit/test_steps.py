@@ -8,12 +8,11 @@ import pytest
 
 from models.cache import PERIODS
 from models.operations import Audit as StoredAudit
-from models.run import JobRun
+from models.run import DELETE, MERGE, JobRun
 from services.operations import audit
 from services.operations.audit_rules import Difference
 from services.operations.health import judge_audit
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS
-from services.work.driver import DELETE, MERGE
 from tests.builders import existing
 from tests.failing_stores import hesitant
 from tests.functional.articles.world import item

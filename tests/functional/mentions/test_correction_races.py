@@ -204,7 +204,7 @@ async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
 
     async def merge(worker: Worker, number: int) -> None:
         run = await worker.changes.merge(news.tools[number].tool_id, targets[number].tool_id)
-        while (await worker.workflows.advance(run.run_id)).send_again:
+        while await worker.workflows.advance(run.run_id) is None:
             pass
 
     async def correct(number: int) -> None:
@@ -240,7 +240,7 @@ async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_w
             await correct(world.new_worker(dying), tool, article)
         world.watch.advance(seconds=LEASE.total_seconds() + 60)
         for run_id in await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch):
-            assert not (await world.worker.workflows.advance(run_id)).send_again
+            assert await world.worker.workflows.advance(run_id) is not None
         runs = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
         if not runs:
             assert dying.is_dead, "it died before it had promised anything"

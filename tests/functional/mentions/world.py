@@ -189,7 +189,7 @@ class World:
 
     async def run(self, run: JobRun) -> JobRun:
         """Advances the run to its end, as the queue does."""
-        while (await self.worker.workflows.advance(run.run_id)).send_again:
+        while await self.worker.workflows.advance(run.run_id) is None:
             pass
         document = await existing(self.store, RUNS.name, run.run_id, JobRun.ID)
         return JobRun.from_document(document)

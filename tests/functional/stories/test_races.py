@@ -12,10 +12,10 @@ from typing import Any, cast
 import pytest
 
 from models.errors import Unavailable
+from models.run import CORRECT_GROUPING
 from services.ports import Query, Store
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from services.work.driver import CORRECT_GROUPING
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.failing_stores import Crash, Interrupted

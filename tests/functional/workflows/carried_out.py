@@ -7,13 +7,13 @@ import contextlib
 from models.run import JobRun
 from models.tool import Tool
 from services.store.containers import MENTIONS, RUNS
-from services.work.driver import WorkResult
+from services.work.driver import ChangedTools
 from tests.builders import existing
 from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import World
 
 
-async def until_done(world: World, run: JobRun, writes: int) -> WorkResult:
+async def until_done(world: World, run: JobRun, writes: int) -> ChangedTools:
     """By one worker after the other, each of which dies after so many writes; then by one that lives."""
     for _ in range(6):
         with contextlib.suppress(Crash):

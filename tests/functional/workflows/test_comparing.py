@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
+from models.run import COMPARE
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
-from services.work.driver import COMPARE
 from services.workflows.comparing import PAGE
 from tests.functional.mentions.world import Words, World
 from tests.functional.workflows.carried_out import break_mention, status, until_done

@@ -18,7 +18,6 @@ from services.work.driver import (
     TIME_PER_MESSAGE,
     WORKFLOWS_STAGE,
     RunImpossible,
-    WorkResult,
 )
 from services.work.runs import LEASE
 from tests.builders import Watch, existing, overdue_keys
@@ -27,7 +26,7 @@ from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.world import World
 from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, check_attempts
 
-DONE = WorkResult(changed_tools=("tool",))
+DONE = ("tool",)
 METRICS = {"articles": 30, "removed": 2, "failed": 3}
 ERRORS = ("article-1: odd", "article-2: odd", "article-3: odd")
 
@@ -48,7 +47,7 @@ async def test_a_run_works_for_two_minutes_at_each_message_and_shows_how_far_it_
     for message in range(3):
         result = await office.worker().advance(run.run_id, 1, f"call {message}")
         now = await office.run(run.run_id)
-        shown.append((result.send_again, now.progress, now.status))
+        shown.append((result is None, now.progress, now.status))
         assert now.invocation_id == f"call {message}"
     assert shown == [(True, 20, "RUNNING"), (True, 40, "RUNNING"), (False, 50, "PARTIAL")]
     assert (now.subject, now.parameters, now.duration_ms) == ("tool", {"into": "other"}, 5 * 60_000)
@@ -115,7 +114,7 @@ async def test_a_run_that_has_become_impossible_fails_at_once_with_its_reason(st
 
     office = Office(store, watch, CountingPages(3, impossible))
     run = await office.engine.accept(WORKFLOW)
-    assert await office.worker().advance(run.run_id) == WorkResult()
+    assert await office.worker().advance(run.run_id) == ()
     after = await office.run(run.run_id)
     assert (after.status, after.errors) == ("FAILED", ("tool: it is gone",))
     assert await office.tried(run.run_id) == [("page:0001", 1, "FAILED", "RunImpossible")]
@@ -135,7 +134,7 @@ async def test_an_overtaken_worker_stops_and_poisons_no_message(store: SqliteSto
     office.work.before = None
     assert await office.worker().advance(run.run_id) == DONE
     overtaken.set()
-    assert await slow == WorkResult()
+    assert await slow == ()
     assert is_done(await office.run(run.run_id))
     assert (await office.tried(run.run_id))[:2] == [
         ("page:0001", 1, "FAILED", "worker_died"),
@@ -152,7 +151,7 @@ async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(st
         assert is_done(await office.run(run.run_id))
         check_attempts(await office.engine.attempts(run.run_id))
         assert DONE in results
-        assert set(results) <= {DONE, WorkResult()}
+        assert set(results) <= {DONE, ()}
 
 
 async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died(world: World) -> None:

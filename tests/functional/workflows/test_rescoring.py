@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from models.run import JobRun
+from models.run import BACKFILL, MERGE, REANALYZE, JobRun
 from models.tool import Tool
 from services.tools.form import tool_change
-from services.work.driver import BACKFILL, MERGE, REANALYZE, WORKFLOWS_STAGE
+from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from services.workflows.backfill import PAGE
 from tests.builders import overdue_keys
@@ -28,7 +28,7 @@ async def test_a_reanalysis_that_dies_anywhere_scores_every_mention_again(world:
     world.analyzer.version = "2"
     run = await world.worker.changes.reanalyze("Quorvia")
     result = await until_done(world, run, writes)
-    assert (await status(world, run), result.changed_tools) == ("SUCCEEDED", (tool.tool_id,))
+    assert (await status(world, run), result) == ("SUCCEEDED", (tool.tool_id,))
     versions = {source_id: each.analyzer_version for source_id, each in (await world.mentions(tool)).items()}
     assert versions == {**dict.fromkeys(articles[:3], "2"), articles[3]: "1"}
     assert await generation_of(world.store, tool.tool_id) >= 1
@@ -45,7 +45,7 @@ async def test_a_reanalysis_in_which_mentions_failed_is_partial_and_names_them(w
     ended = await world.run(await world.worker.changes.reanalyze("Quorvia"))
     assert (ended.status, ended.progress, ended.metrics["rescored"], ended.metrics["failed"]) == ("PARTIAL", 3, 1, 2)
     assert [error.split(":")[1] for error in ended.errors] == [each.split(":")[1] for each in (cursed, broken)]
-    assert (await world.worker.workflows.advance(ended.run_id)).changed_tools == (tool.tool_id,)
+    assert await world.worker.workflows.advance(ended.run_id) == (tool.tool_id,)
     await heal_mention(world, tool, broken)
     await world.edit(cursed, "Quorvia is good")
     again = await world.run(await world.worker.changes.reanalyze("Quorvia"))
@@ -72,7 +72,7 @@ async def test_an_alias_is_applied_to_30_days_wherever_that_dies(world: World, w
     assert run is not None
     assert changed.aliases == ("QRVDB",)
     result = await until_done(world, run, writes)
-    assert (await status(world, run), result.changed_tools) == ("SUCCEEDED", (tool.tool_id,))
+    assert (await status(world, run), result) == ("SUCCEEDED", (tool.tool_id,))
     assert set(await world.mentions(tool)) == {articles["new"], articles["known"], articles["old"]}
     assert await generation_of(world.store, tool.tool_id) >= 1
     searched = (await world.worker.catalog.get("Quorvia")).searched_since

@@ -1,6 +1,5 @@
 """Which runs and attempts a list has."""
 
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -8,13 +7,13 @@ import pytest
 
 from models.errors import InvalidInput
 from models.resources.runs import RunResource
-from models.run import STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch
+from models.run import INGEST_FEEDS, LONG_WORKFLOWS, STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch
 from models.values import format_time
+from services.container.workflows import PAGES
 from services.documents import life_cycle
 from services.figures import refresh
 from services.ports import Store
 from services.store.containers import RUNS
-from services.work import driver
 from services.work.listing import attempt_filter, run_filter
 from services.work.runs import RunEngine
 from tests.documents import NOW, attempt, ingestion_batch, metrics, run
@@ -145,7 +144,6 @@ def test_a_wrong_filter_is_refused_by_its_name(given: dict[str, str], field: str
         assert refused.value.field == field
 
 
-def test_every_workflow_can_be_asked_for() -> None:
-    of_driver = [value for name, value in vars(driver).items() if re.fullmatch(r"[A-Z_]+", name)]
-    named = {each for each in of_driver if isinstance(each, str) and re.fullmatch(r"[a-z]+(_[a-z]+)+", each)}
-    assert {*named, life_cycle.WORKFLOW, refresh.WORKFLOW, "ingest_feeds", *STAGE_WORKFLOWS} == set(WORKFLOWS)
+def test_every_workflow_can_be_asked_for_and_the_long_ones_are_carried_out() -> None:
+    assert {life_cycle.WORKFLOW, refresh.WORKFLOW, INGEST_FEEDS, *STAGE_WORKFLOWS, *LONG_WORKFLOWS} == set(WORKFLOWS)
+    assert PAGES.keys() == set(LONG_WORKFLOWS)

@@ -236,7 +236,7 @@ class Quarantine:
         afterwards, the run is overdue."""
         if item.kind != "BATCH" or not item.waits_for_ingestion:
             return None
-        return (await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})).run_id
+        return (await self._engine.accept(INGEST_FEEDS, item.subject, held=item.quarantine_id)).run_id
 
     async def _forget_dropped(self, item: QuarantineItem) -> None:
         if item.kind == "BATCH" and item.released_at is None and item.manual_review_status == "CLEARED_TERMINAL":

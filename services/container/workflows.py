@@ -52,6 +52,7 @@ class WorkflowPart(Part):
             recount=self.of.figures.recount,
             generations=self.of.figures.generations,
             announcer=self.of.announcer,
+            runs=self.of.runs,
             clock=self.of.clock,
         )
 

@@ -114,9 +114,9 @@ class Refresh:
         # Merged tools have dirty hours too: what they had counted has left them.
         tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self.store)))
         batches = batches_of(tool_ids) or [[]]
-        run = await self.engine.open(
-            WORKFLOW, SUBJECT, {"tools": len(tool_ids)}, batches=len(batches), invocation_id=invocation_id, since=since
-        )
+        queued = rules.queued(WORKFLOW, self.engine.new_id(), since, SUBJECT, {"tools": len(tool_ids)})
+        run = rules.begun(queued, invocation_id, since).changed(since, batches=len(batches))
+        await self.engine.add([run])
         messages = [RefreshMessage(tuple(batch), run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
         return Begun(run.run_id, [message.to_message() for message in messages])
 

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -83,27 +83,6 @@ class Workflows:
     workflows: Mapping[str, Workflow]
     clock: Clock
     seconds: Callable[[], float] = time.perf_counter
-
-    async def accept(self, workflow: str, subject: str | None, **parameters: Any) -> JobRun:
-        """The run, stored. The caller sends its message."""
-        return await self.engine.accept(workflow, subject, parameters)
-
-    @contextlib.asynccontextmanager
-    async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
-        """The run that follows a change, which the `with` block makes. The run is withdrawn if the change is
-        refused."""
-        run = await self.accept(workflow, subject, **parameters)
-        try:
-            yield run
-        except Unavailable:
-            raise  # the change may have been made
-        except ToolpulseError:
-            await self.withdraw(run)
-            raise
-
-    async def withdraw(self, run: JobRun) -> None:
-        """Deletes a run whose message was not sent, since its change was refused or needs none."""
-        await self.engine.withdraw(run.run_id)
 
     async def carry_out(self, run: JobRun) -> None:
         """Does the work of a correction while a person waits. Raises Conflict if the work cannot be done, Unavailable

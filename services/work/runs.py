@@ -10,11 +10,12 @@ several workers record attempts of one run at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from models.errors import ChangedMeanwhile, InvalidInput, NotFound
+from models.errors import ChangedMeanwhile, InvalidInput, NotFound, ToolpulseError, Unavailable
 from models.run import Attempt, JobRun, read_run
 from models.values import is_over
 from services.ports import (
@@ -81,35 +82,31 @@ class RunEngine:
         self._clock = clock
         self.new_id = new_id
 
-    async def accept(
-        self, workflow: str, subject: str | None = None, parameters: dict[str, Any] | None = None
-    ) -> JobRun:
+    async def accept(self, workflow: str, subject: str | None = None, **parameters: Any) -> JobRun:
         """A new run, QUEUED, due and stored. The caller sends its message."""
         now = self._clock()
-        run = rules.queued(workflow, self.new_id(), now, subject, parameters)
-        return await self._create(run.changed(now, due_at=now))
+        run = rules.queued(workflow, self.new_id(), now, subject, parameters).changed(now, due_at=now)
+        return read_run(await self._store.create(RUNS.name, run.to_document()))
 
-    async def open(
-        self,
-        workflow: str,
-        subject: str | None = None,
-        parameters: dict[str, Any] | None = None,
-        *,
-        batches: int | None = None,
-        invocation_id: str | None = None,
-        since: datetime,
-    ) -> JobRun:
-        """A new run, in this number of batches if it has several, RUNNING and stored. `since` is when the caller began
-        to prepare it."""
-        queued = rules.queued(workflow, self.new_id(), since, subject, parameters)
-        return await self._create(rules.begun(queued, invocation_id, since).changed(since, batches=batches))
+    @contextlib.asynccontextmanager
+    async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
+        """The run that follows a change, which the `with` block makes. The run is withdrawn if the change is
+        refused."""
+        run = await self.accept(workflow, subject, **parameters)
+        try:
+            yield run
+        except Unavailable:
+            raise  # the change may have been made
+        except ToolpulseError:
+            await self.withdraw(run.run_id)
+            raise
 
     async def add(self, runs: Sequence[JobRun]) -> None:
         """Stores new runs, one by one in any order. The caller sends the messages of those that are due."""
         await self._store.create_many(RUNS.name, [run.to_document() for run in runs])
 
     async def withdraw(self, run_id: str) -> None:
-        """Deletes a run whose message will not be sent."""
+        """Deletes a run whose message was not sent, since its change was refused or needs none."""
         await self._store.delete(RUNS.name, run_id, JobRun.ID)
 
     async def find(self, run_id: str) -> JobRun | None:
@@ -241,9 +238,6 @@ class RunEngine:
         documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject", limit=_PAGE))
         runs, now = listed_documents(documents, read_run, "run_id").items, self._clock()
         return [run for run in runs if is_over(run.updated_at + span, now, span)]
-
-    async def _create(self, run: JobRun) -> JobRun:
-        return read_run(await self._store.create(RUNS.name, run.to_document()))
 
 
 def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:

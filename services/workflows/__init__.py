@@ -22,6 +22,7 @@ from services.stories.stage import GroupingAnnouncer
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
 from services.work.announcing import Announcer
+from services.work.runs import RunEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +44,5 @@ class Services:
     recount: Recount
     generations: Generations
     announcer: Announcer
+    runs: RunEngine
     clock: Clock

@@ -97,14 +97,14 @@ class CorrectionChanges:
             return await self._change_detection(tool, correction_id, signed)
         source_id = correction.source_id or ""
         undo = {"run_id": correction.made_by_run, "author": signed.author, "reason": signed.reason}
-        run = await self.workflows.accept(CORRECT, tool.tool_id, article=source_id, undo=undo)
+        run = await self.of.runs.accept(CORRECT, tool.tool_id, article=source_id, undo=undo)
         return (*await self._carried_out(run, tool.tool_id, source_id), None)
 
     async def _judge(self, tool: Tool, wanted: NewCorrectionBody) -> tuple[Tool, Correction]:
         source_id = (await self.of.articles.get(wanted.named)).source_id
         before = await self.of.corrections.find(tool.tool_id, source_id)
         new = await self._judged(tool, source_id, before, wanted, self.of.clock())
-        run = await self.workflows.accept(
+        run = await self.of.runs.accept(
             CORRECT,
             tool.tool_id,
             article=source_id,
@@ -171,7 +171,7 @@ class CorrectionChanges:
             after = after_undoing(before, before.made_by_run, asked.author, asked.reason, now)
             return without_detection(tool, before, now), after
 
-        async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
+        async with self.of.runs.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
             changed, after = await self.of.corrections.change(tool.tool_id, correction_id, change)
             await self.of.catalog.announce()
         return changed, after, run

@@ -134,7 +134,7 @@ class GroupingChanges:
                 ) from None
         undo = {"correction_id": correction_id, "author": signed.author, "reason": signed.reason}
         workflow = SPLIT_ARTICLE if is_split else CORRECT_GROUPING
-        run = await self.workflows.accept(workflow, correction.articles[0], undo=undo)
+        run = await self.of.runs.accept(workflow, correction.articles[0], undo=undo)
         return await self._carried_out(run, correction_id)
 
     async def _made(
@@ -149,7 +149,7 @@ class GroupingChanges:
         said = {"kind": kind, "articles": list(articles), "others": list(others), "event_ids": list(event_ids), **more}
         correction = {**said, "author": signed.author, "reason": signed.reason}
         workflow = SPLIT_ARTICLE if kind == "SPLIT_ARTICLE" else CORRECT_GROUPING
-        run = await self.workflows.accept(workflow, articles[0], correction=correction)
+        run = await self.of.runs.accept(workflow, articles[0], correction=correction)
         return await self._carried_out(run, grouping_correction_id(run.run_id, run.started_at))
 
     async def _carried_out(self, run: JobRun, correction_id: str) -> GroupingCorrection:

@@ -50,7 +50,7 @@ async def corrected(world: World, articles: list[str]) -> None:
     for kind, one, other in (("NOT_ONE_STORY", 0, 5), ("ONE_STORY", 2, 4)):
         said = {"kind": kind, "articles": [articles[one]], "others": [articles[other]], "author": "Ada"}
         workflows = world.worker.workflows
-        await workflows.advance((await workflows.accept(CORRECT_GROUPING, None, correction=said)).run_id)
+        await workflows.advance((await workflows.engine.accept(CORRECT_GROUPING, None, correction=said)).run_id)
 
 
 async def grouped_by_another(world: World, articles: list[str]) -> None:

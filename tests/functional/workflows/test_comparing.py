@@ -113,5 +113,5 @@ async def test_a_run_whose_analyzer_changed_its_version_fails(world: World, grum
     assert ended.errors == ("analyzer: grumpy is of version 8, the run began with 7",)
     world.other_analyzers.clear()
     world.worker = world.new_worker()
-    run = await world.worker.workflows.accept(COMPARE, ended.subject, analyzer="grumpy", analyzer_version="8")
+    run = await world.worker.workflows.engine.accept(COMPARE, ended.subject, analyzer="grumpy", analyzer_version="8")
     assert (await world.run(run)).errors == ("analyzer: must be one of words",)

@@ -42,7 +42,7 @@ async def test_a_run_works_for_two_minutes_at_each_message_and_shows_how_far_it_
         watch.advance(minutes=1)
 
     office = Office(store, watch, CountingPages(5, a_minute_passes))
-    run = await office.worker().accept(WORKFLOW, "tool", into="other")
+    run = await office.engine.accept(WORKFLOW, "tool", into="other")
     shown: list[tuple[bool, int, str]] = []
     for message in range(3):
         result = await office.worker().advance(run.run_id, 1, f"call {message}")

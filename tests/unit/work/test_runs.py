@@ -41,20 +41,15 @@ def fetched(feed: str, *, is_well: bool = True, number: int = 1, **fields: Any) 
     return attempt(run_id="run-1", subject=feed, attempt_no=number, **status, **fields)
 
 
-async def begun(engine: RunEngine, run_id: str = "run-1") -> JobRun:
-    await engine.add([rules.queued("ingest_feeds", run_id, NOW)])
+async def begun(engine: RunEngine, run_id: str = "run-1", workflow: str = "ingest_feeds") -> JobRun:
+    await engine.add([rules.queued(workflow, run_id, NOW, "all")])
     found = await engine.begin(run_id)
     assert found is not None
     return found.run
 
 
-async def opened(engine: RunEngine, watch: Watch) -> JobRun:
-    """A run whose attempts are documents of their own."""
-    return await engine.open("refresh_cache", "all", since=watch.now)
-
-
 async def test_a_run_is_accepted_found_and_withdrawn(engine: RunEngine, watch: Watch) -> None:
-    run = await engine.accept("merge_tool", "tool", {"into": "other"})
+    run = await engine.accept("merge_tool", "tool", into="other")
     found = await engine.find(run.run_id)
     assert found == run
     assert (run.status, run.subject, run.started_at) == ("QUEUED", "tool", watch.now)
@@ -183,17 +178,8 @@ async def test_a_run_that_is_gone_is_not_closed(engine: RunEngine) -> None:
     assert await engine.find("run-1") is None
 
 
-async def test_a_run_of_batches_is_opened_under_way_since_its_caller_began(engine: RunEngine, watch: Watch) -> None:
-    since = watch.now
-    watch.advance(milliseconds=1500)
-    run = await engine.open("refresh_cache", "all", {"tools": 3}, batches=2, invocation_id="call", since=since)
-    assert await engine.find(run.run_id) == run
-    assert (run.status, run.subject, run.parameters, run.batches) == ("RUNNING", "all", {"tools": 3}, 2)
-    assert (run.invocation_id, run.began_ms) == ("call", int(since.timestamp() * 1000))
-
-
 async def test_a_run_is_closed_once_with_attempts_without_an_end_as_failed(engine: RunEngine, watch: Watch) -> None:
-    run = await opened(engine, watch)
+    run = await begun(engine, workflow="refresh_cache")
     await engine.note(rules.started(run.run_id, "refresh", "0001", 1, watch.now))
     watch.advance(minutes=14)
     (overdue,) = await engine.overdue("refresh_cache", "all", timedelta(minutes=14))
@@ -208,7 +194,7 @@ async def test_a_run_is_closed_once_with_attempts_without_an_end_as_failed(engin
 
 
 async def test_a_run_is_saved_with_its_attempts_or_not_at_all(engine: RunEngine, watch: Watch) -> None:
-    run = await opened(engine, watch)
+    run = await begun(engine, workflow="refresh_cache")
     page = rules.started(run.run_id, "page", "1", 1, watch.now)
     saved = await engine.save(run.changed(watch.now, checkpoint={"after": "x"}), [page])
     with pytest.raises(ChangedMeanwhile):

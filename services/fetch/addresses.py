@@ -40,11 +40,6 @@ NEVER_ALLOWED = _networks(
 )
 """Refused even if private addresses are allowed: metadata services have secrets, and no address here serves feeds."""
 
-METADATA_NAMES = frozenset(
-    {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
-)
-"""Refused whatever they resolve to."""
-
 PRIVATE_V4 = _networks(
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -114,14 +109,6 @@ def refused_address(text: str, allow_private: bool) -> str | None:
     return None if _is_public(address) else f"private, loopback or reserved address; {_SETTING}"
 
 
-def refused_host(url: URL) -> str | None:
-    """Why the host of a URL must not be looked up or connected to, whatever its address; None if it may be."""
-    if odd_address(url):
-        return "address in an odd notation"
-    name = (url.raw_host or "").rstrip(".").lower()
-    return "name of a metadata service" if name in METADATA_NAMES else None
-
-
 @lru_cache(maxsize=1024)  # feeds are fetched again and again
 def checked_url(text: str) -> URL | str:
     """The URL to fetch, or why it cannot be fetched."""
@@ -151,13 +138,9 @@ def parsed(text: str) -> URL:
         raise ValueError("not a URL") from None
 
 
-def odd_address(url: URL) -> bool:
-    """Whether the host is such as 127.1, 0x7f.1 or 2130706433: an address to some programs and a name to others."""
-    return _is_odd(url.raw_host or "")
-
-
 @lru_cache(maxsize=1024)
-def _is_odd(host: str) -> bool:
+def is_odd_address(host: str) -> bool:
+    """Whether the host is such as 127.1, 0x7f.1 or 2130706433: an address to some programs and a name to others."""
     if ":" in host or not _ENDS_IN_A_NUMBER.search(host):
         return False
     try:

@@ -12,7 +12,6 @@ import base64
 import hashlib
 import itertools
 import random
-import ssl
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -24,15 +23,15 @@ from services import telemetry
 from services.fetch.addresses import (
     checked_url,
     host_key,
+    is_odd_address,
     parsed,
-    refused_host,
     same_origin,
     without_query,
 )
 from services.fetch.limits import Breaker, HostLimits, HostReport
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_headers, max_age_seconds, retry_after_seconds, validator
-from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
+from services.fetch.transport import CheckedTransport, Failure, HttpClient, Response
 from services.ports import Clock, utc_now
 from services.settings import Settings
 
@@ -62,8 +61,8 @@ class Fetcher:
     One per worker: owns the connections, the limits and the breaker of hosts, until `close`.
 
     The timeout in the settings is for one attempt with all its redirects. The wait before attempt n+1 is base^(n-1)
-    seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces the network
-    in tests: no address is then checked, and `tls` and `resolver` are not used.
+    seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces that of
+    the settings in tests, and its check of addresses.
     """
 
     def __init__(
@@ -75,8 +74,6 @@ class Fetcher:
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
-        tls: ssl.SSLContext | None = None,
-        resolver: AbstractResolver | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._settings = settings
@@ -90,8 +87,6 @@ class Fetcher:
         transport = transport or CheckedTransport(
             connections=settings.max_concurrent_requests,
             allow_private_addresses=settings.allow_private_addresses,
-            tls=tls,
-            resolver=resolver,
         )
         self._http = HttpClient(transport, most_bytes)
 
@@ -263,8 +258,9 @@ class _Hops:
         url = checked_url(text)
         if isinstance(url, str):
             return Failure(FetchStatus.INVALID_URL, f"{without_query(text)}: {url}", "invalid_url")
-        if reason := refused_host(url):
-            return Failure(FetchStatus.REFUSED_ADDRESS, f"{url.raw_host}: {reason}", "refused_address")
+        if is_odd_address(url.raw_host or ""):
+            text = f"{url.raw_host}: address in an odd notation"
+            return Failure(FetchStatus.REFUSED_ADDRESS, text, "refused_address")
         if url in self._urls:
             return Failure(FetchStatus.REDIRECT_LOOP, f"{without_query(url)} redirects in a circle", "redirect_loop")
         if self._secret and self._urls and not same_origin(url, self._urls[0]):

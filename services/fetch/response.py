@@ -85,96 +85,90 @@ def _http_date(value: str) -> datetime | None:
         return None
 
 
+class Undecodable(Exception):
+    """A body that cannot be read, or must not be, for this `problem`."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
 class BoundedDecoder:
     """Decodes one body step by step, so that a bomb is noticed before it has cost memory or time.
 
     Some servers send a wrong Content-Encoding. So a body is decompressed as gzip if, and only if, it begins as gzip
-    does. After a `problem` nothing more is read.
+    does. Everything raises Undecodable.
     """
 
     def __init__(self, encoding: str, most_bytes: int) -> None:
-        self.problem: Problem | None = None
-        self.received_bytes = 0
         self._encoding = encoding.strip().lower()
         self._most = most_bytes
+        self._received_bytes = 0
         self._decoded = bytearray()
-        self._head: bytes | None = b""
+        self._start: bytes | None = b""
         self._inflater: zlib._Decompress | None = None
         self._members = 0
         if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            self.problem = "unknown_encoding"
+            raise Undecodable("unknown_encoding")
 
     def feed(self, chunk: bytes) -> Iterator[int]:
         """Decodes a chunk while it is iterated over, and yields the size of the body after each step."""
-        if self.problem:
-            return
-        self.received_bytes += len(chunk)
-        if self.received_bytes > self._most:
-            self.problem = "too_large"
-            return
-        if self._head is not None:
-            chunk = self._head + chunk
-            if len(chunk) < 2:
-                self._head = chunk
+        self._received_bytes += len(chunk)
+        if self._received_bytes > self._most:
+            raise Undecodable("too_large")
+        if self._start is not None:
+            chunk = self._start + chunk
+            self._start = chunk if len(chunk) < 2 else None
+            if self._start is not None:
                 return
-            self._begin(chunk)
-        yield from self._decode(chunk)
-
-    def finish(self) -> bytes | None:
-        """The whole body, or None with the `problem`."""
-        if self.problem is None and self._head:
-            self._keep(self._head)
-        if self.problem is None and self._inflater is not None and not self._inflater.eof:
-            self.problem = "corrupt"
-        return None if self.problem else bytes(self._decoded)
-
-    def _begin(self, start: bytes) -> None:
-        self._head = None
-        if start.startswith(GZIP_MAGIC):
-            self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        elif self._encoding == "deflate":
-            # RFC 9110 defines deflate as zlib's format, but many servers send the bare stream.
-            wrapped = start[0] & 0x0F == 8 and (start[0] << 8 | start[1]) % 31 == 0
-            self._inflater = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
-
-    def _decode(self, chunk: bytes) -> Iterator[int]:
+            self._inflater = self._inflater_of(chunk)
         if self._inflater is None:
-            self._keep(chunk)
-            yield len(self._decoded)
+            yield self._keep(chunk)
             return
-        while self.problem is None:
-            if self._inflater.eof and not self._next_member(chunk):
-                return
+        decoded = b""
+        # zlib may have read all input and still have output left: only a step that was not full was the last.
+        while chunk or len(decoded) == STEP_BYTES:
+            if self._inflater.eof:
+                if not chunk.startswith(GZIP_MAGIC):
+                    return  # what follows is padding
+                self._inflater = self._next_member()
             try:
                 decoded = self._inflater.decompress(chunk, STEP_BYTES)
             except zlib.error:
-                self.problem = "corrupt"
-                return
-            self._keep(decoded)
-            yield len(self._decoded)
+                raise Undecodable("corrupt") from None
+            yield self._keep(decoded)
             chunk = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
-            # zlib may have read all input and still have output left: only a step that was not full was the last.
-            if not chunk and len(decoded) < STEP_BYTES:
-                return
 
-    def _next_member(self, rest: bytes) -> bool:
-        """Whether `rest`, after the end of one gzip member, begins another. Other bytes there are padding."""
-        if not rest.startswith(GZIP_MAGIC):
-            return False
+    def finish(self) -> bytes:
+        """The whole body."""
+        if self._start:
+            self._keep(self._start)
+        if self._inflater is not None and not self._inflater.eof:
+            raise Undecodable("corrupt")
+        return bytes(self._decoded)
+
+    def _inflater_of(self, start: bytes) -> zlib._Decompress | None:
+        if start.startswith(GZIP_MAGIC):
+            return zlib.decompressobj(zlib.MAX_WBITS | 16)
+        if self._encoding != "deflate":
+            return None
+        # RFC 9110 defines deflate as zlib's format, but many servers send the bare stream.
+        wrapped = start[0] & 0x0F == 8 and (start[0] << 8 | start[1]) % 31 == 0
+        return zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
+
+    def _next_member(self) -> zlib._Decompress:
         self._members += 1
         if self._members > MAX_MEMBERS:
-            self.problem = "corrupt"
-            return False
-        self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        return True
+            raise Undecodable("corrupt")
+        return zlib.decompressobj(zlib.MAX_WBITS | 16)
 
-    def _keep(self, decoded: bytes) -> None:
+    def _keep(self, decoded: bytes) -> int:
+        """The size of the body with these bytes."""
         size = len(self._decoded) + len(decoded)
-        if size > self._most or size > max(RATIO_FROM_BYTES, self.received_bytes * MAX_RATIO):
-            self.problem = "too_large"
-            self._decoded.clear()
-            return
+        if size > self._most or size > max(RATIO_FROM_BYTES, self._received_bytes * MAX_RATIO):
+            raise Undecodable("too_large")
         self._decoded += decoded
+        return size
 
 
 LOOKED_AT_BYTES = 50_000

@@ -24,9 +24,7 @@ from yarl import URL
 from services.fetch.addresses import PrivateAddresses, refused_address, without_query
 from services.fetch.limits import BodyReservation
 from services.fetch.outcome import FetchStatus
-from services.fetch.response import BoundedDecoder, Problem
-
-__all__ = ["AbstractResolver", "CheckedTransport", "Failure", "HttpClient", "Response"]
+from services.fetch.response import BoundedDecoder, Problem, Undecodable
 
 DNS_THREADS = 16
 DNS_CACHE_SECONDS = 60
@@ -119,17 +117,15 @@ class HttpClient:
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and int(announced[:20]) > self._most_bytes:
             return self._unread("too_large", encoding)
-        decoder = BoundedDecoder(encoding, self._most_bytes)
-        async for chunk in response.aiter_raw():
-            for size in decoder.feed(chunk):
-                if reservation is not None and size > reservation.granted_bytes:
-                    await _grow(reservation, size, deadline)
-            if decoder.problem:
-                return self._unread(decoder.problem, encoding)
-        body = decoder.finish()
-        if body is None:
-            return self._unread(decoder.problem or "corrupt", encoding)
-        return Response(response.status_code, response.headers, body)
+        try:
+            decoder = BoundedDecoder(encoding, self._most_bytes)
+            async for chunk in response.aiter_raw():
+                for size in decoder.feed(chunk):
+                    if reservation is not None and size > reservation.granted_bytes:
+                        await _grow(reservation, size, deadline)
+            return Response(response.status_code, response.headers, decoder.finish())
+        except Undecodable as error:
+            return self._unread(error.problem, encoding)
 
     def _unread(self, problem: Problem, encoding: str) -> Failure:
         if problem == "too_large":

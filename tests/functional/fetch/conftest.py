@@ -10,6 +10,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.fetch.fetcher import Fetcher
+from services.fetch.transport import CheckedTransport
 from services.settings import Settings
 
 Handler = Callable[["Request", asyncio.StreamWriter], Awaitable[None]]
@@ -113,7 +114,12 @@ async def make() -> AsyncIterator[Make]:
             "allow_private_addresses": True,
             **settings,
         }
-        made.append(Fetcher(Settings(**chosen), sleep=sleep, **{"chance": lambda: 0.0, **(tools or {})}))
+        given = {"chance": lambda: 0.0, **(tools or {})}
+        network = {name: given.pop(name) for name in ("tls", "resolver") if name in given}
+        if network:
+            private = bool(chosen["allow_private_addresses"])
+            given["transport"] = CheckedTransport(connections=10, allow_private_addresses=private, **network)
+        made.append(Fetcher(Settings(**chosen), sleep=sleep, **given))
         return made[-1]
 
     yield fetcher

@@ -9,6 +9,7 @@ from models.resources.articles import ArticleResource, DocumentResource, Quarant
 from models.states import ArticleStatus
 from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS, LONGEST_SEARCH, SAID, article_filter
+from services.articles.sources import sources_of
 from services.container import Container
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.listing import mentions_of_article, observed
@@ -83,7 +84,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     layer, view = LAYER.of(req), VIEW.of(req)
     article = await services.articles.get(req.route_params["article_id"])
     mentions = await mentions_of_article(services.store, services.tools, article)
-    whole = await services.articles.sources_of(article)
+    whole = await sources_of(services.store, article)
     resource = ArticleResource.of(whole, shown_name(article.publisher_id), view)
     resource = resource.with_added(mentions=[each.resource(view) for each in mentions.items])
     unreadable = mentions.unreadable

@@ -20,10 +20,10 @@ from models.feed import Feed, FeedSeen, ShortHash
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
 from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Entry, Source, entry_of, in_languages
+from services.articles.identity import Candidate, Entry, Source, entries_of, in_languages, without_text
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.quarantine import FLOOD, VOLUME, NewIds, QuarantinedBatches
-from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing, without_text
+from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing
 from services.feeds.outcome import OVER_BUDGET, Ingested
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
@@ -137,7 +137,7 @@ class EntryIngestion:
         """Stores what is new or changed in the feed's document. Raises NoTurn if the deadline is near before the feed's
         turn."""
         source, items = attempt.source, document.items
-        entries = await _in_thread_if_many(items, lambda: _entries(source, items))
+        entries = await _in_thread_if_many(items, lambda: entries_of(source, items))
         forms = tuple(each.form_hash for each in entries)
         refused = len(items) - len(entries)
         cached = self.cache.has_all(feed.feed_id, feed.body_hash, forms)
@@ -220,7 +220,7 @@ class EntryIngestion:
             items = [each.entry.item for each in found.new]
         intake = _Intake(self._writer(attempt, KnownEntries(), items, trust_hashes=False), feed.languages)
         for portion in portions(items):
-            await intake.store(_entries(attempt.source, portion))
+            await intake.store(entries_of(attempt.source, portion))
         count = len(intake.groups)
         ingested = intake.ingested(refused + len(items) - count)
         return replace(ingested, entries=valid + count, skipped=+Counter({AMBIGUOUS: left}))
@@ -261,14 +261,3 @@ def source_of(feed: Feed, title: str | None = None) -> Source:
 
 async def _in_thread_if_many(items: Sequence[object], work: Callable[[], T], many: int = IN_THREAD_ENTRIES) -> T:
     return await asyncio.to_thread(work) if len(items) > many else work()
-
-
-def _entries(source: Source, items: Sequence[RawItem]) -> list[Entry]:
-    """The entries of all items that are valid Unicode."""
-    entries = []
-    for item in items:
-        try:
-            entries.append(entry_of(source, item))
-        except ValueError:
-            continue
-    return entries

@@ -10,7 +10,8 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -125,6 +126,15 @@ def entry_of(source: Source, item: RawItem) -> Entry:
     return Entry(item, published_at, identity, _short_hash("entry", source.key, "\0".join((identity, *words))))
 
 
+def entries_of(source: Source, items: Iterable[RawItem]) -> list[Entry]:
+    """The entries of all items that are valid Unicode."""
+    entries = []
+    for item in items:
+        with suppress(ValueError):
+            entries.append(entry_of(source, item))
+    return entries
+
+
 def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidate:
     """Raises ValueError if the URL cannot be normalized. An entry without a date gets the time `first_seen`."""
     item = entry.item
@@ -157,6 +167,11 @@ def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidat
         url_hash=shared_url_hash(source, url) if item.url_shared else _short_hash("url", source.key, url),
         headline_hash=_short_hash("headline", source.key, headline),
     )
+
+
+def without_text(candidate: Candidate) -> Candidate:
+    """Takes less memory. The text is made again if the entry is released from quarantine."""
+    return candidate._replace(text="")
 
 
 def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) -> tuple[list[Candidate], Counter[str]]:

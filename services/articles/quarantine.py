@@ -31,7 +31,8 @@ from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from models.values import format_time, parse_time
 from services.articles.entry_documents import LONGEST_DATE, SourceAttempt, alias
-from services.articles.identity import Candidate, Source, candidate_of, entry_of, is_weak, normalize_headline
+from services.articles.identity import Candidate, Source, entries_of, is_weak, normalize_headline, without_text
+from services.articles.matching import KnownEntries, candidates_of
 from services.parse.text import one_line, strip_publisher
 from services.parse.urls import link_of
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, pages, query_all
@@ -244,7 +245,6 @@ class Quarantine:
 
 
 _PAGE = 500
-_AT_ONCE = 1_000
 
 
 class StoredEntry(NamedTuple):
@@ -258,10 +258,11 @@ class StoredEntry(NamedTuple):
 
 
 class Known(NamedTuple):
-    """An entry that is a known article under a new id."""
+    """An entry that is a known article under a new id. `created_at` is that of the article."""
 
     candidate: Candidate
     source_id: str
+    created_at: str = ""
 
 
 class Ambiguous(NamedTuple):
@@ -351,22 +352,21 @@ class NewIds:
     async def sorted_out(self, items: Sequence[RawItem], attempt: SourceAttempt) -> SortedOut:
         """Which articles the entries are. What the attempt's own run has stored does not count as known: a second try
         then decides as the first one did."""
-        candidates = await asyncio.to_thread(_candidates, items, attempt.source, attempt)
+        candidates = await asyncio.to_thread(_candidates, items, attempt)
         stored = await self._stored(attempt)
         found = await asyncio.to_thread(sorted_out, candidates, stored)
-        return await self._without_expired(found)
+        source_ids = list({each.source_id for each in found.known})
+        articles = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        created = {each["source_id"]: each["created_at"] for each in articles if each is not None}
+        # An entry whose article has expired is a new one.
+        gone = (each.candidate for each in found.known if each.source_id not in created)
+        known = (each._replace(created_at=at) for each in found.known if (at := created.get(each.source_id)))
+        return SortedOut(tuple(known), (*found.new, *gone), found.ambiguous)
 
     async def add(self, known: Sequence[Known], attempt: SourceAttempt) -> None:
         """Adds each entry's id to its article. Doing it again changes nothing."""
-        for start in range(0, len(known), _AT_ONCE):
-            some = known[start : start + _AT_ONCE]
-            articles = await self._articles([each.source_id for each in some])
-            aliases: list[Document] = [
-                {**alias(each.candidate, each.source_id, attempt), "created_at": article["created_at"]}
-                for each in some
-                if (article := articles.get(each.source_id)) is not None
-            ]
-            await self.store.create_many(LOCATORS.name, aliases)
+        aliases = [{**alias(each.candidate, each.source_id, attempt), "created_at": each.created_at} for each in known]
+        await self.store.create_many(LOCATORS.name, aliases)
 
     async def _stored(self, attempt: SourceAttempt) -> list[StoredEntry]:
         where = (Where("entity_type", "eq", "Observation"), Where("source", "eq", attempt.source.key))
@@ -380,25 +380,8 @@ class NewIds:
             ]
         return found
 
-    async def _without_expired(self, found: SortedOut) -> SortedOut:
-        """An entry whose article has expired meanwhile is a new one."""
-        articles = await self._articles(list({each.source_id for each in found.known}))
-        known = tuple(each for each in found.known if each.source_id in articles)
-        gone = tuple(each.candidate for each in found.known if each.source_id not in articles)
-        return SortedOut(known, (*found.new, *gone), found.ambiguous)
 
-    async def _articles(self, source_ids: Sequence[str]) -> dict[str, Document]:
-        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        return {name: article for name, article in zip(source_ids, found, strict=True) if article is not None}
-
-
-def _candidates(items: Sequence[RawItem], source: Source, attempt: SourceAttempt) -> list[Candidate]:
-    """Without their texts. Entries that are not valid are left out."""
-    found = {}
-    for item in items:
-        try:
-            candidate = candidate_of(entry_of(source, item), source, attempt.at)
-        except ValueError:
-            continue
-        found[candidate.locator_id] = candidate._replace(text="")
-    return list(found.values())
+def _candidates(items: Sequence[RawItem], attempt: SourceAttempt) -> list[Candidate]:
+    """Each locator once, without texts. Entries that are not valid are left out."""
+    found = candidates_of(entries_of(attempt.source, items), attempt.source, attempt.at, KnownEntries())
+    return list({each.locator_id: without_text(each) for each in found}.values())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 from urllib.parse import unquote
@@ -23,10 +23,7 @@ from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time
 from services.articles.entry_documents import observation_tombstone, tombstone
 from services.articles.identity import locator_identities
 from services.articles.sources import (
-    MAX_SHOWN,
-    first_observations,
     observations_of,
-    sources_of,
     with_source_counts,
 )
 from services.feeds.form import is_feed_id
@@ -64,11 +61,14 @@ class TextSearch:
     words: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
 
-    def accepts(self, *texts: str | None) -> bool:
-        """Whether each phrase is in one of the texts, which have all words."""
+    def accepts(self, article: Document) -> bool:
+        """Whether each phrase is in one of the texts of a stored article that has all words."""
         if not self.phrases:
             return True
-        read = [words_of(text) for text in texts if text]
+        canonical = article.get("canonical")
+        shown = canonical.get("headline") if isinstance(canonical, dict) else None
+        texts = (article.get("headline"), shown, article.get("text_for_analysis"))
+        read = [words_of(text) for text in texts if isinstance(text, str)]
         return all(any(_has(words, phrase) for words in read) for phrase in self.phrases)
 
 
@@ -83,16 +83,6 @@ def article_words(article: Article) -> tuple[str, ...]:
 
 def all_words(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({word for text in texts for word in words_of(text)}))
-
-
-def accepts(search: TextSearch, document: Document) -> bool:
-    """Whether a stored article that has all words of the search has its phrases."""
-    if not search.phrases:
-        return True
-    canonical = document.get("canonical")
-    reading = canonical.get("headline") if isinstance(canonical, dict) else None
-    texts = (document.get("headline"), reading, document.get("text_for_analysis"))
-    return search.accepts(*(each for each in texts if isinstance(each, str)))
 
 
 def text_search(text: str) -> TextSearch:
@@ -167,27 +157,12 @@ def article_filter(given: Mapping[str, str]) -> ArticleFilter:
     return ArticleFilter(tuple(where), search)
 
 
-async def articles_page(store: Store, by: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
-    """The articles that meet all filters, newest first."""
-    source = next((str(each.value) for each in by.where if each.field == "sources"), None)
-    query = _query(by.where, limit)
-
-    def accepted(article: Document) -> bool:
-        return accepts(by.search, article)
-
-    if source is None:
-        page = await _page(store, replace(query, after=after), accepted)
-    else:
-        page = await _page_of_source(store, source, query, after, accepted)
-    return await with_source_counts(store, listed(page, Article.from_document, "source_id"))
-
-
-async def _page(store: Store, query: Query, accepted: Callable[[Document], bool]) -> Page:
-    """One page of the articles that the query finds and that are accepted."""
+async def _page(store: Store, query: Query, search: TextSearch) -> Page:
+    """One page of the articles that the query finds and the search accepts."""
     found: list[Document] = []
     for _ in range(MAX_PAGES):
         page = await store.query(ARTICLES.name, replace(query, limit=query.limit - len(found)))
-        found += [each for each in page.items if accepted(each)]
+        found += [each for each in page.items if search.accepts(each)]
         query = replace(query, after=page.next)
         if page.next is None or len(found) == query.limit:
             break
@@ -208,9 +183,7 @@ Key = tuple[str, str]
 """The time and the id of an article: its place in a list."""
 
 
-async def _page_of_source(
-    store: Store, source: str, query: Query, after: str | None, accepted: Callable[[Document], bool]
-) -> Page:
+async def _page_of_source(store: Store, source: str, query: Query, after: str | None, search: TextSearch) -> Page:
     """One page of the articles of a source: those that list it, and those that an observation names. The cursor has the
     place behind which both queries go on."""
     fingerprint = hashlib.blake2b(repr(query.where).encode(), digest_size=8).hexdigest()
@@ -232,7 +205,7 @@ async def _page_of_source(
         known = sorted((key for key in found if not ends or key >= max(ends)), reverse=True)
         for key in known:
             place, article = key, found[key]
-            if article is not None and accepted(article):
+            if article is not None and search.accepts(article):
                 items.append(article)
             if len(items) == query.limit:
                 is_end = not ends and key == known[-1]
@@ -272,7 +245,13 @@ class Articles:
 
     async def page(self, by: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
         """The articles that meet all filters, newest first."""
-        return await articles_page(self._store, by, limit, after)
+        source = next((str(each.value) for each in by.where if each.field == "sources"), None)
+        query = _query(by.where, limit)
+        if source is None:
+            page = await _page(self._store, replace(query, after=after), by.search)
+        else:
+            page = await _page_of_source(self._store, source, query, after, by.search)
+        return await with_source_counts(self._store, listed(page, Article.from_document, "source_id"))
 
     async def get(self, article_id: str) -> Article:
         document = await self._find(article_id)
@@ -281,13 +260,9 @@ class Articles:
             raise _no_article(article_id)
         return article
 
-    async def sources_of(self, article: Article) -> Article:
-        """The article with the attributions of its sources, at most MAX_SHOWN, and their number."""
-        return await sources_of(self._store, article)
-
     async def observations(self, article: Article) -> Listed[Observation]:
         """The observations of the article, at most MAX_SHOWN, by day."""
-        documents = await first_observations(self._store, article.source_id, MAX_SHOWN)
+        documents = await observations_of(self._store, article.source_id, most_pages=1)
         found = listed_documents(documents, Observation.from_document, "id")
         ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
         return dataclasses.replace(found, items=ordered)

@@ -8,6 +8,7 @@ article with `has_further_sources` has such sources; `sources_of` gives an artic
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -22,7 +23,7 @@ from models.article import (
     ReadingDocument,
     SourceAttribution,
 )
-from services.ports import Document, Listed, Query, Store, Where, listed_documents, pages, query_all
+from services.ports import Document, Listed, Query, Store, Where, listed_documents, query_all
 from services.store.containers import ARTICLES
 
 Attributions = Mapping[str, AttributionDocument]
@@ -31,7 +32,6 @@ Rank = tuple[int, str, str]
 IS_OBSERVATION = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
 MAX_SHOWN = 500
 """Sources and observations in the response for one article. A thousand sources take 400 kB, their texts 4 MB."""
-_PAGE = 500
 
 
 def priority_of(attribution: AttributionDocument) -> int:
@@ -139,27 +139,16 @@ def _scraped_at(attribution: AttributionDocument) -> str:
     return str(attribution.get("scraped_at") or attribution["crawl_timestamp"])
 
 
-async def observations_of(store: Store, source_id: str, source: str | None = None) -> list[ObservationDocument]:
-    """The observations of an article, or those of one source, by source and day."""
-    return await query_all(store, ARTICLES.name, _query(source_id, source))
-
-
-def _query(source_id: str, source: str | None = None) -> Query:
+async def observations_of(
+    store: Store, source_id: str, source: str | None = None, most_pages: int = sys.maxsize
+) -> list[ObservationDocument]:
+    """The observations of an article, or those of one source, by source and day: all, or the first `most_pages` of
+    MAX_SHOWN."""
     where: tuple[Where, ...] = IS_OBSERVATION
     if source is not None:
         first, end = observation_ids(source)
         where = (*where, Where("id", "ge", first), Where("id", "lt", end))
-    return Query(where, partition=source_id, limit=_PAGE)
-
-
-async def first_observations(store: Store, source_id: str, most: int) -> list[Document]:
-    """The first `most` observations of an article, by source and day."""
-    found: list[Document] = []
-    async for page in pages(store, ARTICLES.name, _query(source_id)):
-        found += page.items
-        if len(found) >= most:
-            break
-    return found[:most]
+    return await query_all(store, ARTICLES.name, Query(where, partition=source_id, limit=MAX_SHOWN), most_pages)
 
 
 async def further_sources(store: Store, articles: Iterable[Document]) -> dict[str, list[tuple[str, str | None]]]:
@@ -171,7 +160,7 @@ async def further_sources(store: Store, articles: Iterable[Document]) -> dict[st
         if not article.get("has_further_sources") or article.get("deleted_at"):
             continue
         if isinstance(listed, list) and isinstance(timestamp, str):
-            query = Query(further_in(timestamp), partition=article["source_id"], limit=_PAGE, may_be_stale=True)
+            query = Query(further_in(timestamp), partition=article["source_id"], limit=MAX_SHOWN, may_be_stale=True)
             documents = await query_all(store, ARTICLES.name, query)
             further = [(each["source"], each.get("revision")) for each in documents if each["source"] not in listed]
             found[article["source_id"]] = further
@@ -205,7 +194,7 @@ async def sources_of(store: Store, article: Article, most: int = MAX_SHOWN) -> A
         return article
     document = article.to_document()
     own = await observations_of(store, article.source_id, article.canonical.source)
-    others = await first_observations(store, article.source_id, 2 * most)
+    others = await observations_of(store, article.source_id, most_pages=2)
     canonical, found = (further_attributions(document, _readable(each)) for each in (own, others))
     shown = {**canonical, **found, **canonical}  # with that of the canonical reading first
     further = dict(list(shown.items())[: max(most - len(article.sources), 0)])

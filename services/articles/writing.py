@@ -18,7 +18,7 @@ from models.errors import ChangedMeanwhile
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import seen_key
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, observation_tombstone, seen_hash
-from services.articles.identity import Candidate
+from services.articles.identity import Candidate, without_text
 from services.articles.matching import (
     Groups,
     Known,
@@ -112,11 +112,6 @@ class Written:
             self.published + later.published,
             self.flood + later.flood,
         )
-
-
-def without_text(candidate: Candidate) -> Candidate:
-    """Takes less memory. The text is made again if the entry is released from quarantine."""
-    return candidate._replace(text="")
 
 
 @dataclass(frozen=True, slots=True)

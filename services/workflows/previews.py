@@ -23,7 +23,7 @@ from models.tool import Tool
 from models.values import format_time
 from services.articles.entries import source_of
 from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Source, entry_of
+from services.articles.identity import Candidate, Source, entries_of
 from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, pinned, separated
 from services.articles.merge import merge
 from services.articles.quarantine import Ambiguous, NewIds, Quarantine, QuarantinedBatches
@@ -234,13 +234,7 @@ class QuarantinePreviews:
 
 
 def _candidates(items: Sequence[RawItem], source: Source, attempt: SourceAttempt) -> list[Candidate]:
-    entries = []
-    for item in items:
-        try:
-            entries.append(entry_of(source, item))
-        except ValueError:  # not valid Unicode: it is not ingested
-            continue
-    return candidates_of(entries, source, attempt.at, KnownEntries())
+    return candidates_of(entries_of(source, items), source, attempt.at, KnownEntries())
 
 
 def _detected(articles: Iterable[ArticleDocument], detector: Detector) -> Counter[str]:

@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.articles.reading import article_filter, article_words, articles_page
+from services.articles.reading import Articles, article_filter, article_words
 from services.mentions.understanding import published_at, source_tickers
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import IN_USE_FOR
@@ -168,7 +168,7 @@ class Newsroom(RuleBasedStateMachine):
             for tool_id in detected:
                 expected[tool_id][article.source_id] = published_at(article)
         for word, having in containing.items():
-            page = await articles_page(self.store, article_filter({"text": word}), 500, None)
+            page = await Articles(self.store, self.watch).page(article_filter({"text": word}), 500, None)
             assert {each.source_id for each in page.items} == having
         for tool in tools:
             mentions = await self.world.mentions(tool)

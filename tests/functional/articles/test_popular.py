@@ -9,8 +9,8 @@ import pytest
 
 from models.article import Article, Observation
 from models.run import PRIORITIZE
-from services.articles import sources as sources_module
 from services.articles.reading import ArticleFilter, Articles, article_filter, article_words
+from services.articles.sources import sources_of
 from services.operations.export import Export
 from services.store.containers import ARTICLES
 from services.work.driver import page_after
@@ -41,7 +41,7 @@ async def published_by(world: World, *feeds: str, **fields: Any) -> None:
 
 async def served(world: World) -> Article:
     articles = Articles(world.store, world.clock)
-    return await articles.sources_of(await articles.get((await world.article())["source_id"]))
+    return await sources_of(world.store, await articles.get((await world.article())["source_id"]))
 
 
 async def listed(world: World, **given: str) -> list[str]:
@@ -98,7 +98,7 @@ async def test_a_response_is_bounded_and_has_the_source_of_the_canonical_reading
     article = await served(small)
     assert article.canonical.source == "z"
     assert article.source_count == 10
-    most = await sources_module.sources_of(small.store, Article.from_document(await small.article()), most=4)
+    most = await sources_of(small.store, Article.from_document(await small.article()), most=4)
     assert len(most.sources) == 4
     assert {"a", "b", "z"} < set(most.sources)
     assert most.source_count == 10

@@ -9,11 +9,11 @@ from models.errors import InvalidInput
 from services.articles.reading import (
     MAX_PAGES,
     NOT_DELETED,
+    Articles,
     _query,
     article_filter,
-    articles_page,
 )
-from services.ports import Where
+from services.ports import Where, utc_now
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, observation
 from tests.unit.articles.test_reading import carried_by, named
@@ -87,7 +87,7 @@ async def listed(store: SqliteStore, limit: int, **given: str) -> list[list[str]
     pages: list[list[str]] = []
     after: str | None = None
     while True:
-        page = await articles_page(store, article_filter({"source": "further", **given}), limit, after)
+        page = await Articles(store, utc_now).page(article_filter({"source": "further", **given}), limit, after)
         pages.append([each.headline for each in page.items])
         after = page.next
         if after is None:
@@ -119,13 +119,13 @@ async def test_a_list_that_finds_little_reads_on(store: SqliteStore, put: Put) -
 async def test_a_cursor_belongs_to_its_query(store: SqliteStore, put: Put) -> None:
     await put_many(put, 3)
     where = article_filter({"source": "further"})
-    cursor = (await articles_page(store, where, 1, None)).next
+    cursor = (await Articles(store, utc_now).page(where, 1, None)).next
     assert cursor is not None
     for other in ({"source": "another"}, {"source": "further", "tag": "odd"}, {}):
         with pytest.raises(InvalidInput, match="cursor"):
-            await articles_page(store, article_filter(other), 1, cursor)
+            await Articles(store, utc_now).page(article_filter(other), 1, cursor)
     with pytest.raises(InvalidInput, match="cursor"):
-        await articles_page(store, where, 1, "odd")
+        await Articles(store, utc_now).page(where, 1, "odd")
 
 
 @pytest.mark.parametrize("more", [0, 1])

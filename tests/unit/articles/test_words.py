@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from services.articles.reading import TextSearch, article_filter, article_words, articles_page, text_search
+from services.articles.reading import Articles, TextSearch, article_filter, article_words, text_search
+from services.ports import Document
 from services.store.sqlite import SqliteStore
+from tests.builders import Watch
 from tests.documents import NOW, article, reading
 from tests.unit.articles.test_reading import named
 from tests.unit.conftest import Put
@@ -35,27 +37,29 @@ def test_words_and_what_is_between_quotation_marks_are_searched(text: str, searc
 
 
 @pytest.mark.parametrize(
-    ("texts", "accepted"),
+    ("found", "accepted"),
     [
-        (("the Fed holds rates",), True),
-        (("Fed holds", "rates"), False),
-        (("rates, holds", None, "holds rates"), True),
-        (("holds the rates",), False),
+        ({"headline": "the Fed holds rates"}, True),
+        ({"headline": "Fed holds", "canonical": {"headline": "rates"}}, False),
+        ({"headline": "rates, holds", "canonical": "damaged", "text_for_analysis": "holds rates"}, True),
+        ({"headline": "Fed", "canonical": {"headline": "it holds rates"}, "text_for_analysis": None}, True),
+        ({"headline": "holds the rates"}, False),
     ],
 )
-def test_a_phrase_stands_in_one_text(texts: tuple[str | None, ...], accepted: bool) -> None:
-    assert text_search('"holds rates"').accepts(*texts) == accepted
-    assert text_search("holds rates").accepts(*texts)
+def test_a_phrase_stands_in_one_text(found: Document, accepted: bool) -> None:
+    assert text_search('"holds rates"').accepts(found) == accepted
+    assert text_search("holds rates").accepts(found)
 
 
-async def test_a_list_with_a_phrase_reads_on_until_its_page_is_full(store: SqliteStore, put: Put) -> None:
+async def test_a_list_with_a_phrase_reads_on_until_its_page_is_full(store: SqliteStore, put: Put, watch: Watch) -> None:
+    articles = Articles(store, watch)
     for number in range(9):
         order = "holds rates" if number % 4 == 0 else "rates holds"
         each = named(f"Fed number {number} {order}", NOW - timedelta(minutes=number))
         await put(each.changed(NOW, words=article_words(each)))
     pages, after = [], None
     while True:
-        page = await articles_page(store, article_filter({"text": 'fed "holds rates"'}), 2, after)
+        page = await articles.page(article_filter({"text": 'fed "holds rates"'}), 2, after)
         pages.append([each.headline.split()[2] for each in page.items])
         if (after := page.next) is None:
             break

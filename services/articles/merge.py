@@ -92,7 +92,7 @@ def merge(
         elif change == "priority":
             own = {**own, "source_priority": source.priority}
         if article is None:
-            article = _new_article(candidate, match.source_id, attempt, own)
+            article = _article_of(match, attempt, own)
         else:
             article = _with_entry(article, candidate, attempt, own, most_listed)
         if observed is not None and not is_listed(article, source.key):
@@ -168,34 +168,38 @@ def _revisions(article: ArticleDocument) -> set[str | None]:
     }
 
 
-def _new_article(
-    candidate: Candidate, source_id: str, attempt: SourceAttempt, attribution: AttributionDocument
-) -> ArticleDocument:
-    item, source = candidate.entry.item, attempt.source
-    key = source_id.removeprefix("dedup:")
+def new_article(source_id: str, own: AttributionDocument, attempt: SourceAttempt) -> ArticleDocument:
+    """The article that the source of the attempt has created, without what its headline, text and tags give."""
+    source = attempt.source.key
     article: ArticleDocument = {
         "id": Article.ID,
         "source_id": source_id,
-        "dedup_key": key,
-        "timestamp": attribution["published_at"],
-        "headline": item.headline,
-        "normalized_headline": candidate.normalized_headline,
-        # A locator alias without an article, left by a crash, may name a key that this headline no longer gives.
-        "url_in_key": not candidate.normalized_headline or key != candidate.plain_key,
-        "sources": [source.key],
-        "source_attribution": {source.key: attribution},
-        "canonical": reading(source.key, attribution),
+        "dedup_key": source_id.removeprefix("dedup:"),
+        "timestamp": own["published_at"],
+        "headline": own["original_headline"],
+        "sources": [source],
+        "source_attribution": {source: own},
+        "canonical": reading(source, own),
         "created_by_run": attempt.run_id,
         "status": "pending",
         "analysis_due_since": attempt.time,
         "analysis_attempts": 0,
-        "matched_tickers": list(item.tickers),
         "detected_tool_ids": [],
-        "tags": list(item.tags),
     }
-    if candidate.language:
-        article["language"] = candidate.language
+    if "language" in own:
+        article["language"] = own["language"]
     stamp(article, "Article", attempt, ARTICLE_SECONDS)
+    return article
+
+
+def _article_of(match: Match, attempt: SourceAttempt, own: AttributionDocument) -> ArticleDocument:
+    """The article that the entry creates."""
+    candidate, article = match.candidate, new_article(match.source_id, own, attempt)
+    article["normalized_headline"] = candidate.normalized_headline
+    # A locator alias without an article, left by a crash, may name a key that this headline no longer gives.
+    article["url_in_key"] = not candidate.normalized_headline or article["dedup_key"] != candidate.plain_key
+    article["matched_tickers"] = list(candidate.entry.item.tickers)
+    article["tags"] = list(candidate.entry.item.tags)
     if candidate.flag is not None:
         article["published_flag"] = candidate.flag
     if candidate.text:

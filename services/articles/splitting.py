@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from typing import cast
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, ObservationDocument, source_id
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.locator import locator_key
-from models.values import format_time, parse_time, unix_seconds
-from services.articles.entry_documents import ARTICLE_SECONDS, OF_FIRST_OBSERVATION, observation_tombstone, tombstone
-from services.articles.identity import dedup_key, locator_identities
-from services.articles.merge import union
-from services.articles.sources import attribution_of, chosen_source, observations_of, reading
+from models.values import format_time, parse_time
+from services.articles.entry_documents import OF_FIRST_OBSERVATION, SourceAttempt, observation_tombstone, tombstone
+from services.articles.identity import Source, dedup_key, locator_identities
+from services.articles.matching import split_links
+from services.articles.merge import new_article, union
+from services.articles.sources import attribution_of, chosen_source, observations_of, priority_of, reading
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
 from services.store.change import Key, change_many, until_unchanged
@@ -76,7 +76,13 @@ def moved(
     observations = [each for each in left.observations if each["source"] in leaving]
     there: Attributions = {}
     if joined is None or joined.article.get("deleted_at"):
-        article = _new_article(left.article, to, next(iter(moving.values())), observations, time)
+        (key, first), *_ = moving.items()  # the article of the link, as if this source had created it
+        at, source = parse_time(first["crawl_timestamp"]), Source(key, key, priority_of(first))
+        article = new_article(to, first, SourceAttempt(source, first["added_by_run"], 1, at))
+        article |= {"normalized_headline": left.article["normalized_headline"], "url_in_key": True}
+        article["analysis_due_since"] = time
+        if "published_flag" in observations[0]:
+            article["published_flag"] = observations[0]["published_flag"]
         if joined is not None:
             article["tool_ids_ever_detected"] = joined.article.get("tool_ids_ever_detected", [])
             article["grouping_corrections"] = joined.article.get("grouping_corrections", [])
@@ -95,43 +101,12 @@ def moved(
 def _as_moved(own: AttributionDocument, key: str, left: Parts, *, is_split: bool) -> AttributionDocument:
     """A source that returns has the rule by which it was in the article before."""
     observed = next((each.get("joined_by") for each in left.observations if each["source"] == key), None)
-    after = {name: value for name, value in own.items() if name != "joined_by"}
-    rule = "person" if is_split else observed
-    return cast("AttributionDocument", after if rule is None else {**after, "joined_by": rule})
-
-
-def _new_article(
-    left: ArticleDocument, to: str, own: AttributionDocument, observations: Observations, time: str
-) -> ArticleDocument:
-    """The article of a link, still without its sources. Its time is that of its first source."""
-    crawled = own["crawl_timestamp"]
-    article: ArticleDocument = {
-        "id": Article.ID,
-        "entity_type": "Article",
-        "schema_version": "1",
-        "source_id": to,
-        "dedup_key": to.removeprefix("dedup:"),
-        "timestamp": own.get("published_at", crawled),
-        "headline": own["original_headline"],
-        "normalized_headline": left["normalized_headline"],
-        "url_in_key": True,
-        "created_at": crawled,
-        "updated_at": time,
-        "ttl_timestamp": unix_seconds(parse_time(crawled)) + ARTICLE_SECONDS,
-        "status": "pending",
-        "analysis_attempts": 0,
-        "detected_tool_ids": [],
-    }
-    if "published_flag" in observations[0]:
-        article["published_flag"] = observations[0]["published_flag"]
-    if "added_by_run" in own:
-        article["created_by_run"] = own["added_by_run"]
-    return article
+    return {**own, "joined_by": "person" if is_split else observed}
 
 
 def _with_pins(article: ArticleDocument, links: Mapping[str, str], gone: Iterable[str] = ()) -> ArticleDocument:
     """The article with pins for these links, and without those in `gone`."""
-    pins = {link: to for link, to in article.get("split_links", {}).items() if link not in gone} | dict(links)
+    pins = {link: to for link, to in split_links(article).items() if link not in gone} | dict(links)
     after = article.copy()
     after.pop("split_links", None)
     if pins:
@@ -209,9 +184,7 @@ class ArticleSplits:
     async def target(self, article_id: str, source: str) -> str:
         """The id of the article that the source becomes. Raises NotFound if the source is not in the article, and
         Conflict if its link does not tell it from the others."""
-        left = await self._read(article_id)
-        if left is None or left.article.get("deleted_at"):
-            raise NotFound(f"article: there is none with the id {article_id!r}")
+        left = await self._served(article_id)
         known = left.attributions()
         if source not in known:
             raise NotFound(f"source: {source} is not in the article {article_id}")
@@ -221,9 +194,10 @@ class ArticleSplits:
         to = id_with_link(left.article, link)
         if to == article_id or len(with_link(known, link)) == len(known):
             raise Conflict(f"source: the article has no other link than that of {source}")
-        there = await self._read(to)
-        if there is not None and there.article.get("deleted_at") and not _returned(there.article, article_id):
-            raise Conflict(f"source: the article with the link of {source} was deleted")
+        try:
+            await self._read(to, article_id)
+        except NotFound:
+            raise Conflict(f"source: the article with the link of {source} was deleted") from None
         return to
 
     async def split(self, article_id: str, to: str, source: str) -> None:
@@ -232,7 +206,7 @@ class ArticleSplits:
         async def once() -> None:
             left = await self._served(article_id)
             known = left.attributions()
-            links = {link for link, pin in left.article.get("split_links", {}).items() if pin == to}
+            links = {link for link, pin in split_links(left.article).items() if pin == to}
             if source in known:
                 links.add(link_of(known[source]["url"]))
             if not links:
@@ -248,9 +222,7 @@ class ArticleSplits:
 
         async def once() -> None:
             await self._served(article_id)
-            left = await self._read(to)
-            if left is None or (left.article.get("deleted_at") and not _returned(left.article, article_id)):
-                raise NotFound(f"article: {to} was deleted or has expired")
+            left = await self._served(to, article_id)
             if left.observations:
                 await self._move(left, article_id, left.attributions().keys(), is_split=False)
 
@@ -260,9 +232,7 @@ class ArticleSplits:
     async def _move(self, left: Parts, to: str, leaving: Collection[str], *, is_split: bool) -> None:
         """Writes both articles. Raises ChangedMeanwhile if another worker wrote one of them: what was ingested
         meanwhile is to be moved too."""
-        joined, time = await self._read(to), format_time(self.clock())
-        if joined is not None and joined.article.get("deleted_at") and not _returned(joined.article, left.source_id):
-            raise NotFound(f"article: {to} was deleted")
+        joined, time = await self._read(to, left.source_id), format_time(self.clock())
         joined_after, left_after = moved(left, joined, to, leaving, time, self.most_listed, is_split=is_split)
         gone: list[Operation] = [
             Upsert(observation_tombstone(each, time)) for each in left.observations if each["source"] in leaving
@@ -295,19 +265,18 @@ class ArticleSplits:
         }
         await change_many(self.store, LOCATORS.name, [(each, each) for each in sorted(names)], led)
 
-    async def _served(self, source_id: str) -> Parts:
-        found = await self._read(source_id)
-        if found is None or found.article.get("deleted_at"):
-            raise NotFound(f"article: {source_id} was deleted or has expired")
+    async def _served(self, source_id: str, other: str = "") -> Parts:
+        found = await self._read(source_id, other)
+        if found is None:
+            raise NotFound(f"article: {source_id} has expired")
         return found
 
-    async def _read(self, source_id: str) -> Parts | None:
+    async def _read(self, source_id: str, other: str = "") -> Parts | None:
+        """None if there is no such article. Raises NotFound for one that was deleted, but not for one that is empty
+        since its sources have returned to the article `other`."""
         found: Document | None = await self.store.read(ARTICLES.name, source_id, Article.ID)
         if found is None:
             return None
+        if found.get("deleted_at") and other not in split_links(found).values():
+            raise NotFound(f"article: {source_id} was deleted")
         return Parts(found, await observations_of(self.store, source_id))
-
-
-def _returned(deleted: ArticleDocument, article_id: str) -> bool:
-    """Whether the article is a tombstone since its sources returned to the other article, not since it was deleted."""
-    return article_id in deleted.get("split_links", {}).values()

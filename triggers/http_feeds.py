@@ -119,7 +119,8 @@ async def preview_feed(services: Container, req: func.HttpRequest) -> func.HttpR
     One poll, of which nothing is stored. A URL without a feed is an answer too. It needs the management key, since
     it fetches a URL that the request names.
     """
-    return json_response((await services.fetching.feed_previews.of(sent(req, FeedPreviewRequest).given())).shown())
+    found = await services.fetching.poller.preview(sent(req, FeedPreviewRequest).given(), services.clock())
+    return json_response(found.shown())
 
 
 @feeds_http.get("presets", tag="Feeds", returns=ListOf("Presets", Preset, is_paged=False))

@@ -23,7 +23,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Entry, Source, entries_of, in_languages, without_text
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.quarantine import FLOOD, VOLUME, NewIds, QuarantinedBatches
-from services.articles.writing import Announce, ArticleWriter, Discover, Written, discover_nothing
+from services.articles.writing import Announce, ArticleWriter, Discover
 from services.feeds.outcome import OVER_BUDGET, Ingested
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
@@ -69,7 +69,6 @@ class _Intake:
     writer: ArticleWriter
     languages_before: Mapping[str, int]
     room: int = sys.maxsize
-    written: Written = field(default_factory=Written)
     entries: int = 0
     groups: dict[ShortHash, str] = field(default_factory=dict)
     excess: list[Candidate] = field(default_factory=list)
@@ -86,7 +85,7 @@ class _Intake:
         new = [each for each in candidates if not known.has(each.id_hash)]
         excess = new[max(0, self.room) :]
         out = {each.entry.form_hash for each in excess}
-        self.written += await self.writer.write([each for each in candidates if each.entry.form_hash not in out])
+        await self.writer.write([each for each in candidates if each.entry.form_hash not in out])
         self.entries += len(entries)
         self.groups |= {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
         self.room -= len(new) - len(excess)
@@ -94,8 +93,9 @@ class _Intake:
         self.languages += languages
 
     def ingested(self, refused: int) -> Ingested:
-        written = self.written
-        return Ingested(self.entries, refused, written.new, written.created, written.published, written.due)
+        done = self.writer.written
+        due = frozenset(done.due)
+        return Ingested(self.entries, refused, done.new, done.created, tuple(done.published), due)
 
 
 def portions(entries: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -123,8 +123,8 @@ class EntryIngestion:
     cache: DocumentCache
     hashes_kept: timedelta
     announce: Announce
+    discover: Discover
     _: KW_ONLY
-    discover: Discover = discover_nothing
     most_listed: int = LISTED_SOURCES
     writing_at_once: InitVar[int] = WRITING_AT_ONCE
 
@@ -185,7 +185,7 @@ class EntryIngestion:
             if intake.entries and deadline.is_near():
                 break
             await intake.store(portion)
-        flood = intake.written.flood
+        flood = writer.written.flood
         held, left = _held_and_left(feed, flood, intake.excess)
         quarantine_id = None
         if held:
@@ -238,10 +238,10 @@ class EntryIngestion:
             attempt,
             int(self.hashes_kept.total_seconds()),
             self.announce,
+            self.discover,
             known,
             frozenset(each.url for each in items),
             self.most_listed,
-            self.discover,
             trust_hashes,
         )
 

@@ -27,7 +27,6 @@ from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchS
 from services.fetch.response import blocked, challenge_in_page
 from services.parse.collected import Unreadable
 from services.parse.feed import linked_feed, parse
-from services.ports import Clock
 
 CHECKED_EVERY = 24
 """One fetch of a feed in so many is unconditional: validators may be wrong, and only the body shows it."""
@@ -45,20 +44,17 @@ IN_THREAD_BYTES = 150_000
 other feeds go on."""
 
 
+SAMPLES = 5
+LONGEST_HEADLINE = 500
+_UNNAMED = "a feed"
+
+
 class Fetches(Protocol):
     """The part of the fetcher that polling needs."""
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """A failure is a result, not an exception."""
         ...
-
-
-async def _no_tickers() -> Sequence[str]:
-    return ()
-
-
-async def _not_registered(url: str) -> str | None:
-    return None
 
 
 @dataclass
@@ -76,8 +72,8 @@ class FeedPoller:
     fetcher: Fetches
     apis: Mapping[str, EnabledApi]
     credentials: Callable[[str], Credential]
-    watched: Callable[[], Awaitable[Sequence[str]]] = _no_tickers
-    registered: Callable[[str], Awaitable[str | None]] = _not_registered
+    watched: Callable[[], Awaitable[Sequence[str]]]
+    registered: Callable[[str], Awaitable[str | None]]
     _parsing: ParsingBudget = field(default_factory=ParsingBudget, init=False)
     _bodies: BodyBudget = field(default_factory=BodyBudget, init=False)
     _checking_moves: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -88,6 +84,26 @@ class FeedPoller:
         async with AsyncExitStack() as budgets:
             yield await (self._poll_api(feed, now) if feed.is_of_news_api else self._poll_feed(feed, budgets))
 
+    async def preview(self, fields: Mapping[str, Any], now: datetime) -> FeedPreview:
+        """Raises InvalidInput for a URL or credential that cannot be registered. A URL without a feed is a result."""
+        feed = new_feed({**fields, "source_name": _UNNAMED}, now)
+        async with self.polled(feed, now) as polled:
+            failure = failure_of(polled)
+            found = {} if polled.document is None else found_in(polled.document, now)
+            fetched = polled.result.url
+        return FeedPreview(
+            url=feed.feed_url,
+            fetched_url=fetched,
+            is_feed=failure is None and polled.document is not None,
+            is_page=polled.found_at is not None,
+            feed_id=await self.registered(feed.feed_url) or await self.registered(fetched),
+            error_type=failure.kind if failure else None,
+            error=failure.error if failure else None,
+            status_code=polled.result.status_code,
+            duration_ms=polled.result.duration_ms,
+            **found,
+        )
+
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
         """The tickers that are requested from the news APIs among these feeds."""
         api = next((self.apis[feed] for feed in feeds if feed in self.apis), None)
@@ -97,7 +113,7 @@ class FeedPoller:
         try:
             credential = self.credentials(feed.credential) if feed.credential else None
         except InvalidInput as error:
-            return _refused(feed, FetchStatus.UNAUTHORIZED, str(error), "credential")
+            return _failed(FetchStatus.UNAUTHORIZED, feed.feed_url, str(error), "credential")
         request = request_for(feed, credential)
         polled = await self._poll_own_url(feed, credential, budgets) if tries_own_url(feed) else None
         if polled is None:
@@ -124,7 +140,7 @@ class FeedPoller:
         """Sends the requests one after the other: the limits of news APIs are counted in requests."""
         api = self.apis.get(feed.kind)
         if api is None:
-            return _refused(feed, FetchStatus.UNAUTHORIZED, f"{feed.kind} has no token", "no_token")
+            return _failed(FetchStatus.UNAUTHORIZED, feed.feed_url, f"{feed.kind} has no token", "no_token")
         api = await self._with_watched(api)
         results: list[FetchResult] = []
         documents: list[ParsedDocument] = []
@@ -158,7 +174,8 @@ class FeedPoller:
             async with asyncio.timeout(deadline.until_near()):
                 await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
         except TimeoutError:
-            return PollResult(_postponed(request))
+            error = "the worker had no time left for it"
+            return _failed(FetchStatus.POSTPONED, request.url, error, "postponed", retry_after=POSTPONED_SECONDS)
         return await self._parsed(result)
 
     async def _parsed(self, result: FetchResult) -> PollResult:
@@ -222,7 +239,7 @@ class FeedPoller:
         name = await self.registered(url)
         if name is None or name == feed.feed_id:
             return None
-        return _refused(feed, FetchStatus.DUPLICATE, f"{which} is registered already, as {name}", _DUPLICATE)
+        return _failed(FetchStatus.DUPLICATE, feed.feed_url, f"{which} is registered already, as {name}", _DUPLICATE)
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
         """Whether the server's validators are wrong: the body has changed, and a conditional request would not have got
@@ -286,19 +303,6 @@ def moved_to(feed: Feed, polled: PollResult) -> str | None:
     return str(url) if not isinstance(url, str) and str(url) != feed.redirect_url else None
 
 
-def _postponed(request: FetchRequest) -> FetchResult:
-    return FetchResult(
-        FetchStatus.POSTPONED,
-        request.url,
-        etag=request.etag,
-        last_modified=request.last_modified,
-        body_hash=request.body_hash,
-        retry_after=POSTPONED_SECONDS,
-        error="the worker had no time left for it",
-        fingerprint="postponed",
-    )
-
-
 def may_be_page(feed: Feed) -> bool:
     """Whether a web page at the feed's URL may name the feed.
 
@@ -308,43 +312,10 @@ def may_be_page(feed: Feed) -> bool:
     return feed.last_successful_fetch is None or feed.last_error_fingerprint == _DUPLICATE
 
 
-def _refused(feed: Feed, status: FetchStatus, error: str, fingerprint: str) -> PollResult:
-    return PollResult(FetchResult(status, feed.feed_url, error=error, fingerprint=fingerprint))
-
-
-SAMPLES = 5
-LONGEST_HEADLINE = 500
-_UNNAMED = "a feed"
-
-
-class FeedPreviews:
-    """Previews of feeds. `registered` gives the id of the feed that is registered at a URL."""
-
-    def __init__(self, poller: FeedPoller, registered: Callable[[str], Awaitable[str | None]], clock: Clock) -> None:
-        self._poller = poller
-        self._registered = registered
-        self._clock = clock
-
-    async def of(self, fields: Mapping[str, Any]) -> FeedPreview:
-        """Raises InvalidInput for a URL or credential that cannot be registered. A URL without a feed is a result."""
-        now = self._clock()
-        feed = new_feed({**fields, "source_name": _UNNAMED}, now)
-        async with self._poller.polled(feed, now) as polled:
-            failure = failure_of(polled)
-            found = {} if polled.document is None else found_in(polled.document, now)
-            fetched = polled.result.url
-        return FeedPreview(
-            url=feed.feed_url,
-            fetched_url=fetched,
-            is_feed=failure is None and polled.document is not None,
-            is_page=polled.found_at is not None,
-            feed_id=await self._registered(feed.feed_url) or await self._registered(fetched),
-            error_type=failure.kind if failure else None,
-            error=failure.error if failure else None,
-            status_code=polled.result.status_code,
-            duration_ms=polled.result.duration_ms,
-            **found,
-        )
+def _failed(
+    status: FetchStatus, url: str, error: str, fingerprint: str, retry_after: float | None = None
+) -> PollResult:
+    return PollResult(FetchResult(status, url, error=error, fingerprint=fingerprint, retry_after=retry_after))
 
 
 def found_in(document: ParsedDocument, now: datetime) -> dict[str, Any]:

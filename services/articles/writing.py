@@ -9,7 +9,7 @@ merge.py what changes in it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -54,10 +54,6 @@ Discover = Callable[[Sequence[Asked]], Awaitable[None]]
 """Makes the documents of these articles due. A second call for the same articles changes nothing."""
 
 
-async def discover_nothing(asked: Sequence[Asked]) -> None:
-    """For an app that acquires no full texts."""
-
-
 def asks(choice: FullTextChoice, text: str | None) -> bool:
     """Whether a feed with this choice asks for the full text of an entry with this text."""
     return choice == "always" or (choice == "short" and (not text or len(text) < SHORT_TEXT))
@@ -89,29 +85,20 @@ class Announce(Protocol):
     async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Written:
-    """The outcome of a write. `due` are the ids of articles whose analysis is due.
+    """What was written so far. `due` are the ids of articles whose analysis is due.
 
     The source was added to `new` articles, of which `created` did not exist before.
     `published` are the publication times of the entries that are new to the source, as far as the source gives them.
     `flood` are the candidates that are to be quarantined.
     """
 
-    due: frozenset[str] = frozenset()
+    due: set[str] = field(default_factory=set)
     new: int = 0
     created: int = 0
-    published: tuple[datetime, ...] = ()
-    flood: tuple[Candidate, ...] = ()
-
-    def __add__(self, later: Written) -> Written:
-        return Written(
-            self.due | later.due,
-            self.new + later.new,
-            self.created + later.created,
-            self.published + later.published,
-            self.flood + later.flood,
-        )
+    published: list[datetime] = field(default_factory=list)
+    flood: list[Candidate] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +115,14 @@ class ArticleWriter:
     attempt: SourceAttempt
     hashes_kept_seconds: int
     announce: Announce
+    discover: Discover
     known: KnownEntries
     present: Collection[str] = ()
     most_listed: int = LISTED_SOURCES
-    discover: Discover = discover_nothing
     trust_hashes: bool = False
+    written: Written = field(default_factory=Written, init=False)
 
-    async def write(self, candidates: Sequence[Candidate]) -> Written:
+    async def write(self, candidates: Sequence[Candidate]) -> None:
         """Stores what is new or changed among the candidates. Each must be another form of an entry."""
         known = self.known
         changed, aliases, renewed = await self._without_stored_hash(candidates)
@@ -147,13 +135,12 @@ class ArticleWriter:
         merged = await self._write(matches, renewed)
         merged += await self._with_changed_priority(merged)
         new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
-        return Written(
-            frozenset(each.matches[0].source_id for each in merged if each.makes_analysis_due),
-            len(new),
-            sum(each.before is None and each.article is not None for each in merged),
-            tuple(each.published for each in new if each.flag is None),
-            tuple(map(without_text, flood)),
-        )
+        done = self.written
+        done.due |= {each.matches[0].source_id for each in merged if each.makes_analysis_due}
+        done.new += len(new)
+        done.created += sum(each.before is None and each.article is not None for each in merged)
+        done.published += [each.published for each in new if each.flag is None]
+        done.flood += map(without_text, flood)
 
     async def _without_stored_hash(
         self, candidates: Sequence[Candidate]

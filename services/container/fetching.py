@@ -10,7 +10,7 @@ from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED,
 from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
-from services.articles.poll import FeedPoller, FeedPreviews
+from services.articles.poll import FeedPoller
 from services.container import Part
 from services.documents import profiles
 from services.documents.acquisition import Acquisition
@@ -48,13 +48,9 @@ class FetchingPart(Part):
         )
 
     @cached_property
-    def _poller(self) -> FeedPoller:
+    def poller(self) -> FeedPoller:
         of, registered = self.of, self.of.feeds.registry.registered
-        return FeedPoller(of.fetcher, of.apis, of.credentials, of.mentions.watchlist.tickers, registered=registered)
-
-    @cached_property
-    def feed_previews(self) -> FeedPreviews:
-        return FeedPreviews(self._poller, self.of.feeds.registry.registered, self.of.clock)
+        return FeedPoller(of.fetcher, of.apis, of.credentials, of.mentions.watchlist.tickers, registered)
 
     @cached_property
     def _entries(self) -> EntryIngestion:
@@ -64,7 +60,7 @@ class FetchingPart(Part):
             DocumentCache(settings.dedup_cache_size),
             timedelta(days=settings.dedup_retention_days),
             self.of.announce,
-            discover=self.documents.discover,
+            self.documents.discover,
             writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
         )
 
@@ -72,7 +68,7 @@ class FetchingPart(Part):
     def ingestion(self) -> Ingestion:
         of, feeds, settings = self.of, self.of.feeds, self.of.settings
         attempts = FeedAttempts(
-            *(of.store, self._poller, self._entries, feeds.budget, feeds.hosts, of.clock),
+            *(of.store, self.poller, self._entries, feeds.budget, feeds.hosts, of.clock),
             random.random,
         )
         # More attempts at feeds than requests at once, since those that wait for the store send none.

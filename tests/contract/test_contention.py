@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import orjson
@@ -14,7 +14,7 @@ from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.matching import KnownEntries
 from services.articles.reading import Articles
 from services.articles.sources import observations_of, sources_of
-from services.articles.writing import ArticleWriter, Written
+from services.articles.writing import ArticleWriter, Asked, Written
 from services.ports import Store
 from services.store.containers import ARTICLES
 from tests.unit.articles.builders import raw
@@ -37,10 +37,15 @@ class Sources:
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=self.now)
         candidate = candidate_of(entry_of(source, item), source, self.now)
         store = self.stores[number % len(self.stores)]
-        return await ArticleWriter(store, attempt, 86_400, self._announce, KnownEntries()).write([candidate])
+        writer = ArticleWriter(store, attempt, 86_400, self._announce, self._discover, KnownEntries())
+        await writer.write([candidate])
+        return writer.written
 
     async def _announce(self, source_ids: Iterable[str], feed_id: str | None = None) -> None:
         self.announced.update(source_ids)
+
+    async def _discover(self, asked: Sequence[Asked]) -> None:
+        """These feeds ask for no full texts."""
 
 
 @pytest.mark.parametrize("priorities", ["equal", "different"])

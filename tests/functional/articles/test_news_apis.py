@@ -12,6 +12,7 @@ from services.fetch.outcome import FetchResult, FetchStatus, credentials_in
 from services.settings import ApiAccess, Settings
 from services.store.containers import FEEDS
 from tests.functional.articles.world import Page, World
+from tests.unit.articles.builders import not_registered
 
 PUBLISHED = datetime(2025, 12, 21, 13, 0, 0, tzinfo=UTC)
 TIINGO = [
@@ -92,7 +93,7 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
 
     settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL",))
     apis, now = enabled_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
-    asking = FeedPoller(Listening(), apis, credentials_in({}), watched)
+    asking = FeedPoller(Listening(), apis, credentials_in({}), watched, not_registered)
     assert await asking.tickers(["feed", "finnhub"]) == ("AAPL", "QRVA")
     async with asking.polled(apis["finnhub"].feed(now), now):
         pass

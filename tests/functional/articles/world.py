@@ -39,6 +39,7 @@ from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
 from services.work.rules import in_run
 from services.work.runs import RunEngine
 from tests.builders import MemoryQueues, existing, forgetful
+from tests.unit.articles.builders import no_tickers
 
 START = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 
@@ -189,13 +190,13 @@ class Worker:
         self.claims = Claims(store, self.engine, self.announcer, self.hosts, settings, apis, new_id)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
-        poller = FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered)
+        poller = FeedPoller(shelf, apis, credentials_in({}), no_tickers, FeedRegistry(store, clock).registered)
         entries = EntryIngestion(
             store,
             DocumentCache(settings.dedup_cache_size),
             kept,
             announce,
-            discover=Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover,
+            Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover,
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,14 @@ from services.articles.merge import (
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 HEADLINE = "Number one is in the news"
+
+
+async def no_tickers() -> Sequence[str]:
+    return ()
+
+
+async def not_registered(url: str) -> str | None:
+    return None
 
 
 def source(key: str = "a", priority: int = 999, **fields: Any) -> Source:

@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from models.errors import InvalidInput
+from models.resources.feeds import FeedPreview
 from scripts.demo.cast import OUTLETS
 from scripts.demo.formats import front_page, rss
 from scripts.demo.newsroom import Newsroom
-from services.articles.poll import SAMPLES, FeedPoller, FeedPreviews, found_in
+from services.articles.poll import SAMPLES, FeedPoller, found_in
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.parse.feed import parse
-from tests.builders import Watch
+from tests.unit.articles.builders import no_tickers
 
 NOW = datetime(2026, 2, 20, 20, 0, 7, tzinfo=UTC)
 WIRE = OUTLETS[0]
@@ -34,16 +35,17 @@ class Site:
         return FetchResult(FetchStatus.FETCHED, request.url, status_code=200, body=body.encode(), content_type=kind)
 
 
-async def registered(url: str) -> str | None:
-    return "wire" if url == FEED else None
+async def preview(registered: str | None = None, **fields: str) -> FeedPreview:
+    """`registered`: the URL of a registered feed."""
 
+    async def found(url: str) -> str | None:
+        return "wire" if url == registered else None
 
-def preview() -> FeedPreviews:
-    return FeedPreviews(FeedPoller(Site(), {}, credentials_in({})), registered, Watch(NOW))
+    return await FeedPoller(Site(), {}, credentials_in({}), no_tickers, found).preview(fields, NOW)
 
 
 async def test_a_feed_is_shown_with_its_newest_entries_and_the_feed_that_has_the_url() -> None:
-    found = await preview().of({"url": FEED})
+    found = await preview(FEED, url=FEED)
     assert (found.is_feed, found.is_page, found.feed_id) == (True, False, "wire")
     assert (found.title, found.format, found.entries) == ("The Dev Wire", "rss20", 12)
     assert (found.newest_entry_at, found.oldest_entry_at) == (ENTRIES[0].published, ENTRIES[-1].published)
@@ -52,14 +54,15 @@ async def test_a_feed_is_shown_with_its_newest_entries_and_the_feed_that_has_the
 
 
 async def test_a_web_page_is_shown_as_the_feed_that_it_names() -> None:
-    found = await preview().of({"url": f"{BASE}/{WIRE.id}/"})
+    found = await preview(url=f"{BASE}/{WIRE.id}/")
     assert (found.is_feed, found.is_page, found.fetched_url) == (True, True, FEED)
-    assert found.url == f"{BASE}/{WIRE.id}/"
-    assert found.feed_id == "wire"
+    assert (found.url, found.feed_id) == (f"{BASE}/{WIRE.id}/", None)
+    known = await preview(FEED, url=f"{BASE}/{WIRE.id}/")
+    assert (known.is_feed, known.error_type) == (False, "duplicate")
 
 
 async def test_a_url_without_a_feed_is_shown_with_the_reason() -> None:
-    found = await preview().of({"url": f"{BASE}/nothing"})
+    found = await preview(FEED, url=f"{BASE}/nothing")
     assert (found.is_feed, found.feed_id, found.entries, found.samples) == (False, None, 0, ())
     assert (found.error_type, found.error, found.status_code) == ("not_found", "404: not found", 404)
 
@@ -67,7 +70,7 @@ async def test_a_url_without_a_feed_is_shown_with_the_reason() -> None:
 @pytest.mark.parametrize("fields", [{}, {"url": "javascript:alert(1)"}, {"url": FEED, "credential": "secret"}])
 async def test_what_could_not_be_registered_is_refused(fields: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
-        await preview().of(fields)
+        await preview(FEED, **fields)
 
 
 def test_dates_in_the_future_and_absent_ones_say_nothing_of_the_past() -> None:

@@ -59,11 +59,7 @@ def phrase_correction(phrase: str) -> str:
     return "PHRASE:" + hashlib.sha256(normalize_name(phrase).encode()).hexdigest()[:32]
 
 
-class AnalyzerJudgement(WordsJudgement):
-    """What an analyzer said of a mention: the fields of a SentimentScore under the same names."""
-
-
-class VersionedJudgement(AnalyzerJudgement):
+class VersionedJudgement(WordsJudgement):
     """An analyzer's judgement, with the analyzer and its version."""
 
     analyzer: Text = Field(description="The analyzer that judged it.")
@@ -82,22 +78,45 @@ class JudgedPassage(Value):
     )
 
 
-class PastVerdict(Value):
+class Statement(Value):
+    """What a person said, which may be undone."""
+
+    reason: Text | None = optional("Why, in the words of the author; null if none was given.")
+    author: Text = Field(description="The name of the person who said so.")
+    made_at: Time = Field(description="When the person said so.")
+    made_by_run: IdPart = Field(description="The run that stored it.")
+    undone_at: Time | None = optional("When it was undone; null while it is not.")
+    undone_by: Text | None = optional("Who undid it; null while it is not undone.")
+    undone_reason: Text | None = optional("Why it was undone; null while it is not.")
+
+    @property
+    def is_active(self) -> bool:
+        return self.undone_at is None
+
+    @model_validator(mode="after")
+    def _is_undone_by_somebody(self) -> Self:
+        if (self.undone_at is None) != (self.undone_by is None):
+            raise ValueError("undone_at and undone_by must be there together, or neither")
+        return self
+
+
+class Verdict(Statement):
+    """What a person said of a mention, a source or a phrase."""
+
+    verdict: CorrectionVerdict = Field(
+        description="`not_this_tool`, `positive`, `negative`, `neutral` or `right` of a mention; `mute` of a source; "
+        "`exclude` of a phrase."
+    )
+    label: Sentiment | None = optional("The sentiment that the person gave, or confirmed by `right`; otherwise null.")
+
+
+class PastVerdict(Verdict):
     """An earlier verdict on the same subject."""
 
-    verdict: CorrectionVerdict = Field(description="What the person said.")
-    label: Sentiment | None = optional("The sentiment that the person gave, or confirmed by `right`; otherwise null.")
-    reason: Text | None = optional("Why, in the person's words.")
-    author: Text = Field(description="Who said so.")
-    made_at: Time = Field(description="When the verdict was asked for.")
-    made_by_run: IdPart = Field(description="The run that made it.")
     tool_id: ToolId | None = optional("Set if the verdict was on a tool that was merged since.")
-    undone_at: Time | None = optional("When it was undone; null if it was replaced.")
-    undone_by: Text | None = optional("Who undid it.")
-    undone_reason: Text | None = optional("Why it was undone.")
 
 
-class Correction(OfTool):
+class Correction(OfTool, Verdict):
     """The verdict of a person on one subject: the mention of the tool by the article `source_id`, the source `feed_id`,
     or the `phrase`. Never expires.
 
@@ -111,15 +130,6 @@ class Correction(OfTool):
     source_id: IdPart | None = optional("The article whose mention is corrected; else null.")
     feed_id: SourceKey | None = optional("The feed whose articles are never about the tool; else null.")
     phrase: Text | None = optional("The phrase in which the name means something else; else null.")
-    verdict: CorrectionVerdict = Field(
-        description="`not_this_tool`, `positive`, `negative`, `neutral` or `right` of a mention; `mute` of a source; "
-        "`exclude` of a phrase."
-    )
-    label: Sentiment | None = optional("The sentiment that the person gave, or confirmed by `right`; otherwise null.")
-    reason: Text | None = optional("Why, in the words of the author; null if none was given.")
-    author: Text = Field(description="The name of the person who said so.")
-    made_at: Time = Field(description="When the verdict was asked for.")
-    made_by_run: IdPart = Field(description="The run that made the verdict.")
     headline: Text | None = optional("The headline of the article, as it was judged.")
     language: Text | None = optional("The language of the article, as it was judged.")
     revision: Text | None = internal("The revision of the article that was judged.")
@@ -130,9 +140,6 @@ class Correction(OfTool):
     )
     passages_hash: Text | None = None
     said: VersionedJudgement | None = optional("What the analyzer had said when the mention was judged.")
-    undone_at: Time | None = optional("When the correction was undone; null while it is not.")
-    undone_by: Text | None = optional("Who undid it; null while it is not undone.")
-    undone_reason: Text | None = optional("Why it was undone; null while it is not.")
     history: tuple[PastVerdict, ...] = Field(
         default=(),
         description="The earlier verdicts on the same subject, oldest first, at most 50. Each has those fields that "
@@ -150,10 +157,6 @@ class Correction(OfTool):
             return source_correction(self.feed_id)
         return str(self.source_id) if self.phrase is None else phrase_correction(self.phrase)
 
-    @property
-    def is_active(self) -> bool:
-        return self.undone_at is None
-
     @model_validator(mode="after")
     def _fits(self) -> Self:
         given = {"MENTION": self.source_id, "SOURCE": self.feed_id, "PHRASE": self.phrase}
@@ -163,8 +166,6 @@ class Correction(OfTool):
             raise ValueError(f"the verdict on a {self.subject} must be one of {', '.join(VERDICTS[self.subject])}")
         if self.verdict in SENTIMENTS and self.label != self.verdict:
             raise ValueError("label must be the sentiment of the verdict")
-        if (self.undone_at is None) != (self.undone_by is None):
-            raise ValueError("undone_at and undone_by must be there together, or neither")
         return self
 
 
@@ -188,7 +189,7 @@ def partition_of_correction(correction_id: str) -> str:
     return "-".join(found.groups())
 
 
-class GroupingCorrection(StoredDocument):
+class GroupingCorrection(StoredDocument, Statement):
     """A statement of a person about articles, in the partition of the day on which it was made.
 
     A correction with `undone_at` is not applied. It expires when all of its articles have expired.
@@ -220,17 +221,6 @@ class GroupingCorrection(StoredDocument):
     )
     was_first: Flag | None = optional("Whether that source was the first of its article; null without a split.")
     event_ids: tuple[IdPart, ...] = Field(default=(), description="The stories that the person named.")
-    reason: Text | None = optional("Why, in the words of the author; null if none was given.")
-    author: Text = Field(description="The name of the person who said so.")
-    made_at: Time = Field(description="When the correction was made.")
-    made_by_run: IdPart = Field(description="The run that did it.")
-    undone_at: Time | None = optional("When it was undone; null while it applies.")
-    undone_by: Text | None = optional("Who undid it; null while it applies.")
-    undone_reason: Text | None = optional("Why it was undone; null while it applies.")
-
-    @property
-    def is_active(self) -> bool:
-        return self.undone_at is None
 
     def across_from(self, source_id: str) -> tuple[str, ...]:
         """The articles that the correction is about together with this one."""
@@ -246,6 +236,4 @@ class GroupingCorrection(StoredDocument):
             raise ValueError("an article must be in articles or in others")
         if (self.kind == "SPLIT_ARTICLE") != (self.source is not None):
             raise ValueError("source must be there if, and only if, an article is split")
-        if (self.undone_at is None) != (self.undone_by is None):
-            raise ValueError("undone_at and undone_by must be there together, or neither")
         return self

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from models.correction import AnalyzerJudgement, CorrectionVerdict
+from models.correction import CorrectionVerdict
 from models.stored import ScoredDocument, WordsJudgement
 from models.tool import ReferenceRole
 from models.values import (
@@ -92,7 +92,7 @@ class SentimentScore(ScoredDocument):
     corrected: Flag | None = optional(
         "True: `sentiment` is that of a person, with the `score` 1 and the `polarity` 1, -1 or 0; otherwise null."
     )
-    analyzer_judgement: AnalyzerJudgement | None = optional(
+    analyzer_judgement: WordsJudgement | None = optional(
         "Of a corrected mention: `sentiment`, `score`, `polarity` and `unscored_reason` that the analyzer gave; "
         "otherwise null."
     )

@@ -12,7 +12,7 @@ from models.resources.tools import MeasuredPrecision, Precision
 from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
-from services.mentions.correction_form import STATES, NewCorrectionBody
+from services.mentions.corrections import STATES, NewCorrectionBody
 from services.stories.pins import STATES as STORY_STATES
 from services.stories.pins import ArticleSplit, StoryPair, StorySplit
 from triggers.bindings import Routes

@@ -20,7 +20,7 @@ class CorrectionResource(Stored):
     correction_id: str = Field(
         description="Of a mention, the id of its article; otherwise `SOURCE:` or `PHRASE:` with the feed or a hash."
     )
-    state: Literal["active", "outdated", "undone"] = Field(
+    state: CorrectionState = Field(
         description="`active`; `outdated`: not applied though nobody has undone it, since the article was "
         "edited, or a change of the tool removed the source or phrase; or `undone`."
     )

@@ -1,5 +1,5 @@
-"""What follows from the verdicts of people: for a mention, for the figures of a tool's precision, and for one another.
-Pure. Reading and writing corrections is in correction_documents.py.
+"""What people enter for a correction, and what follows from their verdicts: for a mention, for the figures of a tool's
+precision, and for one another. Pure. Reading and writing corrections is in correction_documents.py.
 
 A verdict `not_this_tool` holds for the article, whatever becomes of its text. A verdict on the sentiment is about
 words: it holds while the article has the revision that was judged, or says the same about the tool, in the same
@@ -12,20 +12,28 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Self, get_args
+
+from pydantic import Field, model_validator
 
 from models.correction import (
-    AnalyzerJudgement,
+    VERDICTS,
     Correction,
+    CorrectionVerdict,
     JudgedPassage,
     PastVerdict,
+    Subject,
+    Verdict,
     VersionedJudgement,
 )
 from models.mention import SentimentScore
+from models.request import ArticleId, FeedId, SignedBody
 from models.resources.corrections import CorrectionState
+from models.stored import WordsJudgement
 from models.tool import Reviews, Tool, normalize_name
 from models.values import Sentiment
 from services.mentions.scoring import Questions
+from services.tools.form import Name
 
 MAX_PAST = 50
 """The most earlier verdicts that a correction keeps: the newest."""
@@ -35,10 +43,64 @@ MAX_JUDGED_CHARACTERS = 8000
 POLARITY: Mapping[Sentiment, float] = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 """Of a sentiment that a person gave; its score is 1."""
 
-_VERDICT_FIELDS = ("verdict", "label", "reason", "author", "made_at", "made_by_run")
 _JUDGED_FIELDS = ("headline", "language", "revision", "passages", "passages_hash", "said")
-_UNDONE_FIELDS = ("undone_at", "undone_by", "undone_reason")
-_JUDGEMENT_FIELDS = ("sentiment", "score", "polarity", "unscored_reason")
+_JUDGEMENT_FIELDS = tuple(WordsJudgement.model_fields)
+STATES: tuple[CorrectionState, ...] = get_args(CorrectionState)
+
+
+# What people enter.
+
+_SUBJECTS: Mapping[str, Subject] = {"article": "MENTION", "source": "SOURCE", "phrase": "PHRASE"}
+
+
+def _choice(name: str) -> dict[str, Any]:
+    """The schema of a correction of this subject: whether its verdict is needed, and which it may have."""
+    others: dict[str, Any] = {other: {"type": "null"} for other in _SUBJECTS if other != name}
+    verdicts: list[str | None] = [*VERDICTS[_SUBJECTS[name]]]
+    needed = [name, "verdict"] if len(verdicts) > 1 else [name]
+    verdict = {"enum": verdicts if len(verdicts) > 1 else [*verdicts, None]}
+    return {"required": needed, "properties": {name: {"type": "string"}, "verdict": verdict, **others}}
+
+
+class NewCorrectionBody(
+    SignedBody,
+    examples={"muted source": {"source": "python-insider", "author": "Ada", "reason": "never about it"}},
+    rules={"oneOf": [_choice(name) for name in _SUBJECTS]},
+):
+    """Exactly one of `article`, `source` and `phrase`."""
+
+    article: ArticleId | None = Field(default=None, description="The id of the article whose mention is corrected.")
+    source: FeedId | None = Field(default=None, description="The id of a feed whose articles are never about the tool.")
+    phrase: Name | None = Field(default=None, description="A phrase in which the name means something else.")
+    verdict: CorrectionVerdict | None = Field(
+        default=None,
+        description="With `article`, required: `not_this_tool` removes the mention; `positive`, `negative` and "
+        "`neutral` are its sentiment; `right` confirms it. With `source`: `mute`. With `phrase`: `exclude`.",
+    )
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        given = [name for name in _SUBJECTS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"article: one of {', '.join(_SUBJECTS)} is needed, and no other of them")
+        allowed = VERDICTS[_SUBJECTS[given[0]]]
+        if self.verdict not in allowed and not (self.verdict is None and len(allowed) == 1):
+            raise ValueError(f"verdict: must be one of {', '.join(allowed)} with {given[0]}")
+        return self
+
+    @property
+    def subject(self) -> Subject:
+        return next(subject for name, subject in _SUBJECTS.items() if getattr(self, name) is not None)
+
+    @property
+    def named(self) -> str:
+        """The article, the source or the phrase."""
+        return self.article or self.source or self.phrase or ""
+
+    @property
+    def chosen_verdict(self) -> CorrectionVerdict:
+        """The verdict. The one on a source or a phrase need not be given."""
+        return self.verdict or VERDICTS[self.subject][0]
 
 
 # What a verdict means for its mention.
@@ -97,7 +159,7 @@ def _applied(own: Mapping[str, Any], correction: Correction) -> dict[str, Any]:
         "unscored_reason": None,
         "verdict": correction.verdict,
         "corrected": True,
-        "analyzer_judgement": AnalyzerJudgement(**{name: own[name] for name in _JUDGEMENT_FIELDS}),
+        "analyzer_judgement": WordsJudgement(**{name: own[name] for name in _JUDGEMENT_FIELDS}),
     }
 
 
@@ -164,9 +226,7 @@ def after_verdict(before: Correction | None, new: Correction, now: datetime) -> 
         for name in ("verdict", "label", "reason", "author", "revision", "passages_hash", "said")
     ):
         return before
-    changes = {name: getattr(new, name) for name in (*_VERDICT_FIELDS, *_JUDGED_FIELDS)}
-    undone = dict.fromkeys(_UNDONE_FIELDS)
-    return before.changed(now, **changes, **undone, history=with_history(before, past(before)))
+    return before.changed(now, **_said_by(new), history=with_history(before, past(before)))
 
 
 def after_undoing(before: Correction, undoes: str, author: str, reason: str | None, now: datetime) -> Correction:
@@ -182,19 +242,22 @@ def carried(of_target: Correction | None, of_source: Correction, target_id: str,
     wins; then the source's goes into the history. The same object as `of_target` if that was done before."""
     own = past(of_source).model_copy(update={"tool_id": of_source.tool_id})
     if of_target is None:
-        fields = {**of_source.__dict__, "tool_id": target_id, "updated_at": now}
-        return Correction(**fields)
+        return of_source.changed(now, tool_id=target_id).with_etag(None)
     if of_source.made_by_run in runs_of(of_target):
         return of_target
     if of_target.is_active or not of_source.is_active:
         return of_target.changed(now, history=with_history(of_target, *of_source.history, own))
-    changes = {name: getattr(of_source, name) for name in (*_VERDICT_FIELDS, *_JUDGED_FIELDS, *_UNDONE_FIELDS)}
     history = with_history(of_target, *of_source.history, past(of_target))
-    return of_target.changed(now, **changes, history=history)
+    return of_target.changed(now, **_said_by(of_source), history=history)
+
+
+def _said_by(correction: Correction) -> dict[str, Any]:
+    """The verdict, and what was judged."""
+    return {name: getattr(correction, name) for name in (*Verdict.model_fields, *_JUDGED_FIELDS)}
 
 
 def past(correction: Correction) -> PastVerdict:
-    return PastVerdict(**{name: getattr(correction, name) for name in (*_VERDICT_FIELDS, *_UNDONE_FIELDS)})
+    return PastVerdict(**{name: getattr(correction, name) for name in Verdict.model_fields})
 
 
 def with_history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:

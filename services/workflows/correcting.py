@@ -19,8 +19,8 @@ from models.mention import SentimentScore
 from models.request import SignedBody
 from models.run import BACKFILL, CORRECT, JobRun
 from models.tool import Tool, normalize_name
-from services.mentions.correction_form import NewCorrectionBody
 from services.mentions.corrections import (
+    NewCorrectionBody,
     after_undoing,
     after_verdict,
     judged_passages,

@@ -26,7 +26,7 @@ from services.container import Container
 from services.fetch.outcome import credentials_in
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.correction_form import NewCorrectionBody
+from services.mentions.corrections import NewCorrectionBody
 from services.mentions.due import ANALYSIS_STAGE
 from services.mentions.writing import Analysis
 from services.operations.traffic import StoreTraffic

@@ -24,6 +24,7 @@ from models.timeline import DayCounts, DaySums
 from models.tool import Tool
 from services import logs
 from services.container import STAGES
+from services.documents.archived import FullTexts
 from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Budget, Policy
 from services.figures.counting import of_tool, timeline_document
@@ -113,7 +114,7 @@ class Bench:
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
         self.watchlist = Watchlist(self.catalog, self.clock)
         self.announcer = Announcer(MemoryQueues())
-        gathering = Gathering(self.store, self.catalog, self.watchlist)
+        gathering = Gathering(self.store, self.catalog, self.watchlist, FullTexts(MemoryArchive()))
         self.writer = MentionWriter(self.store, gathering, EmbeddedAnalyzer(), self.announcer, self.clock)
         self.figures = Figures(
             *(self.store, self.catalog, self.announcer, self.clock, lambda: next(self.ids), 2.0),

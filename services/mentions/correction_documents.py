@@ -15,20 +15,8 @@ from models.resources.base import View
 from models.resources.corrections import CorrectionResource
 from models.tool import Reviews, Tool
 from services.mentions.corrections import carried, labelled, state_of, with_reviews
-from services.ports import (
-    Clock,
-    Create,
-    Delete,
-    Listed,
-    Operation,
-    Query,
-    Replace,
-    Store,
-    Where,
-    listed,
-    listed_documents,
-)
-from services.store.change import until_unchanged
+from services.ports import Clock, Delete, Listed, Query, Store, Where, listed, listed_documents
+from services.store.change import until_unchanged, write_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 
@@ -141,7 +129,7 @@ class Corrections:
             if after is before and after_tool is tool:
                 return tool, after
             after_tool = with_reviews(after_tool, [] if after is before else [(before, after)], self.clock())
-            etags = await self._written(tool, after_tool, [after])
+            etags = await self._written(after_tool, [after])
             return after_tool.with_etag(etags[0]), after.with_etag(etags[1])
 
         return await until_unchanged(once, f"tool {tool_id}")
@@ -166,18 +154,15 @@ class Corrections:
                 pairs.append((before, carried(before, own, target.tool_id, now)))
             changes = [(before, after) for before, after in pairs if after is not before]
             if changes:
-                await self._written(target, with_reviews(target, changes, now), [after for _, after in changes])
+                await self._written(with_reviews(target, changes, now), [after for _, after in changes])
 
         await until_unchanged(once, f"tool {target_id}")
 
-    async def _written(self, before: Tool, after: Tool, corrections: Sequence[Correction]) -> list[str | None]:
+    async def _written(self, tool: Tool, corrections: Sequence[Correction]) -> list[str | None]:
         """The ETags of the tool and its corrections, stored in one batch. Raises ChangedMeanwhile."""
-        writes: list[Operation] = [Replace(after.to_document(), before.stored_etag or "")]
-        for each in corrections:
-            document, etag = each.to_document(), each.stored_etag
-            writes.append(Create(document) if etag is None else Replace(document, etag))
+        writes = [write_of(each) for each in (tool, *corrections)]
         try:
-            return await self.store.batch(CATALOG.name, before.tool_id, writes)
+            return await self.store.batch(CATALOG.name, tool.tool_id, writes)
         except Conflict as error:
             raise ChangedMeanwhile(str(error)) from error
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.article import Article, Observation
-from models.errors import ToolpulseError
+from models.errors import ToolpulseError, UnreadableDocument
 from models.mention import SentimentScore
 from models.tool import Tool
 from services.documents.archived import FullTexts
@@ -67,7 +67,7 @@ class Gathering:
     store: Store
     catalog: Catalog
     watchlist: Watchlist
-    full_texts: FullTexts | None = None
+    full_texts: FullTexts
 
     async def gather(
         self,
@@ -83,18 +83,19 @@ class Gathering:
         found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         documents = [each for each in found if each is not None and is_wanted(each)]
         report.left |= set(source_ids) - {document["source_id"] for document in documents}
-        analyses = await self._understood(documents, only, report, anew=anew)
+        read = await asyncio.to_thread(listed_documents, documents, Article.from_document, "source_id")
+        report.failed |= dict.fromkeys(read.unreadable, UnreadableDocument.__name__)
+        analyses = await self._understood(read.items, only, report, anew=anew)
         await self._read_mentions(analyses, report)
         tools = await self.tools(analyses, report)
         await self._read_corrections(analyses, tools, report)
         return report.not_failed(analyses), tools
 
     async def _understood(
-        self, documents: Sequence[Document], only: frozenset[str] | None, report: WriteReport, *, anew: bool
+        self, articles: Sequence[Article], only: frozenset[str] | None, report: WriteReport, *, anew: bool
     ) -> list[ArticleAnalysis]:
-        other_words = await self._other_words(documents)
-        full_texts = await self._read_full_texts(documents, report)
-        documents = [each for each in documents if each["source_id"] not in report.failed]
+        other_words = await self._other_words(articles)
+        full_texts = await self._read_full_texts(articles, report)
         # After the articles were read: a backfill of names that this detector lacks is yet to come, and changes them.
         detector = await self.watchlist.detector(anew=anew)
 
@@ -102,11 +103,13 @@ class Gathering:
 
         def understood() -> list[ArticleAnalysis]:
             analyses: list[ArticleAnalysis] = []
-            for document in documents:
-                source_id = document["source_id"]
+            for article in articles:
+                source_id = article.source_id
+                if source_id in report.failed:
+                    continue
                 others, text = other_words.get(source_id, ()), full_texts.get(source_id)
                 try:
-                    analyses.append(understand(document, detector, wanted, others, text))
+                    analyses.append(understand(article, detector, wanted, others, text))
                 except Exception as error:
                     # A fault in one article must not stop the others; id and traceback are logged.
                     log.exception("article_not_understood source_id=%s", source_id)
@@ -115,12 +118,10 @@ class Gathering:
 
         return await asyncio.to_thread(understood)
 
-    async def _other_words(self, documents: Sequence[Document]) -> dict[str, list[Observation]]:
+    async def _other_words(self, articles: Sequence[Article]) -> dict[str, list[Observation]]:
         """The observations with the own words of sources, by article. A source that has changed its words since the
         article was read has changed the article too; an observation that cannot be read is not judged."""
-        wanted = [
-            (each["source_id"], *pair) for each in documents for pair in observations_of_other_words(each).items()
-        ]
+        wanted = [(each.source_id, *pair) for each in articles for pair in observations_of_other_words(each).items()]
         if not wanted:
             return {}
         found = await self.store.read_many(ARTICLES.name, [(source_id, name) for source_id, _, name in wanted])
@@ -132,15 +133,12 @@ class Gathering:
                 own.setdefault(source_id, []).append(observation)
         return own
 
-    async def _read_full_texts(self, documents: Sequence[Document], report: WriteReport) -> dict[str, str]:
+    async def _read_full_texts(self, articles: Sequence[Article], report: WriteReport) -> dict[str, str]:
         """The full texts that are to be scored, by article. An article whose text the archive does not give now
         fails."""
-        naming = [each for each in documents if each.get("full_text") and each.get("deleted_at") is None]
-        if not naming or self.full_texts is None:
-            return {}
+        naming = [each for each in articles if each.full_text is not None and each.deleted_at is None]
         texts: dict[str, str] = {}
-        articles = listed_documents(naming, Article.from_document, "source_id").items
-        for source_id, text in (await self.full_texts.read(articles)).items():
+        for source_id, text in (await self.full_texts.read(naming)).items():
             if isinstance(text, str):
                 texts[source_id] = text
             else:

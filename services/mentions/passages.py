@@ -26,7 +26,7 @@ from services.mentions.corrections import judged_passages
 from services.mentions.prose import prose_of
 from services.mentions.scoring import Questions, probabilities_of
 from services.mentions.understanding import ArticleAnalysis, understand
-from services.ports import Document, Store, readable
+from services.ports import Store, readable
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.detector import Watchlist
 
@@ -107,21 +107,19 @@ class MentionPassages:
         mention = readable(stored, SentimentScore.from_document)
         if mention is None or not mention.counts or document is None or document.get("deleted_at"):
             raise NotFound("mention: the article does not mention the tool, or has expired")
-        analysis = await self._understood(tool_id, document)
+        analysis = await self._understood(tool_id, Article.from_document(document))
         questions = analysis.questions
         judge = self.judge if self.judge is not None and questions.language in self.judge.languages else None
         passages = await asyncio.to_thread(_shown, questions, tool_id, judge, prose_of(analysis.article).headline)
         by = None if judge is None else scored_by(judge.name, judge.version)
         return {"mention": mention, "scored_text": analysis.scored_text, "judged_by": by, "passages": passages}
 
-    async def _understood(self, tool_id: str, document: Document) -> ArticleAnalysis:
+    async def _understood(self, tool_id: str, article: Article) -> ArticleAnalysis:
         detector = await self.watchlist.detector()
-        text = None
-        if document.get("scored_text") == "document":
-            article = Article.from_document(document)
-            read = (await self.texts.read([article])).get(article.source_id)
-            text = read if isinstance(read, str) else None
-        return await asyncio.to_thread(understand, document, detector, frozenset({tool_id}), (), text)
+        texts = await self.texts.read([article]) if article.scored_text == "document" else {}
+        text = texts.get(article.source_id)
+        text = text if isinstance(text, str) else None
+        return await asyncio.to_thread(understand, article, detector, frozenset({tool_id}), (), text)
 
 
 def _shown(questions: Questions, tool_id: str, judge: LocalAnalyzer | None, headline: str) -> list[dict[str, Any]]:

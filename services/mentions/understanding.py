@@ -19,6 +19,7 @@ from models.correction import Correction
 from models.mention import SentimentScore
 from models.stored import WordsJudgement
 from models.tool import ReferenceRole, Tool
+from models.values import format_time
 from services.articles.reading import article_words
 from services.articles.sources import observation_id
 from services.mentions.analyzers.port import Analyzer, NotJudged
@@ -36,7 +37,6 @@ from services.mentions.scoring import (
     words_judgement,
 )
 from services.parse.publisher_id import publisher_id
-from services.ports import Document
 from services.tools.detector import Detected, Detector
 
 DEFAULT_LANGUAGE = "en"
@@ -113,7 +113,7 @@ class ArticleAnalysis(Words):
 
 
 def understand(
-    document: Document,
+    article: Article,
     detector: Detector,
     only: frozenset[str] | None = None,
     other_words: Iterable[Observation] = (),
@@ -121,10 +121,7 @@ def understand(
 ) -> ArticleAnalysis:
     """The analysis of an article; with `only`, of its mentions of these tools only. `other_words` are observations of
     sources that say it in other words. `full_text` is the text of its page, if that is to be scored.
-
-    Raises UnreadableDocument for a document that is not an article.
     """
-    article = Article.from_document(document)
     prose = prose_of(article, full_text)
     named = {} if article.deleted_at is not None else _named(article, prose, detector)
     muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
@@ -148,17 +145,13 @@ def understand(
     )
 
 
-def observations_of_other_words(document: Document) -> dict[str, str]:
+def observations_of_other_words(article: Article) -> dict[str, str]:
     """The revisions of listed sources that differ from the canonical one, each with the id of an observation that has
-    its words. Empty for an article that was deleted, or that no analysis can read."""
-    canonical, attributions = document.get("canonical"), document.get("source_attribution")
-    if document.get("deleted_at") or not isinstance(canonical, dict) or not isinstance(attributions, dict):
-        return {}
+    its words. Empty for an article that was deleted."""
     found: dict[str, str] = {}
-    for source, own in attributions.items():
-        revision, scraped_at = own.get("revision"), own.get("scraped_at")
-        if revision and scraped_at and revision != canonical.get("revision"):
-            found.setdefault(revision, observation_id(source, scraped_at))
+    for source, own in article.source_attribution.items() if article.deleted_at is None else ():
+        if own.revision and own.scraped_at and own.revision != article.canonical.revision:
+            found.setdefault(own.revision, observation_id(source, format_time(own.scraped_at)))
     return found
 
 

@@ -25,6 +25,7 @@ from models.article import Article
 from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
 from models.operations import AnalysisTotals
+from models.stored import StoredDocument
 from models.tool import Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
@@ -39,8 +40,8 @@ from services.mentions.understanding import (
     with_first_articles,
     with_tools_listed,
 )
-from services.ports import Clock, Create, Document, Operation, Replace, Store
-from services.store.change import until_unchanged
+from services.ports import Clock, Document, Store
+from services.store.change import until_unchanged, write_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.counting import Counts
 from services.work.announcing import Announcer
@@ -151,17 +152,10 @@ class MentionWriter:
     ) -> list[ArticleAnalysis]:
         """Writes the tools that get a first article."""
         found = with_first_articles(analyses, tools, self.scored_by, now)
-        batches: list[tuple[str, list[Operation]]] = [
-            (tool_id, [Replace(tool.to_document(), tool.stored_etag or "")]) for tool_id, tool in found.items()
-        ]
-        results = await self.store.batch_many(CATALOG.name, batches)
-        changed = set()
-        for (tool_id, tool), result in zip(found.items(), results, strict=True):
-            if isinstance(result, list):
-                tools[tool_id] = tool
-            else:
-                changed.add(tool_id)
-        return [each for each in analyses if changed.isdisjoint(each.detected)]
+        etags = await self._written(CATALOG.name, [(tool_id, [tool]) for tool_id, tool in found.items()])
+        tools.update(found)
+        overtaken = {tool_id for tool_id, written in zip(found, etags, strict=True) if written is None}
+        return [each for each in analyses if overtaken.isdisjoint(each.detected)]
 
     async def _with_mentions_written(
         self, analyses: list[ArticleAnalysis], report: WriteReport
@@ -175,15 +169,13 @@ class MentionWriter:
             for tool_id, mentions in by_tool.items()
             for start in range(0, len(mentions), MENTIONS_AT_ONCE)
         ]
-        batches = [(tool_id, [operation_of(mention) for mention in portion]) for tool_id, portion in portions]
-        results = await self.store.batch_many(MENTIONS.name, batches)
         lost: set[str] = set()
-        for (_, portion), result in zip(portions, results, strict=True):
-            if isinstance(result, list):
+        for (_, portion), written in zip(portions, await self._written(MENTIONS.name, portions), strict=True):
+            if written is None:
+                lost |= {mention.source_id for mention in portion}
+            else:
                 report.written += sum(mention.counts for mention in portion)
                 report.removed += sum(not mention.counts for mention in portion)
-            else:
-                lost |= {mention.source_id for mention in portion}
         return [each for each in analyses if each.source_id not in lost]
 
     async def _mark_dirty(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> Collection[str]:
@@ -223,27 +215,27 @@ class MentionWriter:
         Returns the analyses whose article no other writer has changed.
         """
         changing = [(each, after) for each, after in articles if after is not each.article]
-        batches = [(each.source_id, [operation_of(after)]) for each, after in changing]
-        results = await self.store.batch_many(ARTICLES.name, batches)
+        etags = await self._written(ARTICLES.name, [(each.source_id, [after]) for each, after in changing])
         same = [each for each, after in articles if after is each.article and each.tool_ids]
         found = await self.store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in same])
         overtaken: set[str] = set()
-        for (each, after), result in zip(changing, results, strict=True):
-            if isinstance(result, list):
-                each.article = after.with_etag(result[0])
-            else:
+        for (each, after), written in zip(changing, etags, strict=True):
+            if written is None:
                 overtaken.add(each.source_id)
+            else:
+                each.article = after.with_etag(written[0])
         for each, document in zip(same, found, strict=True):
             if document is None or document["_etag"] != each.article.stored_etag:
                 overtaken.add(each.source_id)
         return [each for each, _ in articles if each.source_id not in overtaken]
 
-
-def operation_of(document: Article | SentimentScore) -> Operation:
-    """Creates a document that was not stored yet, and replaces the version that was read."""
-    if document.stored_etag is None:
-        return Create(document.to_document())
-    return Replace(document.to_document(), document.stored_etag)
+    async def _written(
+        self, container: str, batches: Sequence[tuple[str, Sequence[StoredDocument]]]
+    ) -> list[list[str | None] | None]:
+        """The ETags of each batch of documents; None if another writer has changed one of them."""
+        operations = [(partition, list(map(write_of, documents))) for partition, documents in batches]
+        outcomes = await self.store.batch_many(container, operations)
+        return [outcome if isinstance(outcome, list) else None for outcome in outcomes]
 
 
 @dataclass(frozen=True, slots=True)

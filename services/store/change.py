@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Final, Literal, TypeVar
 
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.stored import StoredDocument
 from services import deadline
 from services.ports import Create, Delete, Document, Operation, Replace, Store
 
@@ -142,6 +143,13 @@ async def until_unchanged(once: Callable[[], Awaitable[T]], what: str) -> T:
 def wait_seconds(round_no: int, chance: float) -> float:
     """How long to wait after the failed round, counted from 0. `chance` is random, from 0 to 1."""
     return float(min(MAX_SECONDS, FIRST_SECONDS * 2**round_no)) * chance
+
+
+def write_of(document: StoredDocument) -> Operation:
+    """Creates a document that was not stored yet, and replaces the version that was read."""
+    if document.stored_etag is None:
+        return Create(document.to_document())
+    return Replace(document.to_document(), document.stored_etag)
 
 
 def _etag(document: Document | None) -> str:

@@ -225,7 +225,8 @@ def _read(mention: Document, article: Document | None, tool_id: str, detector: D
     if article is None or article.get("deleted_at") is not None:
         return "EXPIRED"
     try:
-        read = SentimentScore.from_document(mention), understand(article, detector, frozenset({tool_id}))
+        analysis = understand(Article.from_document(article), detector, frozenset({tool_id}))
+        read = SentimentScore.from_document(mention), analysis
     except Exception:
         # A fault in one article must not stop the others; id and traceback are logged.
         log.exception("article_not_understood source_id=%s", article["source_id"])

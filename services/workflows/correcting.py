@@ -129,7 +129,7 @@ class CorrectionChanges:
         document = await self.of.store.read(ARTICLES.name, source_id, Article.ID)
         if document is None:
             raise NotFound(f"article: there is none with the id {source_id!r}")
-        analysis = understand(document, detector, frozenset({tool.tool_id}))
+        analysis = understand(Article.from_document(document), detector, frozenset({tool.tool_id}))
         article = analysis.article
         if scored is None or not scored.counts:
             if before is None or tool.tool_id not in analysis.detected:

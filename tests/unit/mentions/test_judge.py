@@ -38,7 +38,7 @@ class Polyglot:
 
 def analysis(headline: str, language: str | None = None, **fields: object) -> ArticleAnalysis:
     made = article(canonical=reading(headline=headline), text_for_analysis=None, language=language, **fields)
-    return understand(made.to_document(), DETECTOR)
+    return understand(made, DETECTOR)
 
 
 async def test_the_passages_of_all_articles_are_judged_in_one_call_with_their_language() -> None:

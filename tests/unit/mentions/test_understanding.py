@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from models.article import Article
-from models.errors import UnreadableDocument
 from models.mention import Match, SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement, NotJudged
@@ -70,7 +69,7 @@ def test_an_article_of_muted_sources_only_does_not_mention_the_tool(
     found = article(canonical=reading(headline="Quorvia and Tarnwick"), **changes)
     named = {OTHER_TOOL_ID} if is_muted else {TOOL_ID, OTHER_TOOL_ID}
     assert set(detect(found, detector)) == named
-    made = understand(found.to_document(), detector)
+    made = understand(found, detector)
     assert (set(made.detected), set(made.muted)) == (named, {TOOL_ID} if is_muted else set())
     made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
     assert finished(made, ANALYZER, NOW, whole=True).muted_tool_ids == ((TOOL_ID,) if is_muted else None)
@@ -79,16 +78,16 @@ def test_an_article_of_muted_sources_only_does_not_mention_the_tool(
 def test_the_analysis_of_some_tools_leaves_what_others_have_muted() -> None:
     detector = Detector([tool(muted_sources=("tiingo",)), tool(OTHER_TOOL_ID, "Tarnwick", muted_sources=("tiingo",))])
     both = article(canonical=reading(headline="Quorvia and Tarnwick"), muted_tool_ids=(TOOL_ID,))
-    assert understand(both.to_document(), detector, frozenset({OTHER_TOOL_ID})).muted == {TOOL_ID, OTHER_TOOL_ID}
-    assert understand(both.to_document(), detector, frozenset({TOOL_ID})).muted == {TOOL_ID}
+    assert understand(both, detector, frozenset({OTHER_TOOL_ID})).muted == {TOOL_ID, OTHER_TOOL_ID}
+    assert understand(both, detector, frozenset({TOOL_ID})).muted == {TOOL_ID}
     unmuted = Detector([tool(), tool(OTHER_TOOL_ID, "Tarnwick")])
-    assert understand(both.to_document(), unmuted, frozenset({TOOL_ID})).muted == frozenset()
-    assert understand(both.to_document(), unmuted, frozenset({OTHER_TOOL_ID})).muted == {TOOL_ID}
+    assert understand(both, unmuted, frozenset({TOOL_ID})).muted == frozenset()
+    assert understand(both, unmuted, frozenset({OTHER_TOOL_ID})).muted == {TOOL_ID}
 
 
 def analysis(given: Article | None = None, **changes: Any) -> ArticleAnalysis:
     """Of an article that names one tool in its headline."""
-    made = understand((given or article()).to_document(), DETECTOR)
+    made = understand((given or article()), DETECTOR)
     made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
     for name, value in changes.items():
         setattr(made, name, value)
@@ -113,12 +112,12 @@ class TestUnderstanding:
         assert OTHER_TOOL_ID not in detect(given, DETECTOR)
 
     def test_tools_that_the_article_named_before_are_looked_at_too(self) -> None:
-        made = understand(article(detected_tool_ids=("a",), tool_ids_ever_detected=("b",)).to_document(), DETECTOR)
+        made = understand(article(detected_tool_ids=("a",), tool_ids_ever_detected=("b",)), DETECTOR)
         assert made.tool_ids == {TOOL_ID, "a", "b"}
         assert made.detected.keys() == {TOOL_ID}
 
     def test_with_only_some_tools_nothing_else_is_looked_at(self) -> None:
-        given = article(text_for_analysis="Tarnwick", tool_ids_ever_detected=("a", "b")).to_document()
+        given = article(text_for_analysis="Tarnwick", tool_ids_ever_detected=("a", "b"))
         made = understand(given, DETECTOR, frozenset({OTHER_TOOL_ID, "b", "c"}))
         assert made.tool_ids == {OTHER_TOOL_ID, "b"}
         assert made.detected.keys() == {OTHER_TOOL_ID}
@@ -126,13 +125,9 @@ class TestUnderstanding:
         assert [set(each.names) for each in made.questions.passages] == [{TOOL_ID}, {OTHER_TOOL_ID}]
 
     def test_a_deleted_article_names_nothing_and_is_not_judged(self) -> None:
-        made = understand(article(deleted_at=NOW, tool_ids_ever_detected=("a",)).to_document(), DETECTOR)
+        made = understand(article(deleted_at=NOW, tool_ids_ever_detected=("a",)), DETECTOR)
         assert (made.detected, made.questions.tools) == ({}, {})
         assert made.tool_ids == {"a"}
-
-    def test_a_document_that_is_no_article_cannot_be_understood(self) -> None:
-        with pytest.raises(UnreadableDocument):
-            understand({**article().to_document(), "sources": ["nobody"]}, DETECTOR)
 
     def test_the_publication_time_is_not_later_than_the_first_sight(self) -> None:
         assert published_at(article(created_at=NOW, timestamp=NOW - timedelta(days=1))) == NOW - timedelta(days=1)
@@ -313,7 +308,7 @@ class TestFinishing:
 
     def test_of_some_tools_only_the_article_changes_in_those(self) -> None:
         given = article(analysis_due_since=NOW, detected_tool_ids=("a", OTHER_TOOL_ID))
-        made = understand(given.to_document(), DETECTOR, frozenset({TOOL_ID, OTHER_TOOL_ID}))
+        made = understand(given, DETECTOR, frozenset({TOOL_ID, OTHER_TOOL_ID}))
         made.scores = Scores(GOOD, {TOOL_ID: GOOD})
         made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
         after = finished(made, ANALYZER, LATER, whole=False)
@@ -322,7 +317,7 @@ class TestFinishing:
     @pytest.mark.parametrize("status", ["analyzed", "error"])
     def test_an_analysis_of_some_tools_scores_an_analysed_article_again(self, status: str) -> None:
         given = self.finish(article()).changed(LATER, status=status, analysis_due_since=LATER, analyzed_revision="r0")
-        made = understand(given.to_document(), DETECTOR, frozenset({OTHER_TOOL_ID}))
+        made = understand(given, DETECTOR, frozenset({OTHER_TOOL_ID}))
         made.scores = Scores(BAD, {})
         after = finished(made, ("words", "2"), LATER + timedelta(hours=1), whole=False)
         assert (after.sentiment, after.score, after.polarity, after.analyzer_version) == ("negative", 0.8, -0.5, "2")
@@ -331,7 +326,7 @@ class TestFinishing:
 
     def test_a_deleted_article_names_no_tool_and_is_not_due(self) -> None:
         given = article(deleted_at=NOW, detected_tool_ids=(TOOL_ID,), analysis_due_since=NOW)
-        made = understand(given.to_document(), DETECTOR)
+        made = understand(given, DETECTOR)
         made.wanted = {TOOL_ID: removed(stored_mention(), NOW)}
         after = finished(made, ANALYZER, LATER, whole=True)
         assert (after.detected_tool_ids, after.analysis_due_since, after.status) == ((), None, "pending")
@@ -344,7 +339,7 @@ class TestWhatTheGroupingMustSee:
         return self.after(article()).changed(LATER, event_id="event-1", grouping_due_since=None, **changes)
 
     def after(self, given: Article, now: datetime = LATER, only: frozenset[str] | None = None) -> Article:
-        made = understand(given.to_document(), DETECTOR, only)
+        made = understand(given, DETECTOR, only)
         made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
         tools = {TOOL_ID: tool(), OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}
         made.wanted = wanted_mentions(made, tools, ANALYZER, now)
@@ -383,7 +378,7 @@ def test_only_prose_names_tools_and_is_judged() -> None:
         canonical=reading(headline="Kubernetes is out - Tarnwick", publisher="Tarnwick"),
         text_for_analysis="``` Tarnwick({}); ``` Quorvia is good. Read more",
     )
-    made = understand(given.to_document(), DETECTOR)
+    made = understand(given, DETECTOR)
     assert set(made.detected) == set(detect(given, DETECTOR)) == {TOOL_ID}
     (span,) = made.detected[TOOL_ID].text_spans
     assert given.text_for_analysis is not None

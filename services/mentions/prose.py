@@ -10,13 +10,13 @@ Every repetition in them has a limit, so that a hostile text takes no long time.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from models.article import Article
 from services.articles.identity import normalize_headline
-from services.parse.text import FENCE, is_publisher, publisher_key
+from services.parse.text import FENCE, is_publisher, strip_publisher
 
 _START = r"""(?:^\s*|(?<=[.!?:\u2026\])"\u201d\u00bb|]\s))"""
 """The start of a sentence."""
@@ -174,7 +174,6 @@ NOT_PROSE = (
 """In the order in which they are blanked. Texts end twice: `... [...] The post X appeared first on Y.`"""
 
 
-LONGEST_PUBLISHER = 60
 MAX_PUBLISHERS = 2
 """How many names are removed from one end of a headline: `… - Reuters | CNBC`."""
 CODE_SYMBOLS = 0.04
@@ -219,18 +218,10 @@ def headline_prose(
     `normalized_headline` is the one that identifies the article, without the name and title of the feed: what it lacks
     at the end is such a name.
     """
-    own = {publisher_key(each) for each in publishers if each} | _site_names(url)
-    own.discard("")
-    end, start = len(headline), 0
-    for _ in range(MAX_PUBLISHERS):
-        tail = _last(headline, end)
-        if tail is None:
-            break
-        name = headline[tail.end() : end]
-        is_title = bool(normalized_headline) and normalize_headline(headline[: tail.start()]) == normalized_headline
-        if not is_title and not _is_own_or_known(name, own):
-            break
-        end = tail.start()
+    start, end = 0, len(strip_publisher(headline, (*publishers, *_site_names(url))))
+    for tail in list(_SEPARATOR.finditer(headline))[-MAX_PUBLISHERS:] if normalized_headline else ():
+        if normalize_headline(headline[: tail.start()]) == normalized_headline:
+            end = min(end, tail.start())
     for _ in range(MAX_PUBLISHERS):
         head = _PREFIX.match(headline, start, end)
         if head is None or not _is_prefix(head["name"], head["separator"]):
@@ -254,15 +245,6 @@ def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def _last(headline: str, end: int) -> re.Match[str] | None:
-    found = list(_SEPARATOR.finditer(headline, 0, end))
-    return found[-1] if found else None
-
-
-def _is_own_or_known(name: str, own: Collection[str]) -> bool:
-    return len(name) <= LONGEST_PUBLISHER and (publisher_key(name) in own or is_publisher(name))
-
-
 def _is_prefix(name: str, separator: str) -> bool:
     """Whether a headline begins with a publisher. `GitLab: ...` in GitLab's own feed names the product, and
     `Axios: ...` may be about a library: so only well-known names count, and before a colon only those of several words
@@ -270,14 +252,14 @@ def _is_prefix(name: str, separator: str) -> bool:
     return is_publisher(name) and (" " in name or name.isupper() or not separator.startswith(":"))
 
 
-def _site_names(url: str) -> set[str]:
+def _site_names(url: str) -> list[str]:
     """The name of the site in an address: `techcrunch` of `https://www.techcrunch.com/2026/…`."""
     try:
         labels = (urlsplit(url).hostname or "").split(".")
     except ValueError:
-        return set()
+        return []
     names = [each for each in labels[:-1] if each not in ("co", "com", "org", "net")][-1:]
-    return {publisher_key(form) for each in names for form in (each, each.removeprefix("the"))}
+    return [form for each in names for form in (each, each.removeprefix("the"))]
 
 
 def _without_fences(text: str) -> str:

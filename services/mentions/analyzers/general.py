@@ -29,6 +29,7 @@ from services.mentions.analyzers.tables import (
     Word,
     WordTable,
 )
+from services.mentions.analyzers.tokens import length_of_phrase
 
 LONGEST_TEXT = 20_000
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.S)
@@ -131,24 +132,20 @@ def read_features(text: str, table: WordTable) -> TextFeatures:
 
 def _read(text: str, table: WordTable) -> _Tokens:
     tokens = _Tokens()
-    counts = tokens.counts
-    clause = 0
+    counts, phrases, known = tokens.counts, table.phrases, table.words.get
     pieces = _PIECE.findall(text.lower())
-    skip = 0
-    known = table.words.get
-    for index, piece in enumerate(pieces):
+    clause = index = 0
+    while index < len(pieces):
+        piece = pieces[index]
         first = piece[0]
-        if skip:
-            skip -= 1
-        elif first.isalpha() and "://" not in piece and "@" not in piece and not piece.startswith("www."):
-            phrase = _phrase(pieces, index, table) if piece in table.phrases else None
-            if phrase:
-                word, skip = phrase
-            else:
-                word = known(piece) or (_parts(piece, table) if "-" in piece else _PLAIN)
-                if word is _PLAIN and piece.endswith("n't"):
-                    word = Word(roles=NEGATOR)
-            tokens.texts.append(" ".join(pieces[index : index + 1 + skip]) if skip else piece)
+        length = 1
+        if first.isalpha() and "://" not in piece and "@" not in piece and not piece.startswith("www."):
+            if piece in phrases and (length := length_of_phrase(pieces, index, phrases)) > 1:
+                piece = " ".join(pieces[index : index + length])
+            word = known(piece) or (_parts(piece, table) if "-" in piece and length == 1 else _PLAIN)
+            if word is _PLAIN and piece.endswith("n't"):
+                word = Word(roles=NEGATOR)
+            tokens.texts.append(piece)
             tokens.words.append(word)
             tokens.clauses.append(clause)
         elif first in ".;:!?" and len(piece) == 1:
@@ -163,6 +160,7 @@ def _read(text: str, table: WordTable) -> _Tokens:
             counts["happy"] += 1
         elif not first.isalpha() and first not in "@$,%" and "@" not in piece:
             _count_face(piece, table, counts)
+        index += length
     return tokens
 
 
@@ -172,14 +170,6 @@ def _count_face(piece: str, table: WordTable, counts: defaultdict[str, int]) -> 
         counts["happy"] += 1
     elif len(piece) > 1 or (word and word.general < 0):
         counts["unhappy"] += 1
-
-
-def _phrase(pieces: list[str], index: int, table: WordTable) -> tuple[Word, int] | None:
-    first = pieces[index]
-    for rest in table.phrases[first]:
-        if pieces[index + 1 : index + 1 + len(rest)] == list(rest):
-            return table.words[" ".join((first, *rest))], len(rest)
-    return None
 
 
 def _parts(piece: str, table: WordTable) -> Word:

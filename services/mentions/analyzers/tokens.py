@@ -54,6 +54,14 @@ def phrases_of(entries: Iterable[str]) -> Phrases:
     return {first: tuple(sorted(each, key=lambda rest: (-len(rest), rest))) for first, each in found.items()}
 
 
+def length_of_phrase(pieces: Sequence[str], index: int, phrases: Phrases) -> int:
+    """How many pieces the longest phrase has that begins here; 1 if none does."""
+    for rest in phrases.get(pieces[index], ()):
+        if tuple(pieces[index + 1 : index + 1 + len(rest)]) == rest:
+            return 1 + len(rest)
+    return 1
+
+
 def read_tokens(text: str, names: Mapping[str, Sequence[Span]], phrases: Phrases) -> Tokens:
     masked, tools = _masked(text, names)
     pieces = _PIECE.findall(masked)
@@ -81,11 +89,9 @@ def read_tokens(text: str, names: Mapping[str, Sequence[Span]], phrases: Phrases
         elif first in "$€£" or first.isdigit():
             piece = _number(piece)
         elif piece in phrases:
-            for rest in phrases[piece]:
-                if tuple(pieces[index : index + len(rest)]) == rest:
-                    piece = " ".join((piece, *rest))
-                    index += len(rest)
-                    break
+            end = index - 1 + length_of_phrase(pieces, index - 1, phrases)
+            piece = " ".join(pieces[index - 1 : end])
+            index = end
         elif "://" in piece or piece.startswith("www."):
             continue
         words.append(piece)

@@ -231,11 +231,7 @@ async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpRe
     for run in runs:
         await services.start(run)
     named = {
-        name: [await _tool(services, each) for each in getattr(report, name)] for name in ("added", "changed", "known")
+        name: [{"tool_id": tool.tool_id, "name": tool.primary_name} for tool in getattr(report, name)]
+        for name in ("added", "changed", "known")
     }
     return applied(named, report.refused, runs)
-
-
-async def _tool(services: Container, tool_id: str) -> dict[str, str]:
-    tool = await services.tools.get(tool_id)
-    return {"tool_id": tool.tool_id, "name": tool.primary_name}

@@ -45,14 +45,13 @@ _IS_MERGE = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
 _PAGE = 1000
 
 
+@dataclass(frozen=True, slots=True)
 class Catalog:
-    """Adds, changes and finds tools."""
+    """Adds, changes and finds tools. `new_id` returns UUIDs as text with hyphens."""
 
-    def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
-        """`new_id` returns UUIDs as text with hyphens."""
-        self._store = store
-        self._clock = clock
-        self._new_id = new_id
+    store: Store
+    clock: Clock
+    new_id: Callable[[], str]
 
     async def find(self, text: str) -> Tool | None:
         """The tool with that id, name or alias; for a merged tool, the tool that it was merged into."""
@@ -69,11 +68,11 @@ class Catalog:
         return None
 
     async def by_id(self, tool_id: str) -> Tool | None:
-        document = await self._store.read(CATALOG.name, tool_id, Tool.ID)
+        document = await self.store.read(CATALOG.name, tool_id, Tool.ID)
         return Tool.from_document(document) if document else None
 
     async def claim_of(self, name: str) -> ToolName | None:
-        document = await self._store.read(CATALOG.name, name_key(normalize_name(name)), ToolName.ID)
+        document = await self.store.read(CATALOG.name, name_key(normalize_name(name)), ToolName.ID)
         return ToolName.from_document(document) if document else None
 
     async def get(self, text: str) -> Tool:
@@ -103,22 +102,22 @@ class Catalog:
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
     ) -> Listed[Tool]:
         """One page of tools by name, and the cursor of the next."""
-        page = await self._store.query(CATALOG.name, replace(_by_name(statuses), limit=limit, after=after))
+        page = await self.store.query(CATALOG.name, replace(_by_name(statuses), limit=limit, after=after))
         return listed(page, Tool.from_document, CATALOG.partition_key)
 
     async def active(self, statuses: tuple[str, ...] = ("ACTIVE",)) -> list[Tool]:
         """All active tools, or those with other statuses, by name."""
-        found = await query_all(self._store, CATALOG.name, _by_name(statuses))
+        found = await query_all(self.store, CATALOG.name, _by_name(statuses))
         return listed_documents(found, Tool.from_document, CATALOG.partition_key).items
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:
         """The stored tools with these ids."""
-        found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids])
+        found = await self.store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids])
         return listed_documents(found, Tool.from_document, CATALOG.partition_key)
 
     async def merges_into(self, tool_id: str) -> list[ToolMerge]:
         """All merges into this tool that can be read."""
-        found = await query_all(self._store, CATALOG.name, Query(_IS_MERGE, partition=tool_id, limit=_PAGE))
+        found = await query_all(self.store, CATALOG.name, Query(_IS_MERGE, partition=tool_id, limit=_PAGE))
         return listed_documents(found, ToolMerge.from_document, "id").items
 
     async def merges(self, text: str, limit: int, after: str | None) -> Listed[ToolMerge]:
@@ -126,23 +125,23 @@ class Catalog:
         NotFound."""
         tool = await self.unmerged(text)
         query = Query(_IS_MERGE, partition=tool.tool_id, limit=limit, after=after)
-        page = listed(await self._store.query(CATALOG.name, query), ToolMerge.from_document, "id")
+        page = listed(await self.store.query(CATALOG.name, query), ToolMerge.from_document, "id")
         if after is not None or tool.merged_into is None:
             return page
-        own = await self._store.read(CATALOG.name, tool.merged_into, merge_id(tool.tool_id))
+        own = await self.store.read(CATALOG.name, tool.merged_into, merge_id(tool.tool_id))
         return page if own is None else replace(page, items=[ToolMerge.from_document(own), *page.items])
 
     async def add(self, new: ToolFields) -> Tool:
         """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names."""
-        now = self._clock()
-        tool = Tool(created_at=now, updated_at=now, tool_id=self._new_id(), **new)
+        now = self.clock()
+        tool = Tool(created_at=now, updated_at=now, tool_id=self.new_id(), **new)
         try:
             for name in tool.names:
                 await self.claim(name, tool)
         except Conflict:
             await self.release(tool.names, tool.tool_id)
             raise
-        stored = await self._store.create(CATALOG.name, tool.to_document())
+        stored = await self.store.create(CATALOG.name, tool.to_document())
         await self.announce()
         return Tool.from_document(stored)
 
@@ -156,7 +155,7 @@ class Catalog:
         def changed(tool: Tool) -> Tool:
             if tool.merged_into is not None:
                 raise Conflict(f"tool: {tool_id} has just been merged into {tool.merged_into}")
-            return changed_tool(tool, change, self._clock())
+            return changed_tool(tool, change, self.clock())
 
         before, after = await self._replace(tool_id, changed)
         if after is before:
@@ -171,14 +170,14 @@ class Catalog:
         """Records that this analyzer has scored all mentions of the tool."""
 
         def changed(tool: Tool) -> Tool:
-            return tool if tool.scored_by == scored_by else tool.changed(self._clock(), scored_by=scored_by)
+            return tool if tool.scored_by == scored_by else tool.changed(self.clock(), scored_by=scored_by)
 
         await self._replace(tool_id, changed)
 
     async def note_searched(self, tool_id: str, since: datetime) -> datetime:
         """Records that all articles since then were searched for the tool, unless earlier ones were. Returns the
         present time."""
-        now = self._clock()
+        now = self.clock()
 
         def changed(tool: Tool) -> Tool:
             known = tool.searched_since or tool.created_at
@@ -189,13 +188,13 @@ class Catalog:
 
     async def announce(self) -> None:
         """Makes every detector outdated."""
-        now = self._clock()
-        version = CatalogVersion(created_at=now, updated_at=now, version=self._new_id())
-        await self._store.upsert(CATALOG.name, version.to_document())
+        now = self.clock()
+        version = CatalogVersion(created_at=now, updated_at=now, version=self.new_id())
+        await self.store.upsert(CATALOG.name, version.to_document())
 
     async def version(self) -> str | None:
         """A text that changes with each announced change; None before the first."""
-        document = await self._store.read(CATALOG.name, CatalogVersion.PARTITION, CatalogVersion.ID)
+        document = await self.store.read(CATALOG.name, CatalogVersion.PARTITION, CatalogVersion.ID)
         return document["version"] if document else None
 
     async def _replace(self, tool_id: str, change: Callable[[Tool], Tool]) -> tuple[Tool, Tool]:
@@ -210,7 +209,7 @@ class Catalog:
                 return before, before
             for name in _names_only_in(after, before):
                 await self.claim(name, after)
-            stored = await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
+            stored = await self.store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
             return before, Tool.from_document(stored)
 
         return await until_unchanged(once, f"tool {tool_id}")
@@ -222,11 +221,11 @@ class Catalog:
         kind: Literal["PRIMARY", "ALIAS"] = "PRIMARY" if name == tool.primary_name else "ALIAS"
 
         async def once() -> None:
-            found, now = await self.claim_of(name), self._clock()
+            found, now = await self.claim_of(name), self.clock()
             if found is None:
                 new = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
                 try:
-                    await self._store.create(CATALOG.name, new.to_document())
+                    await self.store.create(CATALOG.name, new.to_document())
                 except Conflict as error:
                     raise ChangedMeanwhile(str(error)) from error
                 return
@@ -242,7 +241,7 @@ class Catalog:
             claim = await self.claim_of(name)
             if claim is not None and claim.tool_id == tool_id:
                 with suppress(ChangedMeanwhile):
-                    await self._replace_claim(claim, claim.changed(self._clock() - IN_USE_FOR))
+                    await self._replace_claim(claim, claim.changed(self.clock() - IN_USE_FOR))
 
     async def _require_free(self, name: str, claim: ToolName, now: datetime) -> None:
         if owns(await self.by_id(claim.tool_id), name):
@@ -252,7 +251,7 @@ class Catalog:
 
     async def _replace_claim(self, before: ToolName, after: ToolName) -> None:
         """Raises ChangedMeanwhile if another writer was first."""
-        await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
+        await self.store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
 
 
 def owns(tool: Tool | None, name: str) -> bool:
@@ -274,12 +273,12 @@ def _names_only_in(one: Tool, other: Tool) -> list[str]:
 
 @dataclass(slots=True)
 class ListReport:
-    """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools whose
+    """The tools that were added, changed, or equal to their entry already. `searched_for` are the ids of those whose
     names have changed, so that they need a backfill."""
 
-    added: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    known: list[str] = field(default_factory=list)
+    added: list[Tool] = field(default_factory=list)
+    changed: list[Tool] = field(default_factory=list)
+    known: list[Tool] = field(default_factory=list)
     refused: list[RefusedTool] = field(default_factory=list)
     searched_for: list[str] = field(default_factory=list)
 
@@ -307,15 +306,15 @@ async def _apply(catalog: Catalog, entry: Entry, report: ListReport) -> None:
     if before is None:
         given = {field: value for field, value in entry.fields.items() if field != "status"}
         before = await catalog.add(new_tool(given))
-        report.added.append(before.tool_id)
+        report.added.append(before)
         report.searched_for.append(before.tool_id)
         if "status" not in entry.fields:
             return
     if before.primary_name_normalized != normalize_name(name):
         raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
     tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
-    if tool.tool_id in report.added:
+    if tool.tool_id in {each.tool_id for each in report.added}:
         return
-    (report.known if tool.stored_etag == before.stored_etag else report.changed).append(tool.tool_id)
+    (report.known if tool.stored_etag == before.stored_etag else report.changed).append(tool)
     if is_other and tool.status == "ACTIVE":
         report.searched_for.append(tool.tool_id)

@@ -316,4 +316,7 @@ async def test_a_tool_may_be_listed_twice_and_with_its_status(catalog: Catalog) 
     report = await apply_yaml(catalog, b"tools:\n- name: Old\n  status: DEPRECATED\n- name: old\n  tickers: [O]\n")
     tool = await catalog.get("Old")
     assert (tool.primary_name, tool.status, tool.tickers) == ("old", "DEPRECATED", ("O",))
-    assert (report.added, report.known, report.changed, report.refused) == ([tool.tool_id], [], [], [])
+    assert ([each.tool_id for each in report.added], report.known, report.changed, report.refused) == (
+        [tool.tool_id],
+        *([], [], []),
+    )

@@ -6,7 +6,7 @@ Log lines are sent by the Functions host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,6 @@ from azure.monitor.opentelemetry.exporter import (
 )
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
@@ -27,16 +26,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from services.telemetry import ANSWERS, Attribute, KindOfSpan, Metric, Sample, Span
+from services.telemetry import ANSWERS, Attribute, KindOfSpan, Metric, Span
 
 _PROPAGATOR = TraceContextTextMapPropagator()
-_KINDS: Mapping[KindOfSpan, SpanKind] = {
-    "internal": SpanKind.INTERNAL,
-    "server": SpanKind.SERVER,
-    "client": SpanKind.CLIENT,
-    "producer": SpanKind.PRODUCER,
-    "consumer": SpanKind.CONSUMER,
-}
 _SCOPE = "toolpulse"
 METRICS_EVERY_MS = 60_000
 LAST_MS = 2_000
@@ -94,7 +86,7 @@ class OpenTelemetry:
         with self._tracer.start_as_current_span(
             name,
             context,
-            _KINDS[kind],
+            SpanKind[kind.upper()],
             dict(attributes),
             [Link(linked)] if linked.is_valid else None,
             record_exception=False,
@@ -134,15 +126,6 @@ class OpenTelemetry:
         if metric.kind == "gauge":
             return self._meter.create_gauge(*given).set
         return self._meter.create_histogram(*given).record
-
-    def observe(self, metric: Metric, read: Callable[[], Iterable[Sample]]) -> None:
-        def observations(options: CallbackOptions) -> Iterable[Observation]:
-            return [Observation(value, attributes) for value, attributes in read()]
-
-        make = (
-            self._meter.create_observable_counter if metric.kind == "counter" else self._meter.create_observable_gauge
-        )
-        make(metric.name, [observations], metric.unit, metric.about)
 
     def flush(self) -> None:
         """Exports the spans that wait, for a short time."""

@@ -10,7 +10,7 @@ every other reader ignores.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -22,25 +22,19 @@ if TYPE_CHECKING:
 
 Attribute = str | int | float | bool
 KindOfSpan = Literal["internal", "server", "client", "producer", "consumer"]
-Sample = tuple[float, Mapping[str, Attribute]]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric with the prefix of all of ours. A gauge has its last value, a histogram the distribution of values.
 
-    A figure that GET metrics has, too, has the same name here.
+    A figure that GET metrics has, too, has the same name here: with _ for dots, and _total behind a counter.
     """
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
     unit: str
     about: str
-
-    @property
-    def exposed(self) -> str:
-        """The name in Prometheus text."""
-        return self.name.replace(".", "_") + ("_total" if self.kind == "counter" else "")
 
 
 REQUEST_UNITS: Final = Metric("toolpulse.store.request_units", "counter", "{RU}", "Request units used, by container")
@@ -63,14 +57,6 @@ ARTICLES: Final = Metric("toolpulse.articles_inserted", "counter", "{article}", 
 INVOCATIONS: Final = Metric("toolpulse.invocations", "histogram", "ms", "Time of invocations, by function and outcome")
 
 METRICS: Final = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
-OF_THE_STORE: Final = {
-    REQUEST_UNITS: "request_units",
-    REQUESTS: "operations",
-    RETRIES: "retries",
-    THROTTLES: "throttles",
-    WAITED: "waited_seconds",
-}
-"""The metrics that are read from the counters of the store on Cosmos DB, with the names of the counters."""
 PREFIX: Final = "toolpulse."
 ANSWERS: Final = (ChangedMeanwhile, Conflict, InvalidInput, NotAllowed, NotFound)
 """Errors that are answers to a call, not failures of a span."""
@@ -129,12 +115,6 @@ def record(metric: Metric, value: float = 1, **attributes: Attribute) -> None:
     """Adds to a counter, sets a gauge, or puts a value into a histogram."""
     if _backend is not None:
         _backend.record(metric, value, attributes)
-
-
-def observe(metric: Metric, read: Callable[[], Iterable[Sample]]) -> None:
-    """The metric is read by `read` whenever metrics are exported: a total since the start for a counter."""
-    if _backend is not None:
-        _backend.observe(metric, read)
 
 
 def with_trace(message: str) -> str:

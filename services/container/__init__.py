@@ -32,7 +32,6 @@ from services.container.adapters import (
     archive_of,
     begin_telemetry,
     credentials,
-    observe_requests,
     opened_store,
     prepare_store,
     queues_of,
@@ -418,7 +417,6 @@ async def build(
 
         credential = credentials(resources)
         adapter = await opened_store(settings, clock, credential, resources, migrate=migrate)
-        counters = observe_requests(adapter)
         queues = queues or queues_of(settings, credential)
         resources.push_async_callback(queues.close)
         archive = archive_of(settings, credential, resources)
@@ -435,7 +433,7 @@ async def build(
             apis=enabled,
             apis_off=sorted({api.name for api in apis} - enabled.keys()),
             credentials=credentials_in(environment),
-            traffic=StoreTraffic(adapter, clock, None if counters is None else lambda: counters),
+            traffic=StoreTraffic(adapter, clock, getattr(adapter, "counters", None)),
             last_write=adapter.last_write,
             connections=adapter.connections,
             started=clock(),

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from services.mentions.analyzers.port import Analyzer
     from services.store.cosmos import CosmosStore
-    from services.store.cosmos_connection import Counters
     from services.store.sqlite import SqliteStore
 
 
@@ -44,20 +43,6 @@ async def begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None
     telemetry.begin(backend)
     resources.push_async_callback(asyncio.to_thread, backend.close)
     resources.callback(telemetry.end)
-
-
-def observe_requests(adapter: SqliteStore | CosmosStore) -> Mapping[str, Counters] | None:
-    """Makes metrics of the counters of Cosmos DB, and returns them. The embedded store counts nothing."""
-    counters: Mapping[str, Counters] | None = getattr(adapter, "counters", None)
-    if counters is not None:
-        for metric, field in telemetry.OF_THE_STORE.items():
-            telemetry.observe(metric, partial(_counted, counters, field))
-    return counters
-
-
-def _counted(counters: Mapping[str, Counters], field: str) -> list[telemetry.Sample]:
-    """One figure of the store's counters, by container."""
-    return [(getattr(each, field), {"container": name}) for name, each in counters.items() if each.operations]
 
 
 def credentials(resources: AsyncExitStack) -> NewCredential:

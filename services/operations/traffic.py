@@ -6,7 +6,7 @@ The embedded store refuses nothing and has no request units, so nothing is count
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -37,10 +37,10 @@ class Load:
 class StoreTraffic:
     """The requests to the store.
 
-    `counted` returns the counters of this worker by container since its start; None if its store counts nothing.
+    `counted` are the counters of this worker by container since its start; None if its store counts nothing.
     """
 
-    def __init__(self, store: Store, clock: Clock, counted: Callable[[], Mapping[str, Counters]] | None = None) -> None:
+    def __init__(self, store: Store, clock: Clock, counted: Mapping[str, Counters] | None = None) -> None:
         self._store = store
         self._clock = clock
         self._counted = counted
@@ -50,7 +50,7 @@ class StoreTraffic:
         """What this worker has counted since the last call."""
         if self._counted is None:
             return
-        counted = sums_of(self._counted().values())
+        counted = sums_of(self._counted.values())
         new = counted - self._before
         if new["request_units"] < MIN_UNITS:
             return

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from models.errors import Unavailable
-from services import deadline
+from services import deadline, telemetry
 from services.logs import log_event
 from services.store.containers import CONTAINERS
 from services.store.cosmos_items import Item, Sql
@@ -61,16 +61,33 @@ _WEAK = {"consistencyLevel": "Eventual"}
 ItemCall = Callable[["ContainerProxy"], Awaitable[Any]]
 
 
+METRICS = {
+    "operations": telemetry.REQUESTS,
+    "retries": telemetry.RETRIES,
+    "throttles": telemetry.THROTTLES,
+    "request_units": telemetry.REQUEST_UNITS,
+    "waited_seconds": telemetry.WAITED,
+}
+"""The metric of each counter."""
+
+
 @dataclass(slots=True)
 class Counters:
     """The requests for one container and their cost. `request_units` and `throttles` are counted by HTTP response.
     `waited_seconds` are those before requests and after refusals."""
 
+    container: str | None = None
     operations: int = 0
     retries: int = 0
     throttles: int = 0
     request_units: float = 0.0
     waited_seconds: float = 0.0
+
+    def add(self, counter: str, amount: float = 1) -> None:
+        """Adds to a counter, and to the metric of the container."""
+        setattr(self, counter, getattr(self, counter) + amount)
+        if self.container is not None:
+            telemetry.record(METRICS[counter], amount, container=self.container)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +137,7 @@ class Connection:
         self._many = asyncio.Semaphore(BULK_REQUESTS)
         self._paces = {name: Pace() for name in CONTAINERS}
         self._turns = {name: asyncio.Lock() for name in CONTAINERS}
-        self.counters: dict[str, Counters] = {name: Counters() for name in CONTAINERS}
+        self.counters: dict[str, Counters] = {name: Counters(name) for name in CONTAINERS}
 
     async def read(
         self, container: str, partition: str, id: str, *, may_be_stale: bool = False
@@ -218,7 +235,7 @@ class Connection:
         from azure.core.exceptions import AzureError
 
         counters = self.counters[container] if container else Counters()
-        counters.operations += 1
+        counters.add("operations")
         budget = self._budget_seconds if budget_seconds is None else budget_seconds
         clock = asyncio.get_running_loop().time
         ends, patience = clock() + budget, deadline.retry_seconds()
@@ -235,7 +252,8 @@ class Connection:
                 raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error
             except AzureError as error:
                 status, substatus = status_of(error)
-                counters.throttles += status == 429 and of_batch(error)
+                if status == 429 and of_batch(error):
+                    counters.add("throttles")
                 if status in EXPECTED and substatus == 0:
                     return Response(status, None, unsure)
                 wait = wait_after(error, attempt)
@@ -246,8 +264,8 @@ class Connection:
                 if attempt == tries or clock() + wait >= last or not passes(error, status, substatus):
                     raise unavailable(error, status, substatus) from error
                 unsure = unsure or status not in NOT_DONE
-            counters.retries += 1
-            counters.waited_seconds += wait
+            counters.add("retries")
+            counters.add("waited_seconds", wait)
             fields = {"container": container, "status": status, "attempt": attempt, "wait_ms": round(wait * 1000)}
             log_event(log, logging.DEBUG, "store_request_retried", **fields)
             if is_refused and patience is not None:
@@ -272,7 +290,7 @@ class Connection:
             except TimeoutError as error:
                 raise Unavailable(f"{container}: Cosmos DB is busy until the deadline", retry_after=1.0) from error
         waited = clock() - began
-        self.counters[container].waited_seconds += waited
+        self.counters[container].add("waited_seconds", waited)
         if waited >= WAIT_WORTH_A_LINE_SECONDS:
             log_event(log, logging.DEBUG, "store_turn_awaited", container=container, wait_ms=round(waited * 1000))
         reserved = pace.reserve()
@@ -356,9 +374,10 @@ class Connection:
         self.writes += _is_write(response.http_request)
         units = float(response.http_response.headers.get("x-ms-request-charge") or 0)
         is_refused = response.http_response.status_code == 429
-        counters.request_units += units
-        counters.throttles += is_refused
-        if not is_refused:
+        counters.add("request_units", units)
+        if is_refused:
+            counters.add("throttles")
+        else:
             self._paces[found[1]].spend(units, asyncio.get_running_loop().time())
 
 

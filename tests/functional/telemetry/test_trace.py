@@ -11,7 +11,8 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from services.telemetry import METRICS, OF_THE_STORE
+from services import telemetry
+from services.store.cosmos_connection import METRICS as OF_COSMOS
 from tests.functional.telemetry.ingestion_endpoint import Endpoint, ingestion_endpoint
 from tests.hosting import RunningHost, running_host
 
@@ -28,7 +29,7 @@ THROUGH_THE_APP = {
 DECISIONS = {"feeds_claimed", "feed_parsed", "cache_read"}
 """Lines at DEBUG."""
 
-LOCAL = {metric.name for metric in METRICS if metric not in OF_THE_STORE}
+LOCAL = {metric.name for metric in telemetry.METRICS} - {metric.name for metric in OF_COSMOS.values()}
 """All but the metrics of Cosmos DB."""
 
 

@@ -10,6 +10,7 @@ from opentelemetry.trace import SpanKind
 from models.errors import Conflict, Unavailable
 from services import telemetry
 from services.logs import log_event
+from services.store.cosmos_connection import Counters
 from tests.exported import Exported, exported_to_memory
 
 LOW = "00-00000000000000000000000000000001-00000000000000aa-00"
@@ -81,12 +82,19 @@ def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
     telemetry.record(telemetry.REFRESH_AGE, 7)
     telemetry.record(telemetry.REFRESH_AGE, 9)
     telemetry.record(telemetry.INVOCATIONS, 12, function="f", outcome="succeeded")
-    telemetry.observe(telemetry.REQUEST_UNITS, lambda: [(4.5, {"container": "feeds"})])
+    counted = Counters("feeds")
+    for counter, amount in (("operations", 4), ("retries", 2), ("throttles", 1), ("request_units", 4.5)):
+        counted.add(counter, amount)
+    counted.add("waited_seconds", 0.5)
     assert exported.metrics() == {
         "toolpulse.queue.sent": [(5, {"queue": "a"})],
         "toolpulse.refresh.age": [(9, {})],
         "toolpulse.invocations": [(12, {"function": "f", "outcome": "succeeded"})],
+        "toolpulse.store.requests": [(4, {"container": "feeds"})],
+        "toolpulse.store.retries": [(2, {"container": "feeds"})],
+        "toolpulse.store.throttles": [(1, {"container": "feeds"})],
         "toolpulse.store.request_units": [(4.5, {"container": "feeds"})],
+        "toolpulse.store.wait_seconds": [(0.5, {"container": "feeds"})],
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
-from functools import partial
 
 from models.operations import StoreLoad, StoreTotals
 from services.operations.traffic import LOOKED_BACK_MINUTES, MIN_UNITS, Load, StoreTraffic, sums_of
@@ -12,10 +11,6 @@ from services.store.cosmos_connection import Counters
 from services.store.counting import add_counts
 from services.store.sqlite import SqliteStore
 from tests.builders import NOON, Watch, existing
-
-
-def _counted(own: Counters) -> dict[str, Counters]:
-    return {"articles": own}
 
 
 def test_the_rules_are_those_of_the_documentation() -> None:
@@ -37,7 +32,7 @@ async def test_the_load_of_all_workers_in_the_last_five_minutes_is_that_of_these
     watch = Watch()
     watch.now = NOON - timedelta(minutes=2)
     workers = [Counters(), Counters()]
-    traffics = [StoreTraffic(store, watch, partial(_counted, own)) for own in workers]
+    traffics = [StoreTraffic(store, watch, {"articles": own}) for own in workers]
 
     async def flush() -> None:
         for traffic in traffics:
@@ -62,7 +57,7 @@ async def test_the_load_of_all_workers_in_the_last_five_minutes_is_that_of_these
 
 async def test_little_is_added_with_what_comes_later_so_that_an_idle_worker_writes_nothing(store: SqliteStore) -> None:
     own = Counters(operations=9, request_units=99.9)
-    traffic = StoreTraffic(store, Watch(), lambda: {"articles": own})
+    traffic = StoreTraffic(store, Watch(), {"articles": own})
     assert list(traffic.take()) == []
     own.request_units = 100.0
     (_, totals), (load, minute) = traffic.take()

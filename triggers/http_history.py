@@ -56,7 +56,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
         history = await services.figures.history.canonical(tool.tool_id, span)
     else:
         asked_for = "from" if "from" in req.params else "days"
-        history = await services.figures.raw_history.raw(tool.tool_id, span, asked_for=asked_for)
+        history = await services.figures.history.raw(tool.tool_id, span, asked_for=asked_for)
     facts = {**_shown_span(span), **_windows(services, history), **completeness.shown()}
     return list_response([point.shown() for point in history.points], None, history.unreadable, **facts)
 
@@ -88,7 +88,7 @@ async def get_tool_history_day(services: Container, req: func.HttpRequest) -> fu
     """Get the close of a day beside its present figures."""
     day = _day(services, req.route_params["day"])
     tool = await services.tools.unmerged(req.route_params["tool"])
-    closed, point = await services.figures.history.day(tool.tool_id, day)
+    closed, point = await services.figures.history.day(tool.tool_id, day, services.clock())
     figures = closed.figures if closed else None
     present = dict(point.figures)
     differing = [] if figures is None else sorted(name for name in present if figures.get(name) != present[name])

@@ -53,6 +53,11 @@ def after_page(progress: HistoryProgress | None, day: date, after: str | None, n
     return progress.changed(now, since=since, closed_until=before if after else day.isoformat(), after=after)
 
 
+async def stored_progress(store: Store) -> HistoryProgress | None:
+    document = await store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
+    return readable(document, HistoryProgress.from_document)
+
+
 @dataclass(slots=True)
 class Closed:
     """What one call did: the tools that it went through, and the closes that it wrote."""
@@ -75,8 +80,7 @@ class DailyCloses:
     async def work(self) -> Closed:
         """Goes on with the present day, or begins the next; does nothing if every day is closed."""
         done = Closed()
-        document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
-        progress = readable(document, HistoryProgress.from_document)
+        progress = await stored_progress(self.store)
         for _ in range(self.most_pages):
             now = self.clock()
             day = next_day(progress, now)

@@ -10,7 +10,7 @@ from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence
-from services.figures.history import History, RawHistory
+from services.figures.history import History
 from services.figures.metadata import Counters
 from services.figures.reader import Reader, RecentAggregates
 from services.figures.recount import Recount
@@ -54,8 +54,7 @@ class Figures:
         recent = RecentAggregates(self.generations, memory_seconds, last_write)
         self.reader = Reader(*cached, self.completeness, analyzer, recent)
         self.refresh = Refresh(*cached, self.recount, RunEngine(store, clock, new_id))
-        self.history = History(store, self.recount, coverage, clock)
-        self.raw_history = RawHistory(store, self.history)
+        self.history = History(store, self.recount, coverage)
         self.daily_closes = DailyCloses(store, self.recount, coverage, clock)
         self.trends = Trends(store, self.reader)
         self.evidence = Evidence(store)

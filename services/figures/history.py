@@ -22,16 +22,17 @@ from models.article import Article
 from models.errors import InvalidInput, UnreadableDocument
 from models.mention import SentimentScore, what_it_says
 from models.tally import Tally
-from models.timeline import DailyClose, DayCounts, HistoryProgress, WindowTables
+from models.timeline import DailyClose, DayCounts, WindowTables
 from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
 from services.figures.coverage import Coverage
+from services.figures.daily_close import stored_progress
 from services.figures.points import MENTIONS_KEPT, STEPS, Counted, Point, Span, day_start, days_between, first_live_day
 from services.figures.recount import NOT_REMOVED, Recount, published
 from services.figures.windows import analyzers_of
-from services.ports import Clock, Document, Query, Store, Where, listed, pages, query_all, readable
+from services.ports import Document, Query, Store, Where, listed, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
 MAX_RAW_MENTIONS = 100_000
@@ -53,12 +54,12 @@ class ToolHistory:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The canonical layer of histories."""
+    """Reads histories."""
 
     store: Store
     recount: Recount
     coverage: Coverage
-    clock: Clock
+    most_raw: int = MAX_RAW_MENTIONS
 
     async def canonical(self, tool_id: str, span: Span) -> ToolHistory:
         """A point for each step of the span, oldest first."""
@@ -70,47 +71,37 @@ class History:
             except UnreadableDocument as error:  # its hour is shown as it was counted last
                 unreadable.append(error.key.rpartition(" / ")[2])
         days = dict.fromkeys(days_between(counted.start, span.until))
-        query = _of_days(DayCounts, tool_id, list(days))
-        async for page in pages(self.store, CATALOG.name, query):
+        async for page in pages(self.store, CATALOG.name, _of_days(DayCounts, tool_id, list(days))):
             for document in page.items:
-                day = date.fromisoformat(document["id"][-8:]).isoformat()
+                day = date.fromisoformat(document["id"][-8:])
+                del days[day]
                 try:
                     with reading([document]):
                         counted.add(day, DayCount.stored(document))
-                    del days[day]
                 except UnreadableDocument:
                     unreadable.append(document["id"])
-                    counted.put(day, "unknown")
+                    counted.add(day, None)
         closes: dict[Day, DailyClose] = {}
         if counted.start < live:
             closes = await self._closes(tool_id, span, live)
-            progress = await self.progress()
-            for day in (each for each in days if each < live.date().isoformat()):
-                is_known = progress is not None and progress.since <= day <= progress.closed_until
-                counted.put(day, "frozen" if is_known else "unknown")
+            progress = await stored_progress(self.store)
+            for day in (each for each in days if each < live.date()):
+                if progress is None or not progress.since <= day.isoformat() <= progress.closed_until:
+                    counted.add(day, None)
         coverage, length = (await self.coverage.of_tools([tool_id], span.now))[tool_id], STEPS[span.step]
         points = [
             _with_coverage(point, closes.get(point.name), coverage.share(start, min(start + length, span.until)))
             for point, start in zip(counted.points(), span.starts, strict=True)
         ]
-        total = {"coverage": coverage.share(span.start, span.until) if span.start >= live else None}
-        return ToolHistory(
-            points,
-            {**counted.total.count.figures(), **total},
-            counted.change.shown() if counted.change else None,
-            tuple(unreadable),
-        )
+        share = coverage.share(span.start, span.until) if span.start >= live else None
+        total = {**counted.total.count.figures(), "coverage": share}
+        return ToolHistory(points, total, counted.change(), tuple(unreadable))
 
-    async def day(self, tool_id: str, day: date) -> tuple[DailyClose | None, Point]:
+    async def day(self, tool_id: str, day: date, now: datetime) -> tuple[DailyClose | None, Point]:
         """The close of a day, and the day's present figures."""
         document = await self.store.read(CATALOG.name, tool_id, DailyClose.id_of(day.isoformat()))
-        span = Span("day", day_start(day), day_start(day) + STEPS["day"], self.clock())
-        history = await self.canonical(tool_id, span)
+        history = await self.canonical(tool_id, Span("day", day_start(day), day_start(day) + STEPS["day"], now))
         return readable(document, DailyClose.from_document), history.points[0]
-
-    async def progress(self) -> HistoryProgress | None:
-        document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
-        return readable(document, HistoryProgress.from_document)
 
     async def analyzers(self, tool_id: str) -> list[str]:
         """The analyzers that judged mentions of the last 30 days, as of the tool's last recount."""
@@ -124,31 +115,6 @@ class History:
         closes = (readable(document, DailyClose.from_document) for document in found)
         return {close.day: close for close in closes if close is not None}
 
-
-def _of_days(model: type[DayCounts | DailyClose], tool_id: str, days: Sequence[Day]) -> Query:
-    """`days` are consecutive."""
-    first, last = (model.id_of(day.replace("-", "")) for day in (days[0], days[-1]))
-    return Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id, limit=_PAGE)
-
-
-def _with_coverage(point: Point, close: DailyClose | None, share: float | None) -> Point:
-    """With the coverage that the daily close has kept, or else this one; with all figures of the close if nothing else
-    is known."""
-    if close is None:
-        return replace(point, figures={"coverage": share, **point.figures})
-    if point.state == "unknown":
-        return replace(point, figures=close.figures, state="closed")
-    return replace(point, figures={**point.figures, "coverage": close.figures.get("coverage")})
-
-
-@dataclass(frozen=True, slots=True)
-class RawHistory:
-    """Reads the raw layer of histories."""
-
-    store: Store
-    history: History
-    most_mentions: int = MAX_RAW_MENTIONS
-
     async def raw(self, tool_id: str, span: Span, *, asked_for: str = "days") -> ToolHistory:
         """A point for each source and step with mentions, by step, then source.
 
@@ -159,10 +125,10 @@ class RawHistory:
         if span.start < oldest:
             reason = "the mentions of each source are kept no longer"
             raise InvalidInput(asked_for, f"at least {format_time(oldest)} with layer=raw: {reason}")
-        history = await self.history.canonical(tool_id, span)
+        history = await self.canonical(tool_id, span)
         number = sum(point.mentions for point in history.points)
-        if number > self.most_mentions:
-            reason = f"at most {self.most_mentions:,} mentions are read, this time has {number:,} of this tool"
+        if number > self.most_raw:
+            reason = f"at most {self.most_raw:,} mentions are read, this time has {number:,} of this tool"
             raise InvalidInput(asked_for, f"a shorter time with layer=raw, any with layer=canonical: {reason}")
         unreadable: list[str] = []
         counts: dict[tuple[str, str], Tally] = {}
@@ -188,6 +154,22 @@ class RawHistory:
             for (step, source), tally in sorted(counts.items())
         ]
         return replace(history, points=points, unreadable=tuple(unreadable))
+
+
+def _of_days(model: type[DayCounts | DailyClose], tool_id: str, days: Sequence[date]) -> Query:
+    """`days` are consecutive."""
+    first, last = (model.id_of(day.isoformat().replace("-", "")) for day in (days[0], days[-1]))
+    return Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id, limit=_PAGE)
+
+
+def _with_coverage(point: Point, close: DailyClose | None, share: float | None) -> Point:
+    """With the coverage that the daily close has kept, or else this one; with all figures of the close if nothing else
+    is known."""
+    if close is None:
+        return replace(point, figures={"coverage": share, **point.figures})
+    if point.state == "unknown":
+        return replace(point, figures=close.figures, state="closed")
+    return replace(point, figures={**point.figures, "coverage": close.figures.get("coverage")})
 
 
 def sources_of(mention: SentimentScore, article: Document | None) -> Iterable[tuple[str, str | None]]:

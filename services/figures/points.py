@@ -7,14 +7,14 @@ mentions of a day can still change; days for as long as the app has kept them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 
 from models.cache import window_end
 from models.errors import InvalidInput
-from models.values import Day, format_time, hour_start, parse_time
+from models.values import format_time, hour_key, parse_time
 from services.figures.counting import Count, DayCount
 
 Step = Literal["hour", "day"]
@@ -172,43 +172,26 @@ class Point:
 
 @dataclass(slots=True)
 class SpanCount:
-    """The mentions of a window from `start` up to, but without, `end`: whole minutes."""
+    """The mentions from `start` up to, but without, `end`: whole minutes."""
 
     start: datetime
     end: datetime
     count: Count = field(default_factory=Count)
 
     def add(self, start: datetime, counts: DayCount) -> None:
-        """Adds the minutes of the UTC day that begins at `start` that are in the window."""
-        if self.start <= start and start + STEPS["day"] <= self.end:
+        """Adds what is in this time of the UTC day that begins at `start`."""
+        end = start + STEPS["day"]
+        if self.start <= start and end <= self.end:
             self.count.merge(counts.whole)
-        elif self.has_part_of(start):
-            for hour, rows in counts.hours.items():
-                since, until = (
-                    round((each - hour_start(hour)).total_seconds() / 60) for each in (self.start, self.end)
-                )
-                self.count.add_rows(rows, since, until)
+            return
+        hour = max(start, self.start.replace(minute=0))
+        while hour < min(end, self.end):
+            since, until = (round((each - hour).total_seconds() / 60) for each in (self.start, self.end))
+            self.count.add_rows(counts.hours.get(hour_key(hour), {}), since, until)
+            hour += STEPS["hour"]
 
     def has_part_of(self, start: datetime) -> bool:
         return start < self.end and self.start < start + STEPS["day"]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is compared: `present` with `previous`, of the same length and before it."""
-
-    present: SpanCount
-    previous: SpanCount
-
-    def shown(self) -> dict[str, Any]:
-        now, before = self.present.count.figures(), self.previous.count.figures()
-        return {
-            "from": format_time(self.present.start),
-            "to": format_time(self.present.end),
-            "previous_from": format_time(self.previous.start),
-            "previous_to": format_time(self.previous.end),
-            **{name: compared(name, now[name], before[name]) for name in _COMPARED},
-        }
 
 
 def compared(name: str, present: float | None, previous: float | None) -> dict[str, float | None]:
@@ -221,65 +204,72 @@ def compared(name: str, present: float | None, previous: float | None) -> dict[s
     return {"present": present, "previous": previous, "absolute": absolute, "relative": relative}
 
 
-def change_of(span: Span, present: SpanCount) -> Change | None:
-    """The part of the span that is over, and the same length before the span: a step that is not over is compared with
-    the same part of an earlier one. None if nothing is over, or if there is no time before the span: no day comes
-    before 0001-01-01."""
+def time_before(span: Span) -> SpanCount | None:
+    """The same length before the part of the span that is over: a step that is not over is compared with the same part
+    of an earlier one. None if nothing is over, or if there is no time before the span: no day comes before
+    0001-01-01."""
     length = span.end - span.start
-    if span.start - _FIRST < length or present.end <= span.start:
+    if span.start - _FIRST < length or span.until <= span.start:
         return None
-    return Change(present, SpanCount(span.start - length, present.end - length))
+    return SpanCount(span.start - length, span.until - length)
 
 
 class Counted:
-    """The counts of a tool for the points of a span and for its windows, as they are filled."""
+    """The counts of a tool for the steps of a span, for all of it, and for the time before, as they are filled."""
 
     def __init__(self, span: Span) -> None:
         self.span = span
+        self.steps = [SpanCount(start, start + STEPS[span.step]) for start in span.starts]
         self.total = SpanCount(span.start, span.until)
-        self.change = change_of(span, self.total)
-        self.windows = [self.total, *([self.change.previous] if self.change else [])]
-        self._live = first_live_day(span.now).isoformat()
-        self._points = {span.named(start): Count() for start in span.starts}
-        self._states: dict[str, PointState] = {}
+        self.previous = time_before(span)
 
     @property
     def start(self) -> datetime:
         """From where on counts are needed."""
-        return self.change.previous.start if self.change else self.span.start
+        return self.previous.start if self.previous else self.span.start
 
-    def add(self, day: Day, counts: DayCount) -> None:
-        """Adds the counts of a day. Those of a day that is not live any more do not change."""
-        start = day_start(date.fromisoformat(day))
-        if day in self._points:
-            self._points[day].merge(counts.whole)
-            self._states[day] = "live" if day >= self._live else "frozen"
-        elif self.span.step == "hour" and self.span.start < start + STEPS["day"] and start < self.span.end:
-            for hour, rows in counts.hours.items():
-                point = self._points.get(self.span.named(hour_start(hour)))
-                if point is not None:
-                    point.add_rows(rows)
-        for window in self.windows:
-            window.add(start, counts)
+    def add(self, day: date, counts: DayCount | None) -> None:
+        """Adds the counts of a day; None if nobody knows them."""
+        start = day_start(day)
+        for each in self._with_part_of(start):
+            if counts is None:
+                each.count.is_known = False
+            else:
+                each.add(start, counts)
 
-    def put(self, day: Day, state: Literal["frozen", "unknown"]) -> None:
-        """A day without counts: it had no mentions, or nobody knows."""
-        start = day_start(date.fromisoformat(day))
-        if day in self._points:
-            self._points[day].is_known = state == "frozen"
-            self._states[day] = state
-        for window in self.windows:
-            if state == "unknown" and window.has_part_of(start):
-                window.count.is_known = False
+    def _with_part_of(self, start: datetime) -> Iterator[SpanCount]:
+        times = start - self.span.start, start + STEPS["day"] - self.span.start
+        first, last = (max(0, each // STEPS[self.span.step]) for each in times)
+        yield from self.steps[first:last]
+        yield from (each for each in (self.total, self.previous) if each is not None and each.has_part_of(start))
 
     def points(self) -> list[Point]:
         return [
-            Point(self.span.step, name, count.figures(), self._states.get(name, "live"))
-            for name, count in self._points.items()
+            Point(self.span.step, self.span.named(each.start), each.count.figures(), self._state(each))
+            for each in self.steps
         ]
 
+    def _state(self, step: SpanCount) -> PointState:
+        """The figures of a day that is not live any more do not change."""
+        if not step.count.is_known:
+            return "unknown"
+        return "live" if step.start.date() >= first_live_day(self.span.now) else "frozen"
 
-def days_between(start: datetime, end: datetime) -> list[Day]:
+    def change(self) -> dict[str, Any] | None:
+        """The part of the span that is over, compared with the time before it."""
+        if self.previous is None:
+            return None
+        now, before = self.total.count.figures(), self.previous.count.figures()
+        return {
+            "from": format_time(self.total.start),
+            "to": format_time(self.total.end),
+            "previous_from": format_time(self.previous.start),
+            "previous_to": format_time(self.previous.end),
+            **{name: compared(name, now[name], before[name]) for name in _COMPARED},
+        }
+
+
+def days_between(start: datetime, end: datetime) -> list[date]:
     """The UTC days from `start` up to, but without, `end`."""
     first, length = start.date(), timedelta(days=1)
-    return [(first + number * length).isoformat() for number in range(-(-(end - day_start(first)) // length))]
+    return [first + number * length for number in range(-(-(end - day_start(first)) // length))]

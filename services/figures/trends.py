@@ -22,9 +22,10 @@ from models.timeline import HistoryProgress, Timeline
 from models.tool import Tool
 from models.values import format_time
 from services.figures.counting import days_of
+from services.figures.daily_close import stored_progress
 from services.figures.points import LIVE_DAYS, compared, day_start, first_live_day
 from services.figures.reader import Aggregate, Reader
-from services.ports import Document, Listed, Store, readable
+from services.ports import Document, Listed, Store
 from services.store.containers import CATALOG
 
 log = logging.getLogger("toolpulse.cache")
@@ -149,8 +150,7 @@ class Trends:
         """None for a tool whose timeline cannot be read."""
         since = _ALWAYS
         if _is_long(period):
-            document = await self.store.read(CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
-            since = known_from(readable(document, HistoryProgress.from_document), now)
+            since = known_from(await stored_progress(self.store), now)
         versions = {entry.tool_id: version_of(entry, since) for entry in entries}
         kept = {tool_id: self._pasts.get((tool_id, period)) for tool_id in versions}
         found = {tool_id: each[1] for tool_id, each in kept.items() if each and each[0] == versions[tool_id]}

@@ -96,7 +96,7 @@ async def _check(store: SqliteStore, clock: Watch, frozen: dict[str, dict[str, A
     """Live days are what their mentions say, frozen ones what they showed before, each for itself and together."""
     today = day_start(clock.now.date())
     span = Span("day", today - 45 * DAY, today + DAY, clock.now)
-    history = await History(store, Recount(store), Coverage(store), clock).canonical(TOOL.tool_id, span)
+    history = await History(store, Recount(store), Coverage(store)).canonical(TOOL.tool_id, span)
     mentions = await everything(store, MENTIONS.name, TOOL.tool_id)
     whole = Count()
     for point in history.points:

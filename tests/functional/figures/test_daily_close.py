@@ -181,22 +181,22 @@ async def test_a_day_that_leaves_the_live_days_keeps_its_last_figures_beside_the
     await _say(world, BUSY, "late", at, "negative", created_at=clock.now, updated_at=clock.now, analyzer_version="2")
     await _say(world, QUIET, "late", at, "negative", created_at=clock.now, updated_at=clock.now)
     clock.now = datetime(2026, 3, 23, 23, 59, tzinfo=UTC)
-    history = History(world, Recount(world), Coverage(world), clock)
+    history = History(world, Recount(world), Coverage(world))
     for tool_id in (BUSY, QUIET):
-        assert (await history.day(tool_id, YESTERDAY))[1].state == "live"
+        assert (await history.day(tool_id, YESTERDAY, clock.now))[1].state == "live"
     clock.advance(minutes=1)  # 32 days later
-    close, point = await history.day(BUSY, YESTERDAY)
+    close, point = await history.day(BUSY, YESTERDAY, clock.now)
     assert close is not None
     assert (close.figures["total_mentions"], point.figures["total_mentions"], point.state) == (1, 2, "frozen")
     assert point.figures["analyzers"] == ["embedded/1", "embedded/2"]
     # A tool that had no mentions when the day was closed has none to cite, and its last figures.
-    unclosed, of_quiet = await history.day(QUIET, YESTERDAY)
+    unclosed, of_quiet = await history.day(QUIET, YESTERDAY, clock.now)
     assert (unclosed, of_quiet.figures["negative_count"]) == (None, 1)
     # Nothing changes a frozen day.
     await _say(world, BUSY, "later", at, created_at=clock.now, updated_at=clock.now)
     clock.advance(days=3)
     await Recount(world).rebuild_tool(BUSY, clock.now)
-    assert await history.day(BUSY, YESTERDAY) == (close, point)
+    assert await history.day(BUSY, YESTERDAY, clock.now) == (close, point)
 
 
 class Slow(DyingStore):

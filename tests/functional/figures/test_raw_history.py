@@ -8,7 +8,7 @@ import pytest
 from models.errors import InvalidInput
 from models.values import format_time
 from services.figures.coverage import Coverage
-from services.figures.history import MAX_RAW_MENTIONS, History, RawHistory, sources_of
+from services.figures.history import MAX_RAW_MENTIONS, History, sources_of
 from services.figures.points import Span, span_of
 from services.figures.recount import Recount
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
@@ -24,12 +24,12 @@ def _last(days: int) -> Span:
     return span_of({}, days, "day", NOW)
 
 
-def _raw(store: SqliteStore, watch: Watch, most: int) -> RawHistory:
-    return RawHistory(store, History(store, Recount(store), Coverage(store), watch), most_mentions=most)
+def _raw(store: SqliteStore, watch: Watch, most: int) -> History:
+    return History(store, Recount(store), Coverage(store), most)
 
 
 @pytest.fixture
-async def history(store: SqliteStore, watch: Watch) -> RawHistory:
+async def history(store: SqliteStore, watch: Watch) -> History:
     """Of two mentions today, one yesterday, three the day before; three at most are looked up."""
     process = Process(store, watch)
     await store.create(CATALOG.name, TOOL.to_document())
@@ -39,7 +39,7 @@ async def history(store: SqliteStore, watch: Watch) -> RawHistory:
     return _raw(store, watch, 3)
 
 
-async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: RawHistory) -> None:
+async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: History) -> None:
     points = (await history.raw(TOOL.tool_id, _last(2))).points
     assert [(point.name, point.source, point.figures["total_mentions"]) for point in points] == [
         ("2026-02-20", "reuters-world", 1),
@@ -47,12 +47,12 @@ async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: R
     ]
 
 
-async def test_a_time_with_too_many_mentions_is_refused(history: RawHistory) -> None:
+async def test_a_time_with_too_many_mentions_is_refused(history: History) -> None:
     with pytest.raises(InvalidInput, match=r"days: a shorter time with layer=raw, .*: at most 3 .* has 6 of this tool"):
         await history.raw(TOOL.tool_id, _last(30))
 
 
-async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: RawHistory) -> None:
+async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: History) -> None:
     time = format_time(NOW)
     fields = {"sources": ["a"], "has_further_sources": True, "timestamp": time}
     await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", **fields})
@@ -66,7 +66,7 @@ async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: Sq
     }
 
 
-async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: RawHistory) -> None:
+async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: History) -> None:
     await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", "sources": 7})
     odd = {"source_id": "article-1", "id": "article", "sources": 7, "has_further_sources": True}
     await store.upsert(ARTICLES.name, odd)

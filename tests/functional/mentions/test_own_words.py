@@ -11,7 +11,7 @@ from models.article import Article
 from models.tool import Tool
 from services.articles.reading import Articles
 from services.figures.coverage import Coverage
-from services.figures.history import History, RawHistory
+from services.figures.history import History
 from services.figures.points import span_of
 from services.figures.recount import Recount
 from services.mentions.listing import mentions_of_article, observed
@@ -77,7 +77,7 @@ class Newsroom:
     async def said(self) -> dict[str | None, tuple[int, ...]]:
         """Positive, negative, neutral and unscored mentions of Quorvia in the raw history, by source."""
         store, watch = self.world.store, self.world.watch
-        raw = RawHistory(store, History(store, Recount(store), Coverage(store), watch))
+        raw = History(store, Recount(store), Coverage(store))
         found = await raw.raw(self.quorvia.tool_id, span_of({}, 1, "day", watch()))
         names = ("positive_count", "negative_count", "neutral_count", "unscored_mentions")
         return {each.source: tuple(each.figures[name] for name in names) for each in found.points}

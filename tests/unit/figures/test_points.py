@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from models.errors import InvalidInput
+from models.values import format_time
 from services.figures.counting import DayCount
 from services.figures.points import (
     DEFAULT_DAYS,
@@ -19,11 +20,11 @@ from services.figures.points import (
     Span,
     SpanCount,
     Step,
-    change_of,
     compared,
     days_between,
     first_live_day,
     span_of,
+    time_before,
     tool_texts,
 )
 from services.ports import Document
@@ -121,10 +122,8 @@ def test_several_tools_are_separated_by_commas() -> None:
             tool_texts(text)
 
 
-def _counts(*mentions: Document) -> dict[str, DayCount]:
-    """By day, as a history names it."""
-    days = counted(*mentions).days()
-    return {f"{name[:4]}-{name[4:6]}-{name[6:]}": each for name, each in days.items()}
+def _counts(*mentions: Document) -> dict[date, DayCount]:
+    return {date.fromisoformat(name): each for name, each in counted(*mentions).days().items()}
 
 
 def _counted(span: Span, *mentions: Document) -> Counted:
@@ -167,8 +166,8 @@ def test_a_point_of_the_raw_layer_has_its_source_and_no_state() -> None:
 
 
 def test_the_days_of_a_time_are_listed_oldest_first() -> None:
-    assert days_between(TODAY - DAY, TODAY + HOUR) == ["2026-03-01", "2026-03-02"]
-    assert days_between(TODAY - HOUR, TODAY) == ["2026-03-01"]
+    assert days_between(TODAY - DAY, TODAY + HOUR) == [date(2026, 3, 1), date(2026, 3, 2)]
+    assert days_between(TODAY - HOUR, TODAY) == [date(2026, 3, 1)]
     assert days_between(TODAY, TODAY) == []
 
 
@@ -185,18 +184,18 @@ def test_a_window_counts_the_minutes_of_a_day_that_are_in_it() -> None:
 def test_the_part_of_the_span_that_is_over_is_compared_with_the_same_part_of_the_time_before(
     span: Span, end: datetime
 ) -> None:
-    change = Counted(span).change
+    change = Counted(span).change()
     assert change is not None
     end = end if end == TODAY else TODAY + timedelta(hours=20, minutes=18)
-    assert (change.present.start, change.present.end) == (span.start, end)
-    assert (change.previous.start, change.previous.end) == (span.start - 7 * DAY, end - 7 * DAY)
+    assert (change["from"], change["to"]) == (format_time(span.start), format_time(end))
+    earlier = format_time(span.start - 7 * DAY), format_time(end - 7 * DAY)
+    assert (change["previous_from"], change["previous_to"]) == earlier
 
 
 def test_a_span_that_has_not_begun_or_has_no_time_before_it_is_compared_with_nothing() -> None:
     first = datetime(1, 1, 1, tzinfo=UTC)
-    assert Counted(Span("day", first, first + DAY, NOW)).change is None
-    later = Span("day", TODAY + DAY, TODAY + 2 * DAY, NOW)
-    assert change_of(later, SpanCount(later.start, later.until)) is None
+    assert Counted(Span("day", first, first + DAY, NOW)).change() is None
+    assert time_before(Span("day", TODAY + DAY, TODAY + 2 * DAY, NOW)) is None
 
 
 @pytest.mark.parametrize(
@@ -230,16 +229,18 @@ def test_days_that_are_not_live_are_frozen_and_add_up() -> None:
     figures = found.total.count.figures()
     assert (figures["total_mentions"], figures["stories"], figures["publishers"]) == (2, 1, 2)
     live = Counted(Span("day", TODAY - 31 * DAY, TODAY - 30 * DAY, NOW))
-    live.add("2026-01-30", next(iter(_counts(a_mention(TODAY - 31 * DAY)).values())))
+    live.add(date(2026, 1, 30), next(iter(_counts(a_mention(TODAY - 31 * DAY)).values())))
     assert live.points()[0].state == "live"
 
 
-def test_of_a_day_without_counts_nothing_is_known_unless_the_app_has_run() -> None:
+def test_of_a_day_that_nobody_knows_all_figures_are_null() -> None:
     found = Counted(Span("day", TODAY - 50 * DAY, TODAY - 48 * DAY, NOW))
-    found.put("2026-01-11", "frozen")
     assert found.total.count.figures()["total_mentions"] == 0
-    found.put("2026-01-12", "unknown")
+    found.add(date(2026, 1, 12), None)
     first, second = found.points()
     assert (first.state, first.figures["total_mentions"]) == ("frozen", 0)
     assert (second.state, set(second.figures.values())) == ("unknown", {None})
     assert set(found.total.count.figures().values()) == {None}
+    hours = Counted(Span("hour", TODAY - HOUR, TODAY + HOUR, NOW))
+    hours.add(TODAY.date(), None)
+    assert [point.state for point in hours.points()] == ["live", "unknown"]

@@ -128,22 +128,15 @@ class DayCounts(OfTool):
         return {**document, "hours": orjson.dumps(document["hours"], option=orjson.OPT_SORT_KEYS).decode()}
 
 
-class WholeHours(Value):
+class WholeHours(StoredCount):
     """The counts of the whole hours of one window.
 
-    `numbers` are those of a Tally. `sums` are over the stories, by name (services/figures/breadth.py): as texts, since
-    they are larger than the whole numbers that a store keeps. `stories` has the mentions and the summed polarity of
-    those stories that also occur in an hour in which a window begins or ends. `is_broad` is false if an hour is
-    crowded: its stories, publishers and sources are not known.
+    `stories` has those only that also occur in an hour in which a window begins or ends. `others` are the sums over all
+    other stories, by name (services/figures/breadth.py): as texts, since they are larger than the whole numbers that a
+    store keeps.
     """
 
-    numbers: CheckedTally
-    analyzers: tuple[Text, ...]
-    is_broad: Flag
-    sums: dict[Text, Text]
-    stories: dict[Text, tuple[Count, int]]
-    publishers: dict[str, Count]
-    sources: dict[str, Count]
+    others: dict[Text, Text]
 
 
 class WindowTables(OfTool):

@@ -360,12 +360,7 @@ _WHOLE = {
 day_counts = _stored(DayCounts, tool_id=TOOL_ID, day="20260221", whole=_WHOLE, hours=json.dumps({"2026022120": _ROWS}))
 
 
-_OF_PERIOD = {
-    **{name: _WHOLE[name] for name in ("numbers", "stories", "publishers", "sources")},
-    "analyzers": ("embedded/1",),
-    "is_broad": True,
-    "sums": {"stories": "1", "mentions": "1"},
-}
+_OF_PERIOD = {**_WHOLE, "others": {"stories": "1", "mentions": "1"}}
 window_tables = _stored(
     WindowTables,
     tool_id=TOOL_ID,

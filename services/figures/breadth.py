@@ -59,27 +59,21 @@ class Sums(NamedTuple):
     def plus(self, *others: Sequence[int]) -> Sums:
         return Sums(*map(sum, zip(self, *others, strict=True)))
 
-    def minus(self, other: Sequence[int]) -> Sums:
-        return Sums(*(a - b for a, b in zip(self, other, strict=True)))
 
-
-def of_story(mentions: int, polarity: int) -> Sums:
-    """The sums of one story; of none if it has no mentions."""
-    return sums_of([(mentions, polarity)])
+NO_SUMS = Sums()
 
 
 def sums_of(stories: Iterable[Sequence[int]]) -> Sums:
     """The sums of stories, each given as the number of its mentions and their summed polarity."""
     number = mentions = polarity = squares = means = polarity_squares = products = 0
     for each, summed in stories:
-        if each:
-            number += 1
-            mentions += each
-            polarity += summed
-            squares += each * each
-            means += summed * MEAN_UNIT // each
-            polarity_squares += summed * summed
-            products += each * summed
+        number += 1
+        mentions += each
+        polarity += summed
+        squares += each * each
+        means += summed * MEAN_UNIT // each
+        polarity_squares += summed * summed
+        products += each * summed
     return Sums(number, 0, mentions, polarity, squares, means, polarity_squares, products)
 
 

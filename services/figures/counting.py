@@ -35,6 +35,7 @@ from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.breadth import (
     FIELDS,
+    NO_SUMS,
     Breadth,
     Sums,
     figures_of,
@@ -141,8 +142,8 @@ def fitted(hours: Mapping[str, HourRows]) -> dict[str, HourRows]:
 
 @dataclass(slots=True)
 class Count:
-    """The mentions of any time, as StoredCount has them. Nothing is known of some part of the time if `is_known` is
-    false."""
+    """The mentions of any time, as StoredCount has them. `others` are the sums of stories that are not in `stories`.
+    Nothing is known of some part of the time if `is_known` is false."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * 5)
     analyzers: dict[str, int] = field(default_factory=dict)
@@ -151,6 +152,7 @@ class Count:
     publishers: dict[str, int] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     crowded: int = 0
+    others: Sums = NO_SUMS
     is_known: bool = True
 
     @classmethod
@@ -160,6 +162,20 @@ class Count:
 
     def to_document(self) -> Document:
         return {name: getattr(self, name) for name in StoredCount.model_fields}
+
+    def copy(self) -> Count:
+        """A count to which more can be added."""
+        return Count(
+            numbers=[*self.numbers],
+            analyzers={**self.analyzers},
+            stories={key: [*each] for key, each in self.stories.items()},
+            ungrouped=[*self.ungrouped],
+            publishers={**self.publishers},
+            sources={**self.sources},
+            crowded=self.crowded,
+            others=self.others,
+            is_known=self.is_known,
+        )
 
     @property
     def is_broad(self) -> bool:
@@ -233,7 +249,7 @@ class Count:
                 _add_to(counts, name, sign * mentions)
 
     def sums(self) -> Sums:
-        return sums_of(self.stories.values()).plus(of_ungrouped(*self.ungrouped))
+        return self.others.plus(sums_of(self.stories.values()), of_ungrouped(*self.ungrouped))
 
     def breadth(self) -> Breadth | None:
         return figures_of(self.sums(), self.publishers, self.sources) if self.is_broad else None

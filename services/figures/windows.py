@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
@@ -13,7 +13,7 @@ from models.cache import PERIODS, Period
 from models.tally import Tally
 from models.timeline import HourRows, WindowTables
 from models.values import hour_key, hour_start, parse_time, unix_seconds
-from services.figures.breadth import Breadth, Sums, figures_of, of_story, of_ungrouped
+from services.figures.breadth import Breadth, Sums, sums_of
 from services.figures.counting import Count, DayCount, of_tool, times
 from services.ports import Document
 
@@ -71,7 +71,7 @@ class Windows:
     edges: Edges
     made_at: datetime | None
     recounts: int
-    whole: dict[Period, Document]
+    whole: dict[Period, Count]
     rows: dict[str, HourRows]
     searched_since: datetime | None = None
     _counted: tuple[datetime, dict[Period, WindowCount]] | None = field(default=None, init=False, compare=False)
@@ -91,10 +91,8 @@ class Windows:
             between = between_of(edges, days)
         days = {day: days[day] for day in edges.days if day in days}
         rows = {hour: days[hour[:8]].hours[hour] for hour in edges.hours if _has(days, hour)}
-        in_edges = Count()
-        for each in rows.values():
-            in_edges.add_rows(each)
-        whole: dict[Period, Document] = {}
+        in_edges = {story for each in rows.values() for story in stories_in(each)}
+        whole: dict[Period, Count] = {}
         count, until = Count(), edges.last
         # Each window contains the shorter ones, so that every hour is added once.
         for period in _SHORTEST_FIRST:
@@ -103,7 +101,7 @@ class Windows:
                 if first[:8] <= day < until[:8]:
                     count.merge(whole_days)
             _add_hours(count, days, first, until, edges.last)
-            whole[period], until = _whole(count, in_edges), first
+            whole[period], until = _kept(count, in_edges), first
         return cls(edges, made_at, recounts, whole, rows, searched_since)
 
     @classmethod
@@ -116,7 +114,7 @@ class Windows:
             edges,
             parse_time(made_at) if made_at else None,
             document["recounts"],
-            document["whole"],
+            {period: _stored(document["whole"][period]) for period in PERIODS},
             document["edges"],
             parse_time(searched_since) if searched_since else None,
         )
@@ -127,10 +125,10 @@ class Windows:
             return self._counted[1]
         found: dict[Period, WindowCount] = {}
         for period, first in self.edges.first.items():
-            added = Count()
-            added.add_rows(self.rows.get(self.edges.last, {}), 0, end.minute)
-            added.add_rows(self.rows.get(first, {}), end.minute, 60)
-            found[period] = _with_added(self.whole[period], added)
+            count = self.whole[period].copy()
+            count.add_rows(self.rows.get(self.edges.last, {}), 0, end.minute)
+            count.add_rows(self.rows.get(first, {}), end.minute, 60)
+            found[period] = WindowCount(count.tally, tuple(sorted(count.analyzers)), count.breadth())
         self._counted = end, found
         return found
 
@@ -147,18 +145,21 @@ class Windows:
         return {story for rows in self.rows.values() for story in stories_in(rows)}
 
     def sources(self) -> frozenset[str]:
-        return _sources(self.whole, self.rows)
+        return _sources(self.whole[_SHORTEST_FIRST[-1]].sources, self.rows)
 
     def to_document(self, tool_id: str, now: datetime, days: Iterable[str] = ()) -> Document:
         """`days` are those with a DayCounts."""
-        own = {"hour": self.edges.last, "recounts": self.recounts, "whole": self.whole, "edges": self.rows}
+        whole = {period: _whole_hours(count) for period, count in self.whole.items()}
+        own = {"hour": self.edges.last, "recounts": self.recounts, "whole": whole, "edges": self.rows}
         since = times(made_at=self.made_at, searched_since=self.searched_since)
         return of_tool(WindowTables, tool_id, now, {**since, **own, "days": sorted(days)})
 
 
 def sources_of(document: Document | None) -> frozenset[str]:
     """The sources of the mentions in a tool's windows."""
-    return frozenset() if document is None else _sources(document["whole"], document["edges"])
+    if document is None:
+        return frozenset()
+    return _sources(document["whole"].get(_SHORTEST_FIRST[-1], {"sources": ()})["sources"], document["edges"])
 
 
 def analyzers_of(document: Document | None) -> list[str]:
@@ -180,11 +181,11 @@ def stories_in(rows: HourRows) -> set[str]:
     return {row[1] for row in _rows_in(rows) if row[1]}
 
 
-def _sources(whole: Mapping[Period, Document], edges: Mapping[str, HourRows]) -> frozenset[str]:
+def _sources(of_whole: Iterable[str], edges: Mapping[str, HourRows]) -> frozenset[str]:
     count = Count()
     for rows in edges.values():
         count.add_rows(rows)
-    return frozenset((*(whole[_SHORTEST_FIRST[-1]]["sources"] if whole else ()), *count.sources))
+    return frozenset((*of_whole, *count.sources))
 
 
 def between_of(edges: Edges, days: Mapping[str, DayCount]) -> dict[str, Count]:
@@ -210,37 +211,21 @@ def _add_hours(count: Count, days: Mapping[str, DayCount], after: str, until: st
                     count.add_rows(rows)
 
 
-def _whole(count: Count, in_edges: Count) -> Document:
-    return {
-        "numbers": list(count.numbers),
-        "analyzers": sorted(count.analyzers),
-        "is_broad": count.is_broad,
-        "sums": {name: str(each) for name, each in count.sums()._asdict().items()},
-        "stories": {key: list(count.stories[key]) for key in in_edges.stories if key in count.stories},
-        "publishers": dict(count.publishers),
-        "sources": dict(count.sources),
-    }
+def _kept(count: Count, in_edges: Collection[str]) -> Count:
+    """What is kept of a count to which more is added afterwards: its stories that are in the edges, too."""
+    stories = {key: count.stories[key] for key in in_edges if key in count.stories}
+    others = sums_of([each for key, each in count.stories.items() if key not in in_edges])
+    return replace(count, stories=stories, others=others).copy()
 
 
-def _with_added(whole: Document, added: Count) -> WindowCount:
-    tally = Tally(*whole["numbers"]).plus(added.tally)
-    analyzers = tuple(sorted({*whole["analyzers"], *added.analyzers}))
-    if not (whole["is_broad"] and added.is_broad):
-        return WindowCount(tally, analyzers, None)
-    sums = _sums_in(tuple(whole["sums"].items())).plus(of_ungrouped(*added.ungrouped))
-    for key, (mentions, polarity) in added.stories.items():
-        before = whole["stories"].get(key, (0, 0))
-        sums = sums.minus(of_story(*before)).plus(of_story(before[0] + mentions, before[1] + polarity))
-    publishers = _together(whole["publishers"], added.publishers)
-    return WindowCount(tally, analyzers, figures_of(sums, publishers, _together(whole["sources"], added.sources)))
+def _whole_hours(count: Count) -> Document:
+    return {**count.to_document(), "others": {name: str(each) for name, each in count.others._asdict().items()}}
 
 
-def _together(counts: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str, int]:
-    if not others:
-        return counts
-    return {**counts, **{name: counts.get(name, 0) + mentions for name, mentions in others.items()}}
+def _stored(whole: Document) -> Count:
+    return Count.stored({**whole, "others": _others(tuple(whole["others"].items()))})
 
 
 @lru_cache(maxsize=8192)
-def _sums_in(stored: tuple[tuple[str, str], ...]) -> Sums:
+def _others(stored: tuple[tuple[str, str], ...]) -> Sums:
     return Sums(**{name: int(each) for name, each in stored})

@@ -10,9 +10,9 @@ from services.figures.breadth import (
     Breadth,
     Sums,
     confidence_interval,
-    of_story,
     of_ungrouped,
     shown,
+    sums_of,
     t_quantile,
 )
 from services.ports import Document
@@ -79,13 +79,9 @@ def test_the_quantiles_of_student(degrees: int, expected: float) -> None:
 
 
 def test_sums_of_no_mentions_are_zero() -> None:
-    assert of_story(0, 0) == Sums() == of_ungrouped(0, 0, 0)
+    assert sums_of([]) == Sums() == of_ungrouped(0, 0, 0)
     assert breadth_of([]) == Breadth()
     assert confidence_interval(Sums()) is None
-
-
-def test_sums_are_added_and_subtracted_by_name() -> None:
-    assert Sums(1, 2, 3, 4, 5, 6, 7, 8).plus(Sums(*[1] * 8)).minus(Sums(*[1] * 8)) == Sums(1, 2, 3, 4, 5, 6, 7, 8)
 
 
 def _breadth(stories: int = 9, size: float = 9.0, share: float = 0.5) -> Breadth:

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, Literal, Self, cast
 from pydantic import Field, model_validator
 
 from models.errors import InvalidInput
+from models.states import RunStatus
 from models.stored import StoredDocument
 from models.values import (
     Amount,
@@ -384,7 +385,7 @@ class LastRefresh(_Cached):
 
     entity_type: Literal["LastRefresh"] = "LastRefresh"
     run_id: IdPart
-    status: Literal["SUCCEEDED", "PARTIAL", "FAILED"]
+    status: RunStatus
     ended_at: Time
     failed_tools: dict[IdPart, Text] = Field(default_factory=dict, max_length=MAX_FAILED_LISTED)
     failed_tools_count: Count = 0

@@ -99,4 +99,4 @@ async def refresh_tools(services: Container, message: func.QueueMessage) -> None
 
 @consumer(queues, REANALYSIS_COMPLETED)
 async def invalidate_tool_cache(services: Container, message: func.QueueMessage) -> None:
-    await services.figures.generations.invalidate_tool_cache(id_in(message.get_body().decode(), "tool_id"))
+    await services.figures.generations.raise_(id_in(message.get_body().decode(), "tool_id"))

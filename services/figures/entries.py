@@ -72,7 +72,19 @@ class Generations:
 
         When this returns, this process no longer serves an entry of an older generation.
         """
-        await self._delete_entries(tool_id, raised_by=1)
+        names = [generation_id(tool_id), *(entry_id(tool_id, period) for period in PERIODS)]
+        raised = 0
+
+        def decide(stored: Sequence[Document | None]) -> list[Operation]:
+            nonlocal raised
+            before, *entries = stored
+            now, raised = self.clock(), self.learn(tool_id, before) + 1
+            after = CacheGeneration(tool_id=tool_id, generation=raised, created_at=now, updated_at=now).to_document()
+            written = Create(after) if before is None else Replace(after, before["_etag"])
+            return [*(Delete(each["id"], each["_etag"]) for each in entries if each is not None), written]
+
+        await change_together(self.store, SENTIMENT_CACHE.name, tool_id, names, decide)
+        self._known[tool_id] = max(raised, self.known(tool_id))
 
     async def raise_all(self, tool_ids: Collection[str]) -> None:
         """`raise_` for each of these tools."""
@@ -82,28 +94,6 @@ class Generations:
     async def known_everywhere(self) -> None:
         """Returns when no process serves an entry of a generation older than those raised before this call."""
         await self.sleep(self.memory_seconds)
-
-    async def invalidate_tool_cache(self, tool_id: str) -> None:
-        """Deletes the entries that were written since the tool's generation was raised, maybe by another process."""
-        await self._delete_entries(tool_id, raised_by=0)
-
-    async def _delete_entries(self, tool_id: str, raised_by: int) -> None:
-        names = [generation_id(tool_id), *(entry_id(tool_id, period) for period in PERIODS)]
-        raised = 0
-
-        def decide(stored: Sequence[Document | None]) -> list[Operation]:
-            nonlocal raised
-            before, *entries = stored
-            now, raised = self.clock(), self.learn(tool_id, before) + raised_by
-            operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
-            if raised_by:
-                after = CacheGeneration(tool_id=tool_id, generation=raised, created_at=now, updated_at=now)
-                document = after.to_document()
-                operations.append(Create(document) if before is None else Replace(document, before["_etag"]))
-            return operations
-
-        await change_together(self.store, SENTIMENT_CACHE.name, tool_id, names, decide)
-        self._known[tool_id] = max(raised, self.known(tool_id))
 
 
 @dataclass(slots=True)

@@ -124,33 +124,25 @@ def summed(hours: Sequence[CacheCounters]) -> dict[str, Any]:
     }
 
 
-async def refresh_ended(
-    store: Store,
-    counters: Counters,
-    run: JobRun,
-    batches: Sequence[Attempt],
-    status: Literal["SUCCEEDED", "PARTIAL", "FAILED"],
-    errors: Sequence[str],
-    now: datetime,
-) -> None:
-    """`batches` are the attempts that succeeded, one for each batch. The times are those of the last: the run itself
-    may only be closed by the next tick."""
+async def refresh_ended(store: Store, counters: Counters, run: JobRun, batches: Sequence[Attempt]) -> None:
+    """`run` has ended. `batches` are the attempts that succeeded, one for each batch. The times are those of the last:
+    the run itself may only be closed by the next tick."""
     await counters.flush()
-    ended_ms = max((batch.ended_ms or 0 for batch in batches), default=0)
-    ended = datetime.fromtimestamp(ended_ms / 1000, UTC) if ended_ms else now
+    ended_ms = max((batch.ended_ms or 0 for batch in batches), default=run.ended_ms or 0)
+    ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
     failed = dict(error.split(": ", 1) for batch in batches for error in batch.errors)
     last = LastRefresh(
         created_at=ended,
         updated_at=ended,
         run_id=run.run_id,
-        status=status,
+        status=run.status,
         ended_at=ended,
         failed_tools={tool_id: failed[tool_id][:LONGEST_REASON] for tool_id in sorted(failed)[:MAX_FAILED_LISTED]},
         failed_tools_count=len(failed),
-        errors=tuple(error[:LONGEST_REASON] for error in errors[:MAX_FAILED_LISTED]),
+        errors=tuple(error[:LONGEST_REASON] for error in run.errors),
     )
     await store.upsert(SENTIMENT_CACHE.name, last.to_document())
-    if status != "SUCCEEDED":
+    if run.status != "SUCCEEDED":
         return
     tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
     unscored = sorted({tool_id for batch in batches for tool_id in batch.unscored_tools})

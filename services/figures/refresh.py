@@ -236,14 +236,13 @@ class Refresh:
 
     async def _close(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
         """Writes the metadata first: if this process dies in between, the next tick closes the run."""
-        after = summary(run, attempts)
-        batches = list(done_batches(attempts).values())
-        ended = (run, batches, after["status"], after["errors"], self.clock())
-        await refresh_ended(self.store, self.counters, *ended)
-        if await self.engine.close(run, attempts, summary) is not None:
-            level = logging.INFO if after["status"] == "SUCCEEDED" else logging.ERROR
-            fields = {"run_id": run.run_id, "status": after["status"], "tools": after["progress"]}
-            log_event(log, level, "cache_refreshed", **fields, failed=after["metrics"]["tools_failed"])
+        after = rules.closed(run, attempts, summary, self.clock())
+        await refresh_ended(self.store, self.counters, after, list(done_batches(attempts).values()))
+        with contextlib.suppress(ChangedMeanwhile):  # another worker has closed it
+            await self.engine.save(after)
+            level = logging.INFO if after.status == "SUCCEEDED" else logging.ERROR
+            fields = {"run_id": run.run_id, "status": after.status, "tools": after.progress}
+            log_event(log, level, "cache_refreshed", **fields, failed=after.metrics["tools_failed"])
 
 
 def _milliseconds(began: float) -> int:
@@ -272,7 +271,7 @@ def done_batches(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
 
 
 def summary(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """The fields of a run that follow from its batches, for RunEngine.close. FAILED if no batch is done, or no tool
+    """The fields of a run that follow from its batches. FAILED if no batch is done, or no tool
     could be refreshed; PARTIAL if a batch is missing, or a tool was not refreshed."""
     done = done_batches(attempts)
     counts = {

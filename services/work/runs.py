@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from models.errors import ChangedMeanwhile, InvalidInput, NotFound, ToolpulseError, Unavailable
+from models.errors import InvalidInput, NotFound, ToolpulseError, Unavailable
 from models.run import Attempt, JobRun, read_run
 from models.values import is_over
 from services.ports import (
@@ -211,22 +211,10 @@ class RunEngine:
     async def save(self, run: JobRun, attempts: Iterable[Attempt] = ()) -> JobRun:
         """Writes the run and these of its attempts, all or none. Raises ChangedMeanwhile, and writes nothing, if
         the run was written since it was read."""
-        operations: list[Operation] = [*_replacing([run]), *(Upsert(each.to_document()) for each in attempts)]
+        replaced = Replace(run.to_document(), run.stored_etag or "")
+        operations: list[Operation] = [replaced, *(Upsert(each.to_document()) for each in attempts)]
         etag, *_ = await self._store.batch(RUNS.name, run.run_id, operations)
         return run.with_etag(etag)
-
-    async def close(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun | None:
-        """Ends the run, with figures from its attempts. Attempts without an end are recorded as FAILED: their workers
-        died, or are too late. Returns None, and changes nothing, if another worker wrote the run or one of its attempts
-        since it was read."""
-        now = self._clock()
-        died, known = rules.without_open_ends(attempts, now)
-        after = rules.closed(run, known, summarize, now)
-        try:
-            etag, *_ = await self._store.batch(RUNS.name, run.run_id, _replacing([after, *died]))
-        except ChangedMeanwhile:
-            return None
-        return after.with_etag(etag)
 
     async def overdue(self, workflow: str, subject: str, span: timedelta) -> list[JobRun]:
         """The runs of this workflow and subject that are not over and were not written within this time."""
@@ -238,7 +226,3 @@ class RunEngine:
         documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject", limit=_PAGE))
         runs, now = listed_documents(documents, read_run, "run_id").items, self._clock()
         return [run for run in runs if is_over(run.updated_at + span, now, span)]
-
-
-def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:
-    return [Replace(each.to_document(), each.stored_etag or "") for each in documents]

@@ -84,12 +84,12 @@ class Race:
         self._acknowledge(number)
 
     async def reanalyse(self, number: int) -> None:
-        """Acknowledged when the generation is raised: the entries go later, by a message."""
+        """Acknowledged when the generation is raised; it is raised again by a message."""
         cache, tool_id = self.processes[number].cache, self.tool.tool_id
         await cache.recount.rebuild_tool(tool_id, self.clock())
         await cache.generations.raise_(tool_id)
         self._acknowledge(number)
-        await cache.generations.invalidate_tool_cache(tool_id)
+        await cache.generations.raise_(tool_id)
 
     async def some_time(self, actor: Callable[[int], Awaitable[None]], longest: float) -> None:
         """In some process, at some time while the others are at it."""

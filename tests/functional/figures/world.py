@@ -156,7 +156,6 @@ class Process:
     async def reanalyse(self, tool_id: str) -> None:
         await self.cache.recount.rebuild_tool(tool_id, self.clock())
         await self.cache.generations.raise_(tool_id)
-        await self.cache.generations.invalidate_tool_cache(tool_id)
 
 
 async def everything(store: Store, container: str, partition: str | None = None) -> list[Document]:

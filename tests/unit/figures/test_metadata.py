@@ -11,6 +11,7 @@ import pytest
 from models.cache import CacheMetadata, LastRefresh, is_mostly_unscored
 from models.operations import CacheTotals
 from models.run import Attempt, JobRun
+from models.states import RunStatus
 from models.values import unix_milliseconds
 from services.figures.metadata import Counters, by_sentiment, last_refreshes, refresh_ended
 from services.store.containers import CATALOG
@@ -26,8 +27,10 @@ def batch(number: int, ended: datetime = NOW, **changes: Any) -> Attempt:
     return documents.attempt(**fields, ended_ms=unix_milliseconds(ended), error_type=None, **changes)
 
 
-def run(run_id: str = "run-1", began: datetime = NOW) -> JobRun:
-    return documents.run(run_id=run_id, began_ms=unix_milliseconds(began))
+def run(status: RunStatus = "SUCCEEDED", run_id: str = "run-1", ended: datetime = NOW, **changes: Any) -> JobRun:
+    """One that has ended."""
+    times = {"began_ms": unix_milliseconds(NOW), "ended_ms": unix_milliseconds(ended), "ended_at": ended}
+    return documents.run(run_id=run_id, status=status, **times, **changes)
 
 
 @pytest.fixture
@@ -56,13 +59,13 @@ async def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short
         batch(number, errors=tuple(f"tool-{number}-{each:02}: ValueError: {'x' * 300}" for each in range(30)))
         for number in range(4)
     ]
-    await refresh_ended(store, counters, run(), batches, "PARTIAL", ["why " * 100] * 101, NOW)
+    await refresh_ended(store, counters, run("PARTIAL", errors=("why " * 100,) * 50), batches)
     last = await last_in(store)
     assert (last.run_id, last.status, last.ended_at) == ("run-1", "PARTIAL", NOW)
     assert (len(last.failed_tools), last.failed_tools_count) == (100, 120)
     assert min(last.failed_tools) == "tool-0-00"
     assert {len(why) for why in last.failed_tools.values()} == {200}
-    assert (len(last.errors), {len(error) for error in last.errors}) == (100, {200})
+    assert (len(last.errors), {len(error) for error in last.errors}) == (50, {200})
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ async def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_li
     assert by_sentiment([]) == dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)
     names = [tuple(f"tool-{number}-{each:02}" for each in range(60)) for number in range(2)]
     batches = [batch(number, counts=by_sentiment([week]), unscored_tools=names[number]) for number in range(2)]
-    await refresh_ended(store, counters, run(), [*batches, batch(2)], "SUCCEEDED", [], NOW)
+    await refresh_ended(store, counters, run(), [*batches, batch(2)])
     found = await metadata_in(store)
     assert found.mentions_7d == by_sentiment([week, week])
     assert (len(found.mostly_unscored_tools), found.mostly_unscored_count) == (100, 120)
@@ -91,17 +94,19 @@ async def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_li
 
 
 @pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])
-async def test_only_a_successful_refresh_becomes_metadata(store: SqliteStore, counters: Counters, status: Any) -> None:
+async def test_only_a_successful_refresh_becomes_metadata(
+    store: SqliteStore, counters: Counters, status: RunStatus
+) -> None:
     later = NOW + timedelta(minutes=15)
-    await refresh_ended(store, counters, run("well"), [batch(1, tool_ids=("b", "a"))], "SUCCEEDED", [], NOW)
-    await refresh_ended(store, counters, run("ill"), [batch(1, later)], status, ["why"], later)
+    await refresh_ended(store, counters, run(run_id="well"), [batch(1, tool_ids=("b", "a"))])
+    await refresh_ended(store, counters, run(status, "ill", later, errors=("why",)), [batch(1, later)])
     found, last = await metadata_in(store), await last_in(store)
     assert (found.last_refresh_run_id, found.last_refresh_at, found.tools_refreshed) == ("well", NOW, ("a", "b"))
     assert (last.run_id, last.status, last.ended_at, last.errors) == ("ill", status, later, ("why",))
 
 
 async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteStore, counters: Counters) -> None:
-    await refresh_ended(store, counters, run(), [], "FAILED", ["2 of 2 batches did not end in time"], NOW)
+    await refresh_ended(store, counters, run("FAILED"), [])
     assert (await last_refreshes(store))[0] is None
     last = await last_in(store)
     assert (last.status, last.ended_at) == ("FAILED", NOW)
@@ -111,7 +116,7 @@ async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_l
     store: SqliteStore, counters: Counters
 ) -> None:
     batches = [batch(1, NOW + timedelta(seconds=2)), batch(2, NOW + timedelta(seconds=1))]
-    await refresh_ended(store, counters, run(), batches, "SUCCEEDED", [], NOW + timedelta(minutes=15))
+    await refresh_ended(store, counters, run(ended=NOW + timedelta(minutes=15)), batches)
     found = await metadata_in(store)
     assert (found.last_refresh_duration_ms, found.last_refresh_at) == (2000, NOW + timedelta(seconds=2))
 

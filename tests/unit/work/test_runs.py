@@ -178,18 +178,14 @@ async def test_a_run_that_is_gone_is_not_closed(engine: RunEngine) -> None:
     assert await engine.find("run-1") is None
 
 
-async def test_a_run_is_closed_once_with_attempts_without_an_end_as_failed(engine: RunEngine, watch: Watch) -> None:
-    run = await begun(engine, workflow="refresh_cache")
-    await engine.note(rules.started(run.run_id, "refresh", "0001", 1, watch.now))
+async def test_a_run_that_was_not_written_for_a_time_is_overdue_until_it_has_ended(
+    engine: RunEngine, watch: Watch
+) -> None:
+    await begun(engine, workflow="refresh_cache")
+    assert await engine.overdue("refresh_cache", "all", timedelta(minutes=14)) == []
     watch.advance(minutes=14)
     (overdue,) = await engine.overdue("refresh_cache", "all", timedelta(minutes=14))
-    attempts = await engine.attempts(run.run_id)
-    closed = await engine.close(overdue, attempts, lambda run, found: {"progress": len(found)})
-    assert closed is not None
-    assert (closed.status, closed.progress) == ("FAILED", 1)
-    (died,) = await engine.attempts(run.run_id)
-    assert (died.status, died.error_type) == ("FAILED", "worker_died")
-    assert await engine.close(run, attempts, lambda run, found: {}) is None, "another worker has closed it"
+    await engine.save(rules.ended(overdue, "FAILED", watch.now))
     assert await engine.overdue("refresh_cache", "all", timedelta(0)) == []
 
 

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, NewType, Self, get_args
 from urllib.parse import urlsplit
 
@@ -134,6 +135,7 @@ def feed_id_of(url: str) -> str:
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
+@lru_cache(maxsize=4096)  # feeds are fetched again and again
 def host_of_address(url: str) -> str:
     """The host in lower case, with a port that is not the usual one of the scheme: `example.com`, `127.0.0.1:8080`.
     Empty for a text that is not a URL."""
@@ -439,7 +441,7 @@ class FetchPrice(StoredDocument):
 
 
 class HostState(StoredDocument):
-    """The failures of one host (name and port) in a row, counted over all workers; the first success deletes it.
+    """The failures of one host in a row, counted over all workers; the first success deletes it.
 
     `open_until` is when the last cool-down ends or ended; `openings` is how many cool-downs there were. All hosts are
     in one partition, so that one cheap query lists them.

@@ -437,6 +437,6 @@ audit = _stored(
 
 heartbeat = _stored(Heartbeat, timer="clean_up", last_succeeded_at=NOW)
 
-host_state = _stored(HostState, host="news.example:443", failures=5, openings=1, open_until=NOW, reason="timeout")
+host_state = _stored(HostState, host="news.example", failures=5, openings=1, open_until=NOW, reason="timeout")
 
 migration = _stored(MigrationRecord, number=1, name="start", started_at=NOW, completed_at=NOW)

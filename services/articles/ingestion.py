@@ -19,7 +19,7 @@ from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRu
 from services import deadline
 from services.articles.entries import NoTurn
 from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, add_totals
-from services.feeds.claims import INGESTION_STAGE, host_of_feed
+from services.feeds.claims import INGESTION_STAGE
 from services.feeds.outages import HostStates
 from services.fetch.limits import HostLimits
 from services.logs import log_event
@@ -97,7 +97,7 @@ class Ingestion:
     async def _fetch(self, progress: _Delivery, document: Document, delivery: int) -> Attempt | None:
         """Fetches and saves the feed. From some delivery on, all feeds of all messages of this worker are fetched one
         at a time, in their order."""
-        gate = self.limits.slot(host_of_feed(document)) if delivery < ALONE_FROM else self._alone
+        gate = self.limits.slot(document["host"]) if delivery < ALONE_FROM else self._alone
         async with gate:
             if not deadline.is_near():
                 with suppress(NoTurn):

@@ -24,6 +24,7 @@ from datetime import datetime
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject, FileRole
 from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
+from models.feed import host_of_address
 from models.locator import DocumentAlias, document_key
 from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.states import AcquisitionStatus, ValidationStatus
@@ -37,7 +38,7 @@ from services.documents.archived import Removal
 from services.documents.documents import Documents
 from services.documents.judging import Text, Unknown, Wanted, Withheld
 from services.documents.pages import Failed, PageFetch
-from services.feeds.hosts import cooling_of, host_of
+from services.feeds.hosts import cooling_of
 from services.feeds.outages import HostStates
 from services.fetch.addresses import is_loopback
 from services.logs import log_event
@@ -103,7 +104,7 @@ class Acquisition:
         if not due:
             return Worked()
         cooling = cooling_of(await self.hosts.listed(), began)
-        if cooling.in_outage or all(host_of(_url(each)) in cooling.closed for each in due):
+        if cooling.in_outage or all(host_of_address(_url(each)) in cooling.closed for each in due):
             await self._back_off(due)
             return Worked()
         left = list(due)
@@ -125,7 +126,7 @@ class Acquisition:
         return [each for each in documents if life_cycle.is_due(each, now)]
 
     async def _pause_seconds(self, url: str) -> float:
-        if is_loopback(host_of(url).rpartition(":")[0]):
+        if is_loopback(host_of_address(url)):
             return 0.0
         return max(PAUSE_SECONDS, await self.pages.robots.delay_seconds(url))
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from models.article import ARTICLE_KEPT, Article
 from models.document import DocumentProduct, FileObject
 from models.errors import Conflict, InvalidTransition, NotFound, Unavailable
+from models.feed import host_of_address
 from models.quarantine import QuarantineItem, quarantine_id
 from models.resources.articles import DocumentResource, FileResource
 from models.resources.base import View
 from models.resources.runs import AttemptResource
 from services.articles.writing import Asked
 from services.documents import life_cycle
-from services.feeds.hosts import host_of
 from services.ports import Clock, Document, Query, Store, Where, listed_documents, query_all, readable
 from services.store.change import Decided, change
 from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
@@ -51,7 +51,7 @@ DOCUMENTS_STAGE = Stage(
     named="source_ids",
     most=IN_MESSAGE,
     where=(Where("eligibility", "eq", "ACQUIRE"),),
-    group=lambda document: host_of(document["locators"][0]["value"]),
+    group=lambda document: host_of_address(document["locators"][0]["value"]),
     furthest=ARTICLE_KEPT,
 )
 """A document counts its tries itself (life_cycle.py)."""

@@ -14,14 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from models.errors import Conflict, NotFound
 from models.feed import FEED_KIND, Feed
 from models.run import INGEST_FEEDS, IngestionBatch
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
-from services.feeds.hosts import Cooling, cooling_of, host_of
+from services.feeds.hosts import Cooling, cooling_of
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outages import HostStates
 from services.feeds.outcome import is_probe
@@ -213,7 +212,7 @@ class Claims:
         # Those that may hang come last: an answer to another feed first shows that their host is well.
         well_first = sorted(planned.feeds, key=lambda each: bool(each.get("consecutive_errors")))
         claimed = {each["feed_id"]: each.get("last_fetch_time") or "" for each in well_first}
-        hosts = tuple(dict.fromkeys(filter(None, map(host_of_feed, planned.feeds))))
+        hosts = tuple(dict.fromkeys(filter(None, (each["host"] for each in planned.feeds))))
         due_at = now + timedelta(seconds=planned.delay_seconds)
         return IngestionBatch(
             created_at=now,
@@ -247,7 +246,7 @@ def chosen(due: Iterable[Document], most: int) -> list[Document]:
     of_host: Counter[str] = Counter()
     found: list[Document] = []
     for feed in due:
-        host = host_of_feed(feed)
+        host = feed["host"]
         of_host[host] += 1
         if of_host[host] <= MAX_OF_HOST:
             found.append(feed)
@@ -269,7 +268,7 @@ def untaken(due: Iterable[Document], runs: Sequence[IngestionBatch], cooling: Co
     claimed, taken, probed = claimed_in(runs), cooling.closed.union(*(run.hosts for run in runs)), set[str]()
     found: list[Document] = []
     for feed in due:
-        host = host_of_feed(feed)
+        host = feed["host"]
         if host in taken or host in probed or _claim_of(feed) in claimed:
             continue
         if host in cooling.probed:
@@ -282,7 +281,7 @@ def sample(feeds: Iterable[Document]) -> list[Document]:
     """One feed of each of a few hosts, whose fetches show whether an outage is over. All others wait, and are due."""
     by_host: dict[str, Document] = {}
     for feed in sorted(feeds, key=lambda each: each["next_fetch_time"]):
-        by_host.setdefault(host_of_feed(feed), feed)
+        by_host.setdefault(feed["host"], feed)
     return list(by_host.values())[:SAMPLED_IN_OUTAGE]
 
 
@@ -291,7 +290,7 @@ def grouped(feeds: Iterable[Document]) -> list[list[Document]]:
     come first, then the given order."""
     hosts: dict[str, list[Document]] = {}
     for feed in feeds:
-        hosts.setdefault(host_of_feed(feed), []).append(feed)
+        hosts.setdefault(feed["host"], []).append(feed)
     messages: list[list[Document]] = []
     for is_new in (True, False):
         begun = len(messages)
@@ -325,11 +324,3 @@ def spread(groups: Sequence[list[Document]]) -> list[Planned]:
 def _is_new(feeds: Iterable[Document]) -> bool:
     """Whether some of the feeds were never fetched."""
     return any(not each.get("last_fetch_time") for each in feeds)
-
-
-def host_of_feed(feed: Mapping[str, Any]) -> str:
-    """The host that the feed is fetched from, as limits and failures are counted by."""
-    return _host_of(feed.get("redirect_url") or feed["feed_url"])
-
-
-_host_of = lru_cache(maxsize=20_000)(host_of)

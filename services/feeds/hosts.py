@@ -19,7 +19,6 @@ from models.resources.base import links, path
 from models.resources.feeds import HostFailure, HostResource
 from models.values import parse_time, unix_seconds
 from services import telemetry
-from services.fetch.addresses import checked_url, host_key
 from services.fetch.limits import HostReport
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents, query_all, readable
 from services.store.containers import CATALOG, FEEDS
@@ -37,7 +36,7 @@ _MAX_PAGES = 5
 
 @dataclass(frozen=True, slots=True)
 class Cooling:
-    """The failing hosts, by their keys (`host_of`): feeds of hosts in `closed` are not claimed; of a host in `probed`,
+    """The failing hosts, by name: feeds of hosts in `closed` are not claimed; of a host in `probed`,
     whose cool-down is over, one feed at a time is. During an outage no host cools down, and all feeds wait but a few
     (claims.py)."""
 
@@ -53,12 +52,6 @@ class Hosts:
     failing: Sequence[HostState] = ()
     outage: Outage | None = None
     wrong: Sequence[HostState] = ()
-
-
-def host_of(url: str) -> str:
-    """The key of a URL's host; empty for a text that is not a URL."""
-    checked = checked_url(url)
-    return "" if isinstance(checked, str) else host_key(checked)
 
 
 def is_cooling(state: HostState, now: datetime) -> bool:
@@ -171,7 +164,7 @@ class HostListing:
     async def _failing(self) -> Mapping[str, HostFailure]:
         hosts, now = await stored_hosts(self._store), self._clock()
         return {
-            name_of(each.host): HostFailure(
+            each.host: HostFailure(
                 since=each.created_at,
                 failures=each.failures,
                 reason=each.reason,
@@ -196,9 +189,3 @@ def host_resource(host: str, feeds: Iterable[Document], failing: HostFailure | N
         failing=failing,
         links=links(self=path("hosts", host), feeds=f"{path('feeds')}?host={quote(host, safe='')}"),
     )
-
-
-def name_of(host_key: str) -> str:
-    """A host with its port as feeds name it: without the usual ports."""
-    name, _, port = host_key.rpartition(":")
-    return name if port in ("80", "443") else host_key

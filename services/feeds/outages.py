@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from models.errors import ChangedMeanwhile, Conflict
 from models.feed import Feed, HostState, Outage, host_id
 from models.values import format_time, parse_time, unix_seconds
-from services.feeds.hosts import Hosts, after_report, host_of, stored_hosts
+from services.feeds.hosts import Hosts, after_report, stored_hosts
 from services.fetch.limits import HostReport
 from services.fetch.outcome import FetchStatus
 from services.logs import log_event
@@ -183,7 +183,7 @@ class HostStates:
         """Stores a wrong answer of the feed's host, at most once a minute. Of two workers the later one counts."""
         if feed.last_successful_fetch is None:
             return
-        host, until = host_of(feed.fetch_url), unix_seconds(now + KEPT)
+        host, until = feed.host, unix_seconds(now + KEPT)
         wrong = HostState(
             created_at=now, updated_at=now, ttl_timestamp=until, host=host, failures=1, reason=kind, answers=True
         )
@@ -259,8 +259,7 @@ class HostStates:
             query = Query(where, order="by_last_success", reverse=True, limit=_PAGE, after=after, may_be_stale=True)
             page = await self._store.query(FEEDS.name, query)
             for feed in page.items:
-                host = host_of(feed.get("redirect_url") or feed["feed_url"])
-                found.setdefault(host, parse_time(feed["last_successful_fetch"]))
+                found.setdefault(feed["host"], parse_time(feed["last_successful_fetch"]))
             after = page.next
             if after is None or len(found) > 2 * failing + 1:
                 break

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from yarl import URL
@@ -151,18 +152,13 @@ def is_odd_address(host: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_loopback(host: str) -> bool:
-    """Whether the host is `localhost` or a loopback address. Names that resolve to one do not count."""
-    if not host.startswith("127.") and ":" not in host:
-        return host == "localhost"
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def host_key(url: URL) -> str:
-    """The host and port of a checked URL, as limits and failures are counted by."""
-    return f"{url.raw_host}:{url.port}"
+    """Whether the host, with its port or without, is `localhost` or a loopback address. Names that resolve to one do
+    not count."""
+    for name in (host, host.rpartition(":")[0]):
+        with suppress(ValueError):
+            if name == "localhost" or ipaddress.ip_address(name).is_loopback:
+                return True
+    return False
 
 
 def same_origin(one: URL, other: URL) -> bool:

@@ -19,10 +19,10 @@ from dataclasses import replace
 import httpx
 from yarl import URL
 
+from models.feed import host_of_address
 from services import telemetry
 from services.fetch.addresses import (
     checked_url,
-    host_key,
     is_odd_address,
     parsed,
     same_origin,
@@ -124,7 +124,7 @@ class Fetcher:
             await self._sleep(wait * (1 - self._chance() / 2))
 
     def host_reports(self) -> dict[str, HostReport]:
-        """What requests have shown of their hosts since the last call, by `host_key`."""
+        """What requests have shown of their hosts since the last call, by name."""
         return self._breaker.take_reports()
 
     async def close(self) -> None:
@@ -155,7 +155,7 @@ class Fetcher:
 
     async def _send(self, url: URL, hops: _Hops) -> Response | Failure:
         """One hop, within the limits of its host."""
-        host, reservation = host_key(url), hops.request.reservation
+        host, reservation = host_of_address(str(url)), hops.request.reservation
         async with self._limits.slot(host):
             pause = self._breaker.pause(host, self._monotonic())
             if pause is not None:

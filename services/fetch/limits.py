@@ -49,7 +49,7 @@ class HostLimits:
     @asynccontextmanager
     async def slot(self, name: str) -> AsyncIterator[None]:
         """A slot for one request to the host with that key."""
-        if self._spares_this_machine and is_loopback(name.rpartition(":")[0]):
+        if self._spares_this_machine and is_loopback(name):
             async with self._overall:
                 yield
             return

@@ -6,7 +6,7 @@ from models.run import IngestionBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.claims import INGESTION_STAGE, MAX_FEEDS
 from services.feeds.form import changed_feed, feed_change
-from services.feeds.hosts import OPENS_AFTER, Cooling, cooling_of, host_of
+from services.feeds.hosts import OPENS_AFTER, Cooling, cooling_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from tests.builders import overdue_keys
 from tests.functional.articles.counting import CountingStore
@@ -44,7 +44,7 @@ async def test_validators_that_lie_are_detected_and_not_trusted_again(world: Wor
 
 async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_saved(world: World) -> None:
     await world.add_feed("a")
-    host = host_of("https://a.example/feed")
+    host = "a.example"
     for _ in range(OPENS_AFTER):
         world.shelf.hosts.failed(host, 0.0, "timeout")
     world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.TIMEOUT)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from services.feeds.hosts import host_of
+from models.feed import host_of_address
 from services.fetch.limits import HostReport
 from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Request, Server, response
@@ -212,7 +212,7 @@ async def test_requests_report_what_they_showed_of_their_hosts(server: Server, m
     server.answers |= {"/ok": response(), "/500": response(500), "/503": response(503), "/gone": hang_up}
     server.answers |= {"/429": response(429, Retry_After="9"), "/later": response(503, Retry_After="30")}
     fetcher = make(retry_attempts=1)
-    host = host_of(server.url())
+    host = host_of_address(server.url())
     expected = {
         "/gone": HostReport(failures=1, reason="connection:closed"),
         "/ok": HostReport(succeeded=True),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput, NotFound
-from services.feeds.hosts import HostListing, name_of
+from services.feeds.hosts import HostListing
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, feed, host_state
@@ -25,8 +25,8 @@ async def listing(store: SqliteStore) -> HostListing:
         {"feed_id": "d", "feed_url": "https://c.example/", "enabled": False, "disabled_reason": "gone"},
     ]
     await store.create_many(FEEDS.name, [feed(**each).to_document() for each in fields])
-    cooling = host_state(host="a.example:443", open_until=NOW + timedelta(minutes=5), failures=6)
-    await store.create_many(CATALOG.name, [cooling.to_document(), host_state(host="gone.example:443").to_document()])
+    cooling = host_state(host="a.example", open_until=NOW + timedelta(minutes=5), failures=6)
+    await store.create_many(CATALOG.name, [cooling.to_document(), host_state(host="gone.example").to_document()])
     return HostListing(store, lambda: NOW)
 
 
@@ -65,7 +65,3 @@ async def test_hosts_are_listed_by_number_of_feeds_or_name_page_by_page(listing:
 )
 async def test_hosts_are_filtered(listing: HostListing, by: dict[str, Any], hosts: list[str]) -> None:
     assert [each.host for each in (await listing.page(9, **by)).items] == hosts
-
-
-def test_the_usual_ports_are_left_out() -> None:
-    assert [name_of(each) for each in ("a:80", "a:443", "a:8080")] == ["a", "a", "a:8080"]

@@ -16,7 +16,6 @@ from services.feeds.hosts import (
     Cooling,
     after_report,
     cooling_of,
-    host_of,
     is_cooling,
 )
 from services.feeds.outages import KNOWN_FOR, HostStates
@@ -27,7 +26,7 @@ from services.store.sqlite import SqliteStore
 from tests.builders import NOON
 from tests.documents import host_state
 
-HOST = "news.example:443"
+HOST = "news.example"
 FAILED = HostReport(failures=1, reason="timeout")
 SUCCEEDED = HostReport(succeeded=True)
 
@@ -46,19 +45,6 @@ def failed(before: HostState | None, report: HostReport = FAILED, now: datetime 
 def test_the_limits() -> None:
     assert (5, timedelta(minutes=1), timedelta(minutes=30)) == (OPENS_AFTER, COOL_DOWN, LONGEST_COOL_DOWN)
     assert (timedelta(days=1), timedelta(seconds=30)) == (KEPT, KNOWN_FOR)
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://News.Example/feed?key=1", "news.example:443"),
-        ("http://news.example:8080/", "news.example:8080"),
-        ("http://[2001:db8::1]/", "2001:db8::1:80"),
-        ("not a url", ""),
-    ],
-)
-def test_the_key_of_a_host_has_its_port(url: str, host: str) -> None:
-    assert host_of(url) == host
 
 
 def test_a_success_leaves_no_state() -> None:
@@ -136,7 +122,7 @@ async def test_the_failures_that_several_workers_see_add_up(store: SqliteStore) 
 
 async def test_once_the_cool_down_is_over_the_host_may_be_probed(store: SqliteStore) -> None:
     worker = Worker(store)
-    worker.reports = {HOST: HostReport(failures=5, reason="timeout"), "b.example:80": FAILED}
+    worker.reports = {HOST: HostReport(failures=5, reason="timeout"), "b.example": FAILED}
     await worker.states.note(NOON)
     assert await cooling(worker.states, NOON + COOL_DOWN) == Cooling(probed=frozenset({HOST}))
     document = await stored(store)

@@ -36,7 +36,7 @@ def failing(number: int, begun: float = 1.0, lately: float = 0.0, reason: str = 
     return HostState(
         created_at=NOW - begun * MINUTE,
         updated_at=NOW - lately * MINUTE,
-        host=f"{number}.example:443",
+        host=f"{number}.example",
         failures=2,
         reason=reason,
     )
@@ -47,7 +47,7 @@ def several(count: int, begun: float = 1.0, first: int = 0) -> list[HostState]:
 
 
 def answered(*minutes_ago: float, first: int = 100) -> dict[str, datetime]:
-    return {f"{first + number}.example:443": NOW - each * MINUTE for number, each in enumerate(minutes_ago)}
+    return {f"{first + number}.example": NOW - each * MINUTE for number, each in enumerate(minutes_ago)}
 
 
 def outage(**changes: object) -> Outage:
@@ -77,7 +77,7 @@ def test_hosts_that_ask_to_wait_or_failed_long_ago_are_no_evidence() -> None:
         failing(4, 9, 5),
         failing(5, 9, 5.1),
     ]
-    assert [each.host for each in failing_lately(hosts, NOW)] == ["4.example:443", "1.example:443"]
+    assert [each.host for each in failing_lately(hosts, NOW)] == ["4.example", "1.example"]
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from models.errors import InvalidInput
 from models.resources.base import Resource
+from models.tool import normalize_name
 from models.values import SourceKey, optional
 
 FEED_ID_FORM = "^[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}$"
@@ -22,6 +23,9 @@ LONGEST_ARTICLE_ID = 2000
 """Of an older id, which may have a URL."""
 LONGEST_AUTHOR = 100
 LONGEST_REASON = 1000
+LONGEST_NAME = 120
+MAX_NAMES = 100
+"""In one list of names."""
 MAX_REDRIVEN = 1000
 
 _UNPRINTABLE = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
@@ -63,6 +67,21 @@ def each_once(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
+def _searchable(name: str) -> str:
+    if not normalize_name(name):
+        raise ValueError("must have a character that shows")
+    return visible(name)
+
+
+Name = Annotated[
+    str,
+    BeforeValidator(lambda value: " ".join(value.split()) if isinstance(value, str) else value),
+    StringConstraints(min_length=1, max_length=LONGEST_NAME),
+    AfterValidator(_searchable),
+    Field(json_schema_extra={"format": "visible-text"}),
+]
+"""A name or a phrase, with single blanks between its words."""
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES), AfterValidator(each_once)]
 FeedId = Annotated[SourceKey, Field(json_schema_extra={"pattern": FEED_ID_FORM})]
 ArticleId = Annotated[
     str,

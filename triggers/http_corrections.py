@@ -6,13 +6,12 @@ import azure.functions as func
 from models.correction import Correction, GroupingCorrection, GroupingCorrectionKind
 from models.errors import NotFound
 from models.request import SignedBody
-from models.resources.corrections import CorrectionResource, GroupingCorrectionResource
+from models.resources.corrections import STATES, CorrectionResource, GroupingCorrectionResource, NewCorrectionBody
 from models.resources.stories import LedgerEntry
 from models.resources.tools import MeasuredPrecision, Precision
 from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
-from services.mentions.corrections import STATES, NewCorrectionBody
 from services.stories.pins import STATES as STORY_STATES
 from services.stories.pins import ArticleSplit, StoryPair, StorySplit
 from triggers.bindings import Routes

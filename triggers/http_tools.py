@@ -10,8 +10,13 @@ from models.resources.runs import RunStarted
 from models.resources.tools import (
     MergeResource,
     MergeStarted,
+    NewTool,
+    Reanalysis,
     ReferenceResource,
     ReferencesFacts,
+    ToolChange,
+    ToolFields,
+    ToolMergeRequest,
     ToolPreview,
     ToolResource,
     ToolsApplied,
@@ -20,15 +25,10 @@ from models.tool import ReferenceRole, Tool
 from services.articles.reading import SAID
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
-from services.mentions.analyzers.port import Reanalysis
 from services.mentions.listing import tool_articles
 from services.mentions.references import Asked
 from services.tools.catalog import apply_yaml
 from services.tools.form import (
-    NewTool,
-    ToolChange,
-    ToolFields,
-    ToolMergeRequest,
     new_tool,
     tool_change,
 )
@@ -169,7 +169,7 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
 )
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Score all mentions of a tool again, or compare analyzers."""
-    analyzer = sent(req, Reanalysis).compared_with(services.analyzers)
+    analyzer = services.analyzers.compared_with(sent(req, Reanalysis))
     if analyzer is None:
         run = await services.workflows.changes.reanalyze(req.route_params["tool"])
     else:

@@ -1,15 +1,18 @@
-"""Corrections of mentions, and of articles and stories, as the API shows them."""
+"""Corrections of mentions, articles and stories, as the API shows them, and those of mentions as it takes them."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from models.correction import Correction, GroupingCorrection
+from models.correction import VERDICTS, Correction, CorrectionVerdict, GroupingCorrection, Subject
+from models.request import ArticleId, FeedId, Name, SignedBody
 from models.resources.base import Stored, View, added, links, path
 
 CorrectionState = Literal["active", "outdated", "undone"]
+STATES: tuple[CorrectionState, ...] = get_args(CorrectionState)
 
 
 class CorrectionResource(Stored):
@@ -62,3 +65,56 @@ class GroupingCorrectionResource(Stored):
             state="active" if correction.is_active else "undone",
             links=links(self=path("corrections", correction.correction_id), run=path("runs", correction.made_by_run)),
         )
+
+
+_SUBJECTS: Mapping[str, Subject] = {"article": "MENTION", "source": "SOURCE", "phrase": "PHRASE"}
+
+
+def _choice(name: str) -> dict[str, Any]:
+    """The schema of a correction of this subject: whether its verdict is needed, and which it may have."""
+    others: dict[str, Any] = {other: {"type": "null"} for other in _SUBJECTS if other != name}
+    verdicts: list[str | None] = [*VERDICTS[_SUBJECTS[name]]]
+    needed = [name, "verdict"] if len(verdicts) > 1 else [name]
+    verdict = {"enum": verdicts if len(verdicts) > 1 else [*verdicts, None]}
+    return {"required": needed, "properties": {name: {"type": "string"}, "verdict": verdict, **others}}
+
+
+class NewCorrectionBody(
+    SignedBody,
+    examples={"muted source": {"source": "python-insider", "author": "Ada", "reason": "never about it"}},
+    rules={"oneOf": [_choice(name) for name in _SUBJECTS]},
+):
+    """Exactly one of `article`, `source` and `phrase`."""
+
+    article: ArticleId | None = Field(default=None, description="The id of the article whose mention is corrected.")
+    source: FeedId | None = Field(default=None, description="The id of a feed whose articles are never about the tool.")
+    phrase: Name | None = Field(default=None, description="A phrase in which the name means something else.")
+    verdict: CorrectionVerdict | None = Field(
+        default=None,
+        description="With `article`, required: `not_this_tool` removes the mention; `positive`, `negative` and "
+        "`neutral` are its sentiment; `right` confirms it. With `source`: `mute`. With `phrase`: `exclude`.",
+    )
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        given = [name for name in _SUBJECTS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"article: one of {', '.join(_SUBJECTS)} is needed, and no other of them")
+        allowed = VERDICTS[_SUBJECTS[given[0]]]
+        if self.verdict not in allowed and not (self.verdict is None and len(allowed) == 1):
+            raise ValueError(f"verdict: must be one of {', '.join(allowed)} with {given[0]}")
+        return self
+
+    @property
+    def subject(self) -> Subject:
+        return next(subject for name, subject in _SUBJECTS.items() if getattr(self, name) is not None)
+
+    @property
+    def named(self) -> str:
+        """The article, the source or the phrase."""
+        return self.article or self.source or self.phrase or ""
+
+    @property
+    def chosen_verdict(self) -> CorrectionVerdict:
+        """The verdict. The one on a source or a phrase need not be given."""
+        return self.verdict or VERDICTS[self.subject][0]

@@ -1,16 +1,19 @@
-"""Tools, references, merges, what a change would do, and what came of lists of tools, as the API shows them."""
+"""Tools, references, merges, what a change would do, and what came of lists of tools, as the API shows them; and tools,
+changes, merges and reanalyses as it takes them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from models.request import MAX_NAMES, Author, FeedId, Name, Names, Reason, Request, each_once
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.resources.runs import RunStarted
-from models.tool import ADDED_BY, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
-from models.values import Count, Share, Time
+from models.tool import ADDED_BY, NameRule, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
+from models.values import Count, Flag, Share, Time
 
 
 class PrecisionFigures(Resource):
@@ -210,3 +213,133 @@ class MergeStarted(RunStarted):
     """The run of a merge."""
 
     undo: str = Field(description="How to undo the merge.")
+
+
+TICKER = r"^[A-Z0-9][A-Z0-9.\-]{0,14}$"
+ToolFields = Mapping[str, Any]
+"""Fields of a tool that were entered and checked, by their stored names."""
+
+
+def _ticker(text: str) -> str:
+    ticker = text.strip().lstrip("$").upper()
+    if not re.search(TICKER, ticker):
+        raise ValueError("must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots or hyphens")
+    return ticker
+
+
+Ticker = Annotated[str, AfterValidator(_ticker), Field(json_schema_extra={"pattern": TICKER})]
+Tickers = Annotated[tuple[Ticker, ...], Field(max_length=MAX_NAMES), AfterValidator(each_once)]
+ToolText = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), Field(json_schema_extra={"pattern": "\\S"})
+]
+Sources = Annotated[tuple[FeedId, ...], Field(max_length=MAX_NAMES), AfterValidator(each_once)]
+
+
+class NewNameRule(Request):
+    """When a name counts."""
+
+    case_sensitive: Flag = Field(default=False, description="Whether the name counts only in this case.")
+    context: Names = Field(default=(), description="The name counts only near one of these words.")
+
+
+_ABOUT_NAME = "A name belongs to one tool; case and spacing are ignored, punctuation is not (C, C#, C++)."
+Rules = Annotated[dict[Name, NewNameRule], Field(max_length=MAX_NAMES)]
+
+
+class NewTool(
+    Request,
+    examples={"a tool": {"name": "Visual Studio Code", "aliases": ["VS Code"], "tickers": ["MSFT"]}},
+    null_is_absent=True,
+):
+    """A tool to add."""
+
+    name: Name = Field(description=_ABOUT_NAME)
+    aliases: Names = Field(default=(), description="Other names. A change replaces the list as a whole.")
+    tickers: Tickers = Field(
+        default=(),
+        description="Found as $MSFT, as NASDAQ: MSFT, or among the tags and tickers of the source. They are requested "
+        "from news APIs.",
+    )
+    keywords: Names = Field(default=(), description="Words that mean the tool too; several tools may share a keyword.")
+    excluded: Names = Field(
+        default=(),
+        description="Phrases that rule the tool out. In a phrase with a name of the tool, the name does not count; any "
+        "other phrase rules the tool out of every article that contains it.",
+    )
+    muted_sources: Sources = Field(
+        default=(),
+        description="Ids of feeds. An article that only these sources published does not mention the tool.",
+    )
+    name_rules: Rules = Field(
+        default={},
+        description="Rules by name: the name counts only in this case, and only near one of these words. A rule is for "
+        "the name or an alias as it is written.",
+    )
+
+    def stored(self) -> ToolFields:
+        """The fields that are given, by their stored names."""
+        given: dict[str, Any] = {ToolResource.stored_name(name): value for name, value in self.given().items()}
+        if "name_rules" in given:
+            given["name_rules"] = {name: NameRule(**dict(rule)) for name, rule in self.name_rules.items()}
+        return given
+
+
+class ToolChange(NewTool, examples={"an alias": {"aliases": ["CPython"]}}, changes=ToolResource):
+    """The fields to change; or what `GET` returned, with changes."""
+
+    name: Name = Field(default="", description=_ABOUT_NAME)
+    status: Literal["ACTIVE", "DEPRECATED"] = Field(
+        default="ACTIVE",
+        description="`DEPRECATED`: the tool is not searched for any more, and keeps its mentions.",
+    )
+
+
+class ToolMergeRequest(
+    Request,
+    examples={"merge": {"into": "Python", "author": "Ada", "reason": "one product"}},
+    rules={
+        "anyOf": [
+            {"required": ["author"], "properties": {"author": {"type": "string"}}},
+            {"properties": {"author": {"type": "null"}, "reason": {"type": "null"}}},
+        ]
+    },
+):
+    """The merge of a tool into another one. `reason` needs `author`."""
+
+    into: ToolText = Field(description="The id, name or alias of the tool into which this one is merged.")
+    author: Author | None = Field(default=None, description="The name of the person who says so.")
+    reason: Reason | None = Field(default=None, description="Why.")
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        if self.reason is not None and self.author is None:
+            raise ValueError("author: is needed: the name of the person")
+        return self
+
+
+class Reanalysis(
+    Request,
+    examples={"apply": {}, "compare": {"apply": False, "analyzer": "embedded"}},
+    rules={
+        "anyOf": [
+            {"required": ["apply"], "properties": {"apply": {"const": False}}},
+            {"properties": {"analyzer": {"type": "null"}}},
+        ]
+    },
+):
+    """Scores all mentions of the tool again, or compares only."""
+
+    apply: Flag = Field(
+        default=True, description="True if absent: the new scores are stored. False: they are only compared."
+    )
+    analyzer: Annotated[str, Field(json_schema_extra={"format": "analyzer"})] | None = Field(
+        default=None,
+        description="With `apply: false`: `embedded`, the shipped table; `azure-language`, which sends every passage "
+        "to that service; or `candidate`, the table in `SENTIMENT_CANDIDATE_FILE`. The present analyzer if absent.",
+    )
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        if self.apply and self.analyzer is not None:
+            raise ValueError("analyzer: needs apply: false; only the scores of the present analyzer are stored")
+        return self

@@ -1,5 +1,5 @@
-"""What people enter for a correction, and what follows from their verdicts: for a mention, for the figures of a tool's
-precision, and for one another. Pure. Reading and writing corrections is in correction_documents.py.
+"""What follows from the verdicts of people: for a mention, for the figures of a tool's precision, and for one another.
+Pure. Reading and writing corrections is in correction_documents.py.
 
 A verdict `not_this_tool` holds for the article, whatever becomes of its text. A verdict on the sentiment is about
 words: it holds while the article has the revision that was judged, or says the same about the tool, in the same
@@ -12,28 +12,15 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Self, get_args
+from typing import Any
 
-from pydantic import Field, model_validator
-
-from models.correction import (
-    VERDICTS,
-    Correction,
-    CorrectionVerdict,
-    JudgedPassage,
-    PastVerdict,
-    Subject,
-    Verdict,
-    VersionedJudgement,
-)
+from models.correction import Correction, JudgedPassage, PastVerdict, Verdict, VersionedJudgement
 from models.mention import SentimentScore
-from models.request import ArticleId, FeedId, SignedBody
 from models.resources.corrections import CorrectionState
 from models.stored import WordsJudgement
 from models.tool import Reviews, Tool, normalize_name
 from models.values import Sentiment
 from services.mentions.scoring import Questions
-from services.tools.form import Name
 
 MAX_PAST = 50
 """The most earlier verdicts that a correction keeps: the newest."""
@@ -45,62 +32,6 @@ POLARITY: Mapping[Sentiment, float] = {"positive": 1.0, "negative": -1.0, "neutr
 
 _JUDGED_FIELDS = ("headline", "language", "revision", "passages", "passages_hash", "said")
 _JUDGEMENT_FIELDS = tuple(WordsJudgement.model_fields)
-STATES: tuple[CorrectionState, ...] = get_args(CorrectionState)
-
-
-# What people enter.
-
-_SUBJECTS: Mapping[str, Subject] = {"article": "MENTION", "source": "SOURCE", "phrase": "PHRASE"}
-
-
-def _choice(name: str) -> dict[str, Any]:
-    """The schema of a correction of this subject: whether its verdict is needed, and which it may have."""
-    others: dict[str, Any] = {other: {"type": "null"} for other in _SUBJECTS if other != name}
-    verdicts: list[str | None] = [*VERDICTS[_SUBJECTS[name]]]
-    needed = [name, "verdict"] if len(verdicts) > 1 else [name]
-    verdict = {"enum": verdicts if len(verdicts) > 1 else [*verdicts, None]}
-    return {"required": needed, "properties": {name: {"type": "string"}, "verdict": verdict, **others}}
-
-
-class NewCorrectionBody(
-    SignedBody,
-    examples={"muted source": {"source": "python-insider", "author": "Ada", "reason": "never about it"}},
-    rules={"oneOf": [_choice(name) for name in _SUBJECTS]},
-):
-    """Exactly one of `article`, `source` and `phrase`."""
-
-    article: ArticleId | None = Field(default=None, description="The id of the article whose mention is corrected.")
-    source: FeedId | None = Field(default=None, description="The id of a feed whose articles are never about the tool.")
-    phrase: Name | None = Field(default=None, description="A phrase in which the name means something else.")
-    verdict: CorrectionVerdict | None = Field(
-        default=None,
-        description="With `article`, required: `not_this_tool` removes the mention; `positive`, `negative` and "
-        "`neutral` are its sentiment; `right` confirms it. With `source`: `mute`. With `phrase`: `exclude`.",
-    )
-
-    @model_validator(mode="after")
-    def _joined(self) -> Self:
-        given = [name for name in _SUBJECTS if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"article: one of {', '.join(_SUBJECTS)} is needed, and no other of them")
-        allowed = VERDICTS[_SUBJECTS[given[0]]]
-        if self.verdict not in allowed and not (self.verdict is None and len(allowed) == 1):
-            raise ValueError(f"verdict: must be one of {', '.join(allowed)} with {given[0]}")
-        return self
-
-    @property
-    def subject(self) -> Subject:
-        return next(subject for name, subject in _SUBJECTS.items() if getattr(self, name) is not None)
-
-    @property
-    def named(self) -> str:
-        """The article, the source or the phrase."""
-        return self.article or self.source or self.phrase or ""
-
-    @property
-    def chosen_verdict(self) -> CorrectionVerdict:
-        """The verdict. The one on a source or a phrase need not be given."""
-        return self.verdict or VERDICTS[self.subject][0]
 
 
 # What a verdict means for its mention.

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.resources.tools import RefusedTool
+from models.resources.tools import NewTool, RefusedTool, ToolFields
 from models.tool import (
     AFTER_PREFIX,
     PREFIX,
@@ -35,7 +35,7 @@ from services.parse.yaml_lists import Entry, read_entries
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG
-from services.tools.form import NewTool, ToolFields, changed_tool, detects_alike, new_tool, tool_change
+from services.tools.form import changed_tool, detects_alike, new_tool, tool_change
 
 IN_USE_FOR = timedelta(minutes=1)
 """How long a claim is protected though no tool lists the name."""

@@ -13,9 +13,9 @@ from typing import Any
 from models.errors import NotFound
 from models.feed import Feed
 from models.request import SignedBody
+from models.resources.tools import ToolFields
 from models.run import BACKFILL, COMPARE, DELETE, MERGE, PRIORITIZE, REANALYZE, JobRun
 from models.tool import Tool
-from services.tools.form import ToolFields
 from services.work.driver import PageResult, Workflows
 from services.workflows import Services
 from services.workflows.merging import mergeable

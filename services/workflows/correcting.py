@@ -16,11 +16,11 @@ from models.article import Article
 from models.correction import Correction, phrase_correction, source_correction
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.mention import SentimentScore
-from models.request import SignedBody
+from models.request import MAX_NAMES, SignedBody
+from models.resources.corrections import NewCorrectionBody
 from models.run import BACKFILL, CORRECT, JobRun
 from models.tool import Tool, normalize_name
 from services.mentions.corrections import (
-    NewCorrectionBody,
     after_undoing,
     after_verdict,
     judged_passages,
@@ -31,7 +31,6 @@ from services.mentions.corrections import (
 )
 from services.mentions.understanding import understand
 from services.store.containers import ARTICLES, MENTIONS
-from services.tools.form import MAX_NAMES
 from services.work.driver import PageResult, RunImpossible, Workflows
 from services.workflows import Services
 

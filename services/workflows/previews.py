@@ -18,7 +18,7 @@ from models.errors import Conflict, InvalidInput
 from models.feed import Feed
 from models.raw_item import RawItem
 from models.resources.articles import AmbiguousEntry, EffectOfDecision, EffectOnTool, QuarantinePreview
-from models.resources.tools import NameInArticle, PreviewedArticle, ToolPreview
+from models.resources.tools import NameInArticle, PreviewedArticle, ToolFields, ToolPreview
 from models.tool import Tool
 from models.values import format_time
 from services.articles.entries import source_of
@@ -35,7 +35,7 @@ from services.ports import Clock, Document, Store, readable
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 from services.tools.catalog import Catalog, owns
 from services.tools.detector import Detected, Detector, Watchlist
-from services.tools.form import ToolFields, changed_tool
+from services.tools.form import changed_tool
 from services.workflows.backfill import LOOKED_BACK, published_since
 
 MAX_ARTICLES = 20_000

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol, Self, runtime_checkable
-
-from pydantic import Field, model_validator
+from typing import Protocol, Self, runtime_checkable
 
 from models.errors import InvalidInput
-from models.request import Request
-from models.values import Flag, Sentiment
+from models.resources.tools import Reanalysis
+from models.values import Sentiment
 from services.tools.matching import Span
 
 _DIGITS = 4
@@ -121,44 +119,16 @@ class Analyzers:
             self._made[name] = self._makers[name]()
         return self._made[name]
 
+    def compared_with(self, asked: Reanalysis) -> str | None:
+        """The name of the analyzer to compare with; None if the new scores are to be applied. Raises InvalidInput."""
+        if asked.apply:
+            return None
+        name = self.present_name if asked.analyzer is None else asked.analyzer
+        self.get(name)
+        return name
+
     async def close(self) -> None:
         """Releases everything. Calling it again does nothing."""
         made, self._made = self._made, {}
         for analyzer in made.values():
             await analyzer.close()
-
-
-class Reanalysis(
-    Request,
-    examples={"apply": {}, "compare": {"apply": False, "analyzer": "embedded"}},
-    rules={
-        "anyOf": [
-            {"required": ["apply"], "properties": {"apply": {"const": False}}},
-            {"properties": {"analyzer": {"type": "null"}}},
-        ]
-    },
-):
-    """Scores all mentions of the tool again, or compares only."""
-
-    apply: Flag = Field(
-        default=True, description="True if absent: the new scores are stored. False: they are only compared."
-    )
-    analyzer: Annotated[str, Field(json_schema_extra={"format": "analyzer"})] | None = Field(
-        default=None,
-        description="With `apply: false`: `embedded`, the shipped table; `azure-language`, which sends every passage "
-        "to that service; or `candidate`, the table in `SENTIMENT_CANDIDATE_FILE`. The present analyzer if absent.",
-    )
-
-    @model_validator(mode="after")
-    def _joined(self) -> Self:
-        if self.apply and self.analyzer is not None:
-            raise ValueError("analyzer: needs apply: false; only the scores of the present analyzer are stored")
-        return self
-
-    def compared_with(self, analyzers: Analyzers) -> str | None:
-        """The name of the analyzer to compare with; None if the new scores are to be applied. Raises InvalidInput."""
-        if self.apply:
-            return None
-        name = analyzers.present_name if self.analyzer is None else self.analyzer
-        analyzers.get(name)
-        return name

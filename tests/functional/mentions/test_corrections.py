@@ -7,9 +7,9 @@ import pytest
 from models.cache import CacheGeneration
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.request import SignedBody
+from models.resources.corrections import NewCorrectionBody
 from models.resources.tools import Precision
 from models.tool import Tool
-from services.mentions.corrections import NewCorrectionBody
 from services.ports import Query
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.form import tool_change

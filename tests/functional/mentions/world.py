@@ -15,6 +15,7 @@ from models.article import LISTED_SOURCES, Article
 from models.correction import Correction
 from models.mention import SentimentScore
 from models.request import SignedBody
+from models.resources.corrections import NewCorrectionBody
 from models.run import JobRun
 from models.tally import Tally
 from models.timeline import Timeline
@@ -26,7 +27,6 @@ from services.container import Container
 from services.fetch.outcome import credentials_in
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.corrections import NewCorrectionBody
 from services.mentions.due import ANALYSIS_STAGE
 from services.mentions.writing import Analysis
 from services.operations.traffic import StoreTraffic

@@ -10,6 +10,7 @@ import pytest
 
 from models.correction import Correction, JudgedPassage
 from models.errors import InvalidInput
+from models.resources.corrections import NewCorrectionBody
 from models.resources.tools import Precision
 from models.stored import WordsJudgement
 from models.tool import Reviews
@@ -17,7 +18,6 @@ from services.mentions.analyzers.port import Passage
 from services.mentions.corrections import (
     MAX_JUDGED_CHARACTERS,
     MAX_PAST,
-    NewCorrectionBody,
     after_undoing,
     after_verdict,
     carried,

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from services.mentions.analyzers.port import Analyzers, Judgement, Reanalysis
+from models.resources.tools import Reanalysis
+from services.mentions.analyzers.port import Analyzers, Judgement
 from tests.functional.mentions.world import Words
 
 
@@ -66,7 +67,7 @@ async def test_each_analyzer_is_made_at_its_first_use_and_closed_once() -> None:
     ],
 )
 def test_scores_are_applied_unless_the_request_says_otherwise(body: dict[str, Any], expected: str | None) -> None:
-    assert Reanalysis.checked(body).compared_with(ANALYZERS) == expected
+    assert ANALYZERS.compared_with(Reanalysis.checked(body)) == expected
 
 
 @pytest.mark.parametrize(
@@ -79,4 +80,4 @@ def test_scores_are_applied_unless_the_request_says_otherwise(body: dict[str, An
 )
 def test_a_wrong_request_names_the_field(body: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
-        Reanalysis.checked(body).compared_with(ANALYZERS)
+        ANALYZERS.compared_with(Reanalysis.checked(body))

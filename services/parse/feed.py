@@ -6,6 +6,7 @@ Finds the feed that a web page links to: `<link rel="alternate" type="applicatio
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from contextlib import suppress
@@ -21,21 +22,19 @@ from services.parse.text import headline_text, unescape
 from services.parse.urls import resolved, without_feed_scheme
 from services.parse.xml_fast import Unsupported, read_fast
 
-DEFAULT_TYPE = "application/xml"
-"""The type of a body without a Content-Type: the XML declaration then names the encoding."""
-
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s;\"']+)", re.IGNORECASE)
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-z0-9._-]{1,40})[\"']")
-_DECLARATION = re.compile(r"^<\?xml[^>]{0,500}\?>")
 _WEB_PAGE = re.compile(
     rb"<(?:html\b|!doctype\s{1,9}html\b(?![^>]{0,500}>\s{0,99}<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b))",
     re.IGNORECASE,
 )
 """Does not match a feed with a DOCTYPE of HTML."""
-_UTF8_MARK = b"\xef\xbb\xbf"
 _MAX_BEFORE_ROOT = 50_000
 _MAX_COMMENTS = 20
-_UTF8 = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
+_NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined"})
+"""Codecs of Python that are not charsets; the first two need quadratic time."""
+_WIDER = {"gb2312": "gb18030"}
+"""Charsets whose name documents have that are in a wider one."""
 
 _FIRST_ENTRY = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE)
 _MAX_HEAD = 100_000
@@ -59,16 +58,14 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
     Raises Unreadable, and nothing else: for an empty body ("empty"), a web page ("html"), and anything else that is not
     a feed ("not_a_feed", "not_json").
     """
-    content_type = (content_type or "").strip() or DEFAULT_TYPE
-    body, content_type = _as_utf8(body, content_type)
-    plain = body.removeprefix(_UTF8_MARK)
+    plain, charsets = _plain(body, content_type or "")
     if not plain or plain.isspace():
         raise Unreadable("empty", "the body is empty")
     if plain[:1_000].lstrip()[:1] in (b"{", b"["):
         collected = read_json_feed(plain, base_url)
     else:
-        collected = _read_xml(body, base_url, content_type)
-    head = _head(body)
+        collected = _read_xml(plain, base_url, charsets)
+    head = _head(plain)
     document = collected.document(headline_text(collected.title, is_html=False)[:1_000])
     site_url = _web_url(base_url, collected.link)
     return replace(
@@ -93,23 +90,15 @@ def _with_account(items: tuple[RawItem, ...], site_url: str | None) -> tuple[Raw
     )
 
 
-def _read_xml(body: bytes, base: str, content_type: str) -> Collected:
-    plain = body.removeprefix(_UTF8_MARK)
-    if _is_utf8(plain, content_type):
+def _read_xml(plain: bytes, base: str, charsets: list[str]) -> Collected:
+    if not charsets or charsets[0] in ("utf-8", "ascii"):
         with suppress(Unsupported):
             return read_fast(plain, base)
     if _is_web_page(plain[:_MAX_BEFORE_ROOT].lstrip()):
         raise Unreadable("html", "a web page, not a feed")
     from services.parse.xml_feedparser import read_with_feedparser
 
-    return read_with_feedparser(body, base, content_type)
-
-
-def _is_utf8(plain: bytes, content_type: str) -> bool:
-    """Whether neither the XML declaration nor the header names another charset."""
-    declared, charset = _DECLARED.match(plain), _CHARSET.search(content_type)
-    names = (declared[1].decode() if declared else "", charset[1] if charset else "")
-    return all(name.lower() in _UTF8 for name in names)
+    return read_with_feedparser(plain, base, charsets)
 
 
 def _is_web_page(start: bytes) -> bool:
@@ -122,14 +111,28 @@ def _is_web_page(start: bytes) -> bool:
     return _WEB_PAGE.match(start) is not None
 
 
-def _as_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """The body and its type, with UTF-16 and UTF-32 converted to UTF-8: the parsers search for ASCII."""
+def _plain(body: bytes, content_type: str) -> tuple[bytes, list[str]]:
+    """The document without a byte order mark, and the charsets that header and declaration name, in which it may be.
+
+    UTF-16 and UTF-32 are converted to UTF-8: the parsers search for ASCII.
+    """
     encoding = json.detect_encoding(body)
-    if encoding.startswith("utf-8"):
-        return body, content_type
-    text = body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ")
-    text = _DECLARATION.sub("<?xml version='1.0'?>", text, count=1)
-    return text.encode("utf-8", "replace"), content_type.partition(";")[0]
+    if not encoding.startswith("utf-8"):
+        return body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ").encode("utf-8", "replace"), []
+    plain = body.removeprefix(codecs.BOM_UTF8)
+    charset, declared = _CHARSET.search(content_type), _DECLARED.match(plain)
+    named = (charset[1] if charset else "", declared[1].decode() if declared else "")
+    return plain, [name for each in named if (name := _charset(each))]
+
+
+def _charset(name: str) -> str | None:
+    """The codec of a charset; None if there is none, or if a document that begins with an ASCII `<` cannot be in it."""
+    try:
+        codec = codecs.lookup(name).name
+        fits = codec not in _NO_CHARSETS and b"<".decode(codec, "ignore") == "<"
+    except (LookupError, ValueError):
+        return None
+    return _WIDER.get(codec, codec) if fits else None
 
 
 def _web_url(base: str, link: str) -> str | None:

@@ -6,16 +6,15 @@ never a URL. HTML is not sanitized, and its links are not resolved.
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 import xml.sax
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from feedparser import api
-from feedparser.encodings import RE_XML_PI_ENCODING, convert_to_utf8, parse_content_type
-from feedparser.exceptions import CharacterEncodingOverride, CharacterEncodingUnknown
+from feedparser.encodings import RE_XML_DECLARATION
 from feedparser.sanitizer import RE_SAFE_ENTITY_PATTERN, replace_doctype
 
 from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Unreadable, as_html
@@ -25,7 +24,6 @@ from services.parse.xml_fast import without_long_tags
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000
 """How many "<" are read. Reading so many takes about two seconds; no known feed of this kind has more."""
-MAX_DECLARATION = 500
 MAX_PROLOG = 20_000
 MAX_BASE = 1_000
 LONGEST_ENTITY = 100
@@ -35,6 +33,7 @@ MAX_REFERENCES = 100_000
 MAX_NAMESPACES = 100
 """feedparser searches all namespaces for each element."""
 
+_DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
 _WHITE_SPACE = re.compile(rb"\s+")
@@ -49,8 +48,6 @@ _PAIR = re.compile(
     rb"&#(5[56][0-9]{3}|[xX][dD][89aAbB][0-9a-fA-F]{2});&#(5[67][0-9]{3}|[xX][dD][c-fC-F][0-9a-fA-F]{2});"
 )
 """One character as its two halves in UTF-16: `&#55357;&#56832;`. Not valid XML, but many publishers write emoji so."""
-_NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined"})
-"""Codecs of Python that are not charsets; the first two need quadratic time."""
 
 _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 
@@ -131,21 +128,16 @@ class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
             self.elementstack[-1][2].append("\ufffd")
 
 
-def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected:
-    """Raises Unreadable for a document in a format that feedparser does not know."""
+def read_with_feedparser(body: bytes, base: str, charsets: Sequence[str] = ()) -> Collected:
+    """`charsets` are those that are declared, the first one first. Raises Unreadable for a document in a format that
+    feedparser does not know."""
     collected = Collected()
-    found: dict[str, Any] = {}
-    body, content_type = _with_known_charsets(body, content_type)
-    data = convert_to_utf8({"content-type": content_type}, body, found)
-    if isinstance(found.get("bozo_exception"), CharacterEncodingOverride | CharacterEncodingUnknown):
-        collected.warnings["encoding_guessed"] += 1
-    data = _PAIR.sub(_joined, _bounded(data, collected))
+    data = _PAIR.sub(_joined, _bounded(_decoded(body, charsets, collected), collected))
     if not _LOOKS_LIKE_FEED.search(data):
         raise Unreadable("not_a_feed", "neither RSS, Atom nor JSON Feed")
     version, data, entities = replace_doctype(data)
     parser: Any = _Strict(base, None, "utf-8")
-    well_formed = bool(found.get("encoding")) and _run_strict(parser, data)
-    if not well_formed:
+    if not _run_strict(parser, data):
         collected.warnings["malformed"] += 1
         parser = _Loose(base, None, "utf-8", entities)
         _run_loose(parser, data, collected)
@@ -161,37 +153,16 @@ def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected
     return collected
 
 
-def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """The body and type without a charset that does not exist, and with a line break after the XML declaration.
-
-    feedparser searches the whole first line for the declaration, and that line may be as long as the document.
-    """
-    media_type, charset = parse_content_type(content_type)
-    start = body[:MAX_DECLARATION]
-    plain = start.removeprefix(codecs.BOM_UTF8).lstrip()
-    if charset and not _is_charset(charset, plain):
-        content_type = media_type
-    if b"<?" not in start[:5]:
-        return body, content_type
-    line, ended, _ = start.partition(b"\n")
-    end = line.find(b"?>") + 2 if b"?>" in line else line.rfind(b"<") or len(line)
-    declared = RE_XML_PI_ENCODING.match(line[:end].removeprefix(codecs.BOM_UTF8))
-    if declared and not _is_charset(declared[1].decode("ascii", "replace"), plain):
-        return body[end:], content_type
-    if body.startswith(b"<!DOCTYPE", end):
-        # feedparser recognizes an entity at the start of a line only, and passes any other to the XML parser.
-        prolog = body[end : end + MAX_PROLOG].replace(b"<!ENTITY", b"\n<!ENTITY")
-        return body[:end] + b"\n" + prolog + body[end + MAX_PROLOG :], content_type
-    return (body if ended else line[:end] + b"\n" + body[end:]), content_type
-
-
-def _is_charset(name: str, start: bytes) -> bool:
-    """Whether a body that begins so may be in this charset: a body that begins with an ASCII `<` is not in UTF-16."""
-    try:
-        known = name.isascii() and codecs.lookup(name).name not in _NO_CHARSETS
-        return known and (not start.startswith(b"<") or b"<".decode(name, "ignore") == "<")
-    except (LookupError, ValueError):
-        return False
+def _decoded(body: bytes, charsets: Sequence[str], collected: Collected) -> bytes:
+    """The document in UTF-8, with a declaration that says so."""
+    for name in (*charsets, "utf-8", "windows-1252", "iso-8859-2"):
+        with suppress(UnicodeError):
+            text = body.decode(name)
+            break
+    if name != (*charsets, "utf-8")[0]:
+        collected.warnings["encoding_guessed"] += 1
+    declared, found = RE_XML_DECLARATION.subn(_DECLARATION, text)
+    return (declared if found else f"{_DECLARATION}\n{text}").encode("utf-8", "replace")
 
 
 def _joined(pair: re.Match[bytes]) -> bytes:

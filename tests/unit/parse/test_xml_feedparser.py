@@ -23,12 +23,11 @@ def rss(inner: str) -> bytes:
 
 def test_a_document_for_feedparser_is_cut_off_at_three_megabytes() -> None:
     padding = "x" * xml_feedparser.MAX_BYTES
-    cut = read_with_feedparser(rss(ITEM.format(1) + padding + ITEM.format(2)), BASE, "application/xml")
+    cut = read_with_feedparser(rss(ITEM.format(1) + padding + ITEM.format(2)), BASE)
     assert [item.headline for item in cut.items()] == ["T1"]
     assert cut.warnings == Counter(document_cut=1, malformed=1, date_missing=1)
 
 
-XML = "application/xml"
 STRICT, LOOSE = "", "<br>"
 """The loose parser reads a document that has an element without an end."""
 each_parser = pytest.mark.parametrize("more", [STRICT, LOOSE])
@@ -37,7 +36,7 @@ each_parser = pytest.mark.parametrize("more", [STRICT, LOOSE])
 def one(inner: str, more: str = STRICT) -> Any:
     body = f"<!DOCTYPE rss><rss xmlns:dcterms='http://purl.org/dc/terms/'><channel><item>{inner}{more}"
     collected = read_with_feedparser(
-        f"{body}<title>T</title><link>https://x.example/1</link></item></channel></rss>".encode(), BASE, XML
+        f"{body}<title>T</title><link>https://x.example/1</link></item></channel></rss>".encode(), BASE
     )
     assert collected.warnings["malformed"] == (more == LOOSE)
     (item,) = collected.items()
@@ -60,21 +59,23 @@ def test_the_halves_of_a_character_in_utf_16_are_joined(pair: str, expected: str
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("body", "charsets", "text", "is_guessed"),
     [
-        (b"<rss/>", b"<rss/>"),
-        (b"<?x?><r/>", b"<?x?>\n<r/>"),
-        (b"<?x?>\n<r/>", b"<?x?>\n<r/>"),
-        (b"   <?x?><r/>", b"   <?x?>\n<r/>"),
-        (b"    <?x?><r/>", b"    <?x?><r/>"),
-        (b"<?xml encoding='nonsense'?>\n<r/>", b"\n<r/>"),
-        (b"<?xml encoding='\xe4'?>\n<r/>", b"\n<r/>"),
-        (b"<?xml encoding='utf-8'?>\n<r/>", b"<?xml encoding='utf-8'?>\n<r/>"),
-        (b"<?x?><!DOCTYPE r [<!ENTITY a 'b'>]><r/>", b"<?x?>\n<!DOCTYPE r [\n<!ENTITY a 'b'>]><r/>"),
+        (b"<r>\xc3\xa9</r>", [], "\n<r>\u00e9</r>", False),
+        (b"<?xml version='1.0' encoding='x'?><r/>", [], "<r/>", False),
+        (b"<r>\xa4</r>", ["iso-8859-15"], "\n<r>\u20ac</r>", False),
+        (b"<r>\xa4</r>", ["ascii", "iso-8859-15"], "\n<r>\u20ac</r>", True),
+        (b"<r>\x80</r>", [], "\n<r>\u20ac</r>", True),
+        (b"<r>\x81</r>", [], "\n<r>\x81</r>", True),
     ],
 )
-def test_the_first_line_ends_and_declares_a_known_charset(body: bytes, expected: bytes) -> None:
-    assert xml_feedparser._with_known_charsets(body, XML) == (expected, XML)
+def test_a_document_is_decoded_by_the_first_charset_that_fits(
+    body: bytes, charsets: list[str], text: str, is_guessed: bool
+) -> None:
+    collected = Collected()
+    decoded = xml_feedparser._decoded(body, charsets, collected).decode()
+    assert decoded == f"<?xml version='1.0' encoding='utf-8'?>{text}"
+    assert collected.warnings["encoding_guessed"] == is_guessed
 
 
 def bounded(data: bytes) -> tuple[bytes, int]:
@@ -151,7 +152,7 @@ def test_an_element_over_which_feedparser_raises_is_counted() -> None:
 @pytest.mark.parametrize("body", [b"<html><!-- <feed> --><p>T</p></html>", b"<html><p>T</p></html>"])
 def test_a_document_without_a_version_is_not_a_feed(body: bytes) -> None:
     with pytest.raises(Unreadable) as refused:
-        read_with_feedparser(body, BASE, XML)
+        read_with_feedparser(body, BASE)
     assert refused.value.kind == "not_a_feed"
 
 

@@ -20,12 +20,10 @@ _BLOCK_NAMES = (
     "tfoot th thead tr ul video audio iframe img"
 )
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
-_INVISIBLE_NAMES = "applet audio head iframe noembed noscript object script select style svg template textarea video"
-_INVISIBLE = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in _INVISIBLE_NAMES.split()}
+_INVISIBLE = "applet|audio|head|iframe|noembed|noscript|object|script|select|style|svg|template|textarea|video"
 """Elements whose content is not shown as text. Without an end tag, the content extends to the end of the document, as
 in browsers."""
 
-_TAG_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _CLOSED_TAG = re.compile(r"</([a-zA-Z][a-zA-Z0-9]*)>")
@@ -38,21 +36,28 @@ _INLINE_NAMES = (
 _FORMATTING = _BLOCKS.union(_INLINE_NAMES.split())
 """The elements by which feedparser recognizes HTML in a title that is declared as plain text."""
 
-# A tag without < or > within quotes ends at the first >.
-_PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:>|(?=[\s/])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>)")
+_TAG_END = r"""(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>|[^>]*+(?:>|\Z))"""
+"""A tag ends at the first `>` that is not within quotes; of quotes that are not closed before the next `<`, at the
+first `>`."""
+_MARKUP = re.compile(
+    rf"<(?:!(?=--)(?:.*?-->|.*)|[!?][^>]*+(?:>|\Z)"
+    rf"|({_INVISIBLE})(?![a-z0-9]){_TAG_END}(?<!/>)(?:.*?</\1\b{_TAG_END}|.*)"
+    rf"|/?([a-z][a-z0-9]*+){_TAG_END})",
+    re.ASCII | re.IGNORECASE | re.DOTALL,
+)
+"""A comment, an element that is not shown, or a tag, which the second group names."""
 
 
-class _Replacements(dict[str, str]):
-    """The text that replaces a tag, by the tag's name. For any other tag, `<`: the source is then read tag by tag."""
+class _Gaps(dict[str | None, str]):
+    """The text that replaces a tag, by its name: nothing for most."""
 
-    def __missing__(self, name: str) -> str:
-        return self.get(name.lower(), "<")
+    def __missing__(self, name: str | None) -> str:
+        return self.get(name.lower(), "") if name else ""
 
 
 FENCE = "```"
 """Stands for the start and the end of <pre>, as in Markdown, so that code is known in the plain text."""
-_GAPS = {name: f" {FENCE} " if name == "pre" else " " for name in _BLOCKS}
-_REPLACEMENTS = _Replacements({name: _GAPS.get(name, "") for name in _FORMATTING.difference(_INVISIBLE)})
+_GAPS = _Gaps({name: f" {FENCE} " if name == "pre" else " " for name in _BLOCKS})
 
 MAX_HTML = 1_000_000
 ROUNDS = 3
@@ -67,10 +72,10 @@ def html_to_text(source: str) -> str:
     """
     source = source[:MAX_HTML]
     if "<" in source:
-        pieces = _PLAIN_TAG.split(source)  # text, a tag's name, text, …
-        pieces[1::2] = map(_REPLACEMENTS.__getitem__, pieces[1::2])
-        plain = "".join(pieces)
-        source = plain if "<" not in plain else _without_tags(source)
+        pieces = _MARKUP.split(source)  # text, the name of what is not shown, the name of a tag, text, …
+        pieces[1::3] = [" " if name else "" for name in pieces[1::3]]
+        pieces[2::3] = map(_GAPS.__getitem__, pieces[2::3])
+        source = "".join(pieces)
     return one_line(unescape(source))
 
 
@@ -135,56 +140,6 @@ def _character(entity: str) -> str | None:
         valid = number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF
         return chr(number) if valid else "\ufffd"
     return html.entities.html5.get(name)
-
-
-def _without_tags(source: str) -> str:
-    kept: list[str] = []
-    position, length = 0, len(source)
-    while position < length:
-        start = source.find("<", position)
-        if start < 0:
-            kept.append(source[position:])
-            break
-        kept.append(source[position:start])
-        position, gap = _skip_markup(source, start)
-        kept.append(gap)
-    return "".join(kept)
-
-
-def _skip_markup(source: str, start: int) -> tuple[int, str]:
-    """Where the markup at `start` ends, and the text that replaces it."""
-    following = source[start + 1 : start + 2]
-    if following in ("!", "?"):
-        ending = "-->" if source.startswith("<!--", start) else ">"
-        end = source.find(ending, start + 2)
-        return (end + len(ending) if end >= 0 else len(source)), ""
-    name_at = start + 2 if following == "/" else start + 1
-    match = _TAG_NAME.match(source, name_at)
-    if match is None:
-        return start + 1, "<"
-    name = match[0].lower()
-    end = _tag_end(source, match.end())
-    invisible = _INVISIBLE.get(name) if following != "/" and source[end - 2 : end] != "/>" else None
-    if invisible is not None:
-        closing = invisible.search(source, end)
-        end = _tag_end(source, closing.end()) if closing else len(source)
-        return end, " "
-    return end, _GAPS.get(name, "")
-
-
-def _tag_end(source: str, position: int) -> int:
-    """The position after the `>` that ends a tag. A `>` within quotes does not, if they close before the next `<`."""
-    end = source.find(">", position)
-    if end < 0:
-        return len(source)
-    for quote in "\"'":
-        if source.count(quote, position, end) % 2:
-            following = source.find("<", end)
-            closing = source.find(quote, end, following if following >= 0 else len(source))
-            behind = source.find(">", closing) if closing >= 0 else -1
-            if behind >= 0:
-                return behind + 1
-    return end + 1
 
 
 _CP1252 = {

@@ -9,15 +9,15 @@ only, some `category` only.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 from models.errors import InvalidInput
 from models.feed import Feed
@@ -25,29 +25,13 @@ from models.resources.feeds import FeedResource, RefusedOutline
 from models.values import is_web_url
 from services.feeds.form import LONGEST_NAME, LONGEST_TAG, Presets, new_feed
 from services.feeds.registry import Added, FeedRegistry
-from services.parse.urls import normalize_url, without_feed_scheme
+from services.parse.urls import link_of, without_feed_scheme
 from services.parse.yaml_lists import Entry, read_entries
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """One feed of an OPML document, and the line on which it begins. `tags` are its folder, if it is in one, and its
-    categories."""
-
-    line: int
-    url: str
-    title: str
-    tags: tuple[str, ...] = ()
-    site_url: str | None = None
-
-    def fields(self) -> dict[str, Any]:
-        """As a person would post them."""
-        name = " ".join(self.title.split())[:LONGEST_NAME]
-        return {"url": self.url, "source_name": name, "tags": self.tags}
-
-
-def read_opml(document: bytes) -> list[Outline]:
-    """Every outline with the URL of a feed, at any depth and with any spelling of `xmlUrl`. Raises InvalidInput for a
+def read_opml(document: bytes) -> list[Entry]:
+    """Every outline with the URL of a feed, at any depth and with any spelling of `xmlUrl`: as a person would post it,
+    with its `site_url`. Its tags are its folder, if it is in one, and its categories. Raises InvalidInput for a
     document that is not OPML, or has a document type: no list needs entities, and attacks use them."""
     reader = _Reader()
     try:
@@ -64,7 +48,7 @@ class _Reader:
     """
 
     def __init__(self) -> None:
-        self.found: list[Outline] = []
+        self.found: list[Entry] = []
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -84,8 +68,9 @@ class _Reader:
         if url:
             tags = [folder, *values.get("category", "").split(",")]
             named = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip(" /")))
-            line = self.parser.CurrentLineNumber
-            self.found.append(Outline(line, url, title or _host(url), named, values.get("htmlurl") or None))
+            name = " ".join((title or _host(url)).split())[:LONGEST_NAME]
+            fields = {"url": url, "source_name": name, "tags": named, "site_url": values.get("htmlurl")}
+            self.found.append(Entry(self.parser.CurrentLineNumber, fields))
             self._folders.append(folder)
         else:
             # A comma separates categories. A tag that is too long is refused with its feed, however deep its folder.
@@ -107,55 +92,38 @@ def _host(url: str) -> str:
         return url
 
 
-@dataclass(slots=True)
-class _Folder:
-    """A folder of an OPML document."""
-
-    folders: dict[str, _Folder] = field(default_factory=dict)
-    feeds: list[Feed] = field(default_factory=list)
-
-
-def write_opml(feeds: Iterable[Feed], now: datetime) -> bytes:
+def write_opml(feeds: Sequence[Feed], now: datetime) -> bytes:
     """OPML 2.0. In each folder its feeds in their order, after the folders in it; feeds without tags are in none."""
-    top = _Folder()
+    opml = ElementTree.Element("opml", version="2.0")
+    head = ElementTree.SubElement(opml, "head")
+    ElementTree.SubElement(head, "title").text = "toolpulse feeds"
+    ElementTree.SubElement(head, "dateCreated").text = format_datetime(now, usegmt=True)
+    folders = {"": ElementTree.SubElement(opml, "body")}
+    for tag in sorted({tag for feed in feeds for tag in feed.tags}, key=lambda tag: tag.split("/")):
+        _folder(folders, tag)
     for feed in feeds:
+        known = {
+            "type": "rss",
+            "text": feed.source_name,
+            "title": feed.source_name,
+            "xmlUrl": feed.feed_url,
+            "htmlUrl": feed.site_url,
+            "category": ",".join(f"/{tag}" for tag in feed.tags),
+        }
         for tag in feed.tags or ("",):
-            folder = top
-            for level in filter(None, tag.split("/")):
-                folder = folder.folders.setdefault(level, _Folder())
-            folder.feeds.append(feed)
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<opml version="2.0">',
-        f"<head><title>toolpulse feeds</title><dateCreated>{format_datetime(now, usegmt=True)}</dateCreated></head>",
-        "<body>",
-        *_outlines(top),
-    ]
-    return "\n".join([*lines, "</body>", "</opml>", ""]).encode()
+            attributes = {name: value for name, value in known.items() if value}
+            ElementTree.SubElement(folders[tag], "outline", attributes)
+    ElementTree.indent(opml, "")
+    written: bytes = ElementTree.tostring(opml, encoding="UTF-8", xml_declaration=True)
+    return written
 
 
-def _outlines(folder: _Folder) -> Iterable[str]:
-    for name, inner in sorted(folder.folders.items()):
-        yield f"<outline{_attributes({'text': name, 'title': name})}>"
-        yield from _outlines(inner)
-        yield "</outline>"
-    for feed in folder.feeds:
-        yield f"<outline{_attributes(_described(feed))}/>"
-
-
-def _described(feed: Feed) -> dict[str, str | None]:
-    return {
-        "type": "rss",
-        "text": feed.source_name,
-        "title": feed.source_name,
-        "xmlUrl": feed.feed_url,
-        "htmlUrl": feed.site_url,
-        "category": ",".join(f"/{tag}" for tag in feed.tags),
-    }
-
-
-def _attributes(values: Mapping[str, str | None]) -> str:
-    return "".join(f" {name}={quoteattr(value)}" for name, value in values.items() if value)
+def _folder(folders: dict[str, ElementTree.Element], tag: str) -> ElementTree.Element:
+    """The folder of the tag, in that of the level above."""
+    if tag not in folders:
+        parent, _, name = tag.rpartition("/")
+        folders[tag] = ElementTree.SubElement(_folder(folders, parent), "outline", text=name, title=name)
+    return folders[tag]
 
 
 Change = Callable[[str, Mapping[str, Any]], Awaitable[Feed]]
@@ -179,26 +147,24 @@ async def import_opml(registry: FeedRegistry, document: bytes, now: datetime) ->
     """Registers the feeds of an OPML document: a feed in several folders once, with the tags of all. Known feeds stay
     as they are. Raises InvalidInput as `read_opml`."""
 
-    def new(outline: Outline) -> Feed:
-        feed = new_feed(outline.fields(), now)
-        has_site = outline.site_url is not None and is_web_url(outline.site_url)
-        return feed.changed(now, site_url=outline.site_url) if has_site else feed
+    def new(entry: Entry) -> Feed:
+        posted = dict(entry.fields)
+        site = posted.pop("site_url")
+        feed = new_feed(posted, now)
+        return feed.changed(now, site_url=site) if site and is_web_url(site) else feed
 
-    outlines = _merged(read_opml(document))
-    return await _register(registry, [(Entry(each.line, each.fields()), partial(new, each)) for each in outlines])
+    return await _register(registry, [(each, partial(new, each)) for each in _merged(read_opml(document))])
 
 
-def _merged(outlines: Iterable[Outline]) -> list[Outline]:
+def _merged(outlines: Iterable[Entry]) -> list[Entry]:
     """Each feed once, where it is first, with the tags of all its outlines."""
-    found: dict[str, Outline] = {}
+    found: dict[str, Entry] = {}
     for each in outlines:
-        try:
-            address = normalize_url(without_feed_scheme(each.url))
-        except ValueError:
-            address = each.url  # it will be refused
+        address = link_of(without_feed_scheme(each.text("url")))
         first = found.setdefault(address, each)
-        tags = tuple(dict.fromkeys((*first.tags, *each.tags)))
-        found[address] = replace(first, tags=tags, site_url=first.site_url or each.site_url)
+        tags = tuple(dict.fromkeys((*first.fields["tags"], *each.fields["tags"])))
+        site = first.fields["site_url"] or each.fields["site_url"]
+        found[address] = Entry(first.line, {**first.fields, "tags": tags, "site_url": site})
     return list(found.values())
 
 
@@ -258,4 +224,4 @@ async def _changed(change: Change, result: Added, entry: Entry, new: Feed) -> Fe
     """Changes the known feed to the values of its entry. None if it has them already."""
     wanted = {name: getattr(new, FeedResource.stored_name(name)) for name in _OF_THE_LIST if name in entry.fields}
     after = await change(result.feed.feed_id, wanted)
-    return after if after.stored_etag != result.feed.stored_etag else None
+    return after if after != result.feed else None

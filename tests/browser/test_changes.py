@@ -66,7 +66,7 @@ def test_all_feeds_are_exported_as_opml(app: DemoApp, browsers: Browsers) -> Non
         assert waiting.value.suggested_filename == "feeds.opml"
         exported = read_opml(waiting.value.path().read_bytes())
     there = app.get("feeds?limit=100")["items"]
-    assert {each.url for each in exported} == {each["url"] for each in there if each["kind"] == "feed"}
+    assert {each.fields["url"] for each in exported} == {each["url"] for each in there if each["kind"] == "feed"}
 
 
 def test_a_feed_is_added_from_a_preset_with_its_values(app: DemoApp, browsers: Browsers) -> None:

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from models.errors import InvalidInput
-from services.feeds.lists import Outline, read_opml, write_opml
+from services.feeds.lists import read_opml, write_opml
+from services.parse.yaml_lists import Entry
 from tests.documents import NOW, feed
 
 NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
@@ -25,11 +26,15 @@ NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 """
 
 
+def outline(line: int, url: str, name: str, tags: tuple[str, ...] = (), site: str | None = None) -> Entry:
+    return Entry(line, {"url": url, "source_name": name, "tags": tags, "site_url": site})
+
+
 def test_feeds_are_found_at_any_depth_with_their_lines_and_best_titles() -> None:
     assert read_opml(NESTED) == [
-        Outline(6, "https://a.example/rss?x=1&y=2", "The World & more", ("News",)),
-        Outline(7, "https://b.example/", "Café", ("News/deeper",)),
-        Outline(9, "https://c.example/feed", "c.example"),
+        outline(6, "https://a.example/rss?x=1&y=2", "The World & more", ("News",)),
+        outline(7, "https://b.example/", "Café", ("News/deeper",)),
+        outline(9, "https://c.example/feed", "c.example"),
     ]
 
 
@@ -76,10 +81,10 @@ def test_categories_are_tags_and_a_comma_in_a_folder_is_a_blank() -> None:
 <outline text="C" xmlUrl="https://c.example/" htmlUrl=""><outline xmlUrl="https://d.example/"/></outline>
 </body></opml>"""
     assert read_opml(document) == [
-        Outline(2, "https://a.example/", "A", ("World  local", "/B/C", "D"), "https://site.example/"),
-        Outline(3, "https://b.example/", "B", ("World  local",)),
-        Outline(4, "https://c.example/", "C"),
-        Outline(4, "https://d.example/", "d.example"),
+        outline(2, "https://a.example/", "A", ("World  local", "/B/C", "D"), "https://site.example/"),
+        outline(3, "https://b.example/", "B", ("World  local",)),
+        outline(4, "https://c.example/", "C", site=""),
+        outline(4, "https://d.example/", "d.example"),
     ]
 
 

@@ -14,7 +14,7 @@ from models.resources.runs import RunStarted
 from services.articles.reading import SAID
 from services.container import Container
 from services.figures.evidence import Times
-from services.figures.reader import Aggregate, resource_of
+from services.figures.reader import Aggregate
 from services.figures.trends import STEPS
 from services.mentions.listing import mentions_page
 from services.topology import REFRESH_TOOLS
@@ -115,8 +115,8 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.reader.read_all(page.items, period)
     now, view = services.clock(), VIEW.of(req)
-    found = [resource_of(each.entry, each.name, each.analyzer, each.completeness, now, view) for each in rows.items]
-    return list_response([each.shown() for each in found], page.next, (*page.unreadable, *rows.unreadable))
+    found = [each.in_view(view, now).resource.shown() for each in rows.items]
+    return list_response(found, page.next, (*page.unreadable, *rows.unreadable))
 
 
 @sentiment_http.delete(

@@ -27,9 +27,9 @@ from services.container import STAGES
 from services.documents.archived import FullTexts
 from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Budget, Policy
-from services.figures.counting import of_tool, timeline_document
+from services.figures.counting import MentionCount, of_tool, timeline_document
 from services.figures.figures import Figures
-from services.figures.tool_counts import MentionCount, sums_of
+from services.figures.tool_counts import sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, RefreshMessage, mark_dirty

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
 from operator import sub
 from typing import Any, NamedTuple, Self
 
@@ -30,6 +31,7 @@ from models.timeline import (
     StoredCount,
     Timeline,
     WindowTables,
+    timeline_product_id,
 )
 from models.tool import Tool
 from models.values import format_time, hour_key
@@ -83,17 +85,22 @@ class CountedMention(NamedTuple):
             raise
 
 
-class HourCount:
-    """The mentions of one hour, as they are added: rows by analyzer, publisher and source, then by minute and story."""
+@dataclass(slots=True)
+class MentionCount:
+    """The mentions that were added: by hour, then by analyzer, publisher and source, the rows of each minute and story.
+    `latest` is the mention that was published last."""
 
-    __slots__ = ("_found",)
+    hours: dict[str, dict[tuple[str, str, str], dict[tuple[int, str], list[Any]]]] = field(default_factory=dict)
+    latest: Document | None = None
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str], dict[tuple[int, str], list[Any]]] = {}
-
-    def add(self, mention: CountedMention, minute: int) -> None:
-        analyzer, publisher, source, story, column, polarity = mention
-        group = self._found.setdefault((analyzer, publisher, source), {})
+    def add(self, mention: Document) -> None:
+        """Removed ones do not count. Raises UnreadableDocument for a document that is not a mention."""
+        if mention.get("removed_at") is not None:
+            return
+        at: str = mention["published_at"]
+        analyzer, publisher, source, story, column, polarity = CountedMention.of(mention)
+        of_hour = self.hours.setdefault(at[:4] + at[5:7] + at[8:10] + at[11:13], {})
+        group, minute = of_hour.setdefault((analyzer, publisher, source), {}), int(at[14:16])
         row = group.get((minute, story))
         if row is None:
             row = group[minute, story] = [minute, story, 0, 0, 0, 0, 0, 0]
@@ -103,14 +110,21 @@ class HourCount:
             row[2 + column] += 1
             row[6] += polarity
             row[7] += polarity * polarity
+        if self.latest is None or at >= self.latest["published_at"]:
+            self.latest = mention
 
-    def rows(self) -> HourRows:
+    def rows(self, hour: str) -> HourRows:
         """As they are stored."""
         rows: HourRows = {}
-        for (analyzer, publisher, source), group in self._found.items():
-            found = sorted(group.values()) if len(group) > 1 else list(group.values())
-            rows.setdefault(analyzer, {}).setdefault(publisher, {})[source] = found
+        for (analyzer, publisher, source), group in self.hours.get(hour, {}).items():
+            rows.setdefault(analyzer, {}).setdefault(publisher, {})[source] = sorted(group.values())
         return without_names(rows) if number_of(rows) > MAX_ROWS_OF_HOUR else rows
+
+    def days(self) -> dict[str, DayCount]:
+        return {
+            day: DayCount.of({hour: self.rows(hour) for hour in hours})
+            for day, hours in groupby(sorted(self.hours), key=lambda hour: hour[:8])
+        }
 
 
 def number_of(rows: HourRows) -> int:
@@ -366,9 +380,12 @@ def _fields_at(model: type[StoredDocument], now: datetime) -> Mapping[str, Any]:
     return model.model_validate({"tool_id": "any", "created_at": now, "updated_at": now, **own}).to_document()
 
 
-def of_tool(model: type[StoredDocument], tool_id: str, now: datetime, own: Mapping[str, Any]) -> Document:
-    """A document of this model with the fields `own`."""
-    return {**_fields_at(model, now), "pk": tool_id, "tool_id": tool_id, **own}
+def of_tool(
+    model: type[StoredDocument], tool_id: str, now: datetime, own: Mapping[str, Any], before: Document | None = None
+) -> Document:
+    """A document of this model with the fields `own`, and for the others those that it had `before`."""
+    kept = {} if before is None else {name: each for name, each in before.items() if name[0] != "_"}
+    return {**_fields_at(model, now), **kept, "pk": tool_id, "tool_id": tool_id, **own}
 
 
 def times(**given: datetime | None) -> dict[str, str]:
@@ -377,22 +394,16 @@ def times(**given: datetime | None) -> dict[str, str]:
 
 
 def timeline_document(
-    tool_id: str,
-    before: Document | None,
-    days: Mapping[str, str],
-    latest: Document | None,
-    now: datetime,
+    tool_id: str, before: Document | None, days: Mapping[str, str], latest: Document | None, now: datetime
 ) -> Document:
     """The timeline after one more recount, with the texts of its days. `latest` is the counted mention that was
     published last."""
-    stored: Mapping[str, Any] = before or Timeline(tool_id=tool_id, created_at=now, updated_at=now).to_document()
-    written = format_time(now)
-    changes: dict[str, Any] = {
-        "updated_at": written,
-        "last_ingestion_at": written,
+    own: dict[str, Any] = {
+        "data_product_id": timeline_product_id(tool_id),
         "ingestion_count": recounts_of(before) + 1,
         "hours": dict(sorted(days.items())),
+        **times(updated_at=now, last_ingestion_at=now),
     }
     if latest is not None and latest.get("source"):
-        changes["last_ingestion_source"] = latest["source"]
-    return {name: each for name, each in stored.items() if name[0] != "_"} | changes
+        own["last_ingestion_source"] = latest["source"]
+    return of_tool(Timeline, tool_id, now, own, before)

@@ -27,8 +27,8 @@ from models.story import day_of
 from models.tally import MILLIONTHS, Tally
 from models.values import format_time
 from services.figures.breadth import publisher_of, source_of
-from services.figures.completeness import changed_since
 from services.figures.points import MENTIONS_KEPT
+from services.figures.reader import changed_since
 from services.figures.recount import NOT_REMOVED
 from services.mentions.listing import mentions_page
 from services.ports import Listed, Query, Store, Where, pages

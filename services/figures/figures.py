@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from services.figures.completeness import CompletenessReader
 from services.figures.coverage import Coverage
 from services.figures.daily_close import DailyCloses
 from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence
 from services.figures.history import History
 from services.figures.metadata import Counters
-from services.figures.reader import Reader, RecentAggregates
+from services.figures.reader import CompletenessReader, Reader, RecentAggregates
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends

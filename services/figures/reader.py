@@ -2,6 +2,11 @@
 
 Never serves an entry of an older generation than this process knows, or than the store had when it was read.
 Concurrent misses of a tool share one computation. A stale entry is served at once, and its tool is announced.
+
+Figures of a tool count every article that is ingested if no article waits for its analysis (its mentions are written
+and their hours dirty before it ends), no hour of the tool is dirty, and the entry is of the tool's last recount. These
+three are read in this order: whatever happens between two of the reads, a figure that lacks an article shows in one of
+them. The entry may be read before or after.
 """
 
 from __future__ import annotations
@@ -11,31 +16,91 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from models.cache import Period, SentimentCacheEntry, entry_id, generation_id
 from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.resources.base import View
 from models.resources.figures import AggregateResource
 from models.tool import Tool
-from services.figures.completeness import NOT_KNOWN, Completeness, CompletenessReader
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.metadata import Counters, ReadResult
+from services.figures.recount import recounted_since
 from services.logs import log_event
-from services.mentions.due import REFRESH_STAGE
+from services.mentions.due import REFRESH_STAGE, tools_with_dirty_hours_among
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable
 from services.store.change import until_unchanged
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.work.announcing import Announcer
+from services.work.backlog import UNKNOWN, Backlog, BacklogReader
 
 log = logging.getLogger("toolpulse.cache")
 
 MAX_KEPT = 20_000
 _COMPUTED_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """Whether figures count every ingested article.
+
+    The fields of every aggregate; models/resources/figures.py describes them. `pending_articles` and
+    `failed_articles` are null if they could not be counted.
+    """
+
+    pending_articles: int | None
+    failed_articles: int | None
+    complete: bool
+
+    @classmethod
+    def of(cls, backlog: Backlog, *, is_recounted: bool = True) -> Completeness:
+        """`is_recounted`: the figures count all mentions that are stored."""
+        return cls(backlog.pending, backlog.failed, backlog.is_empty and is_recounted)
+
+    def and_now(self, now: Completeness) -> Completeness:
+        """That of figures that were read before `now` was counted."""
+        return replace(now, complete=self.complete and now.complete)
+
+    def shown(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class CompletenessReader:
+    """Reads what figures lack."""
+
+    store: Store
+    backlog: BacklogReader
+
+    async def of_all(self) -> Completeness:
+        """Of figures that were recounted when they were read, as those of a history are."""
+        return Completeness.of(await self.backlog.counted())
+
+    async def of_tools(self, recounts: Mapping[str, int]) -> dict[str, Completeness]:
+        """Of these tools (any number), by tool. `recounts` has that number of the tool's entry."""
+        backlog = await self.backlog.counted()
+        if not backlog.is_empty or not recounts:
+            return dict.fromkeys(recounts, Completeness.of(backlog))
+        try:
+            outdated = await changed_since(self.store, recounts)
+        except Unavailable:  # an aggregate that is in the cache can be served without
+            outdated = set(recounts)
+        return {tool_id: Completeness.of(backlog, is_recounted=tool_id not in outdated) for tool_id in recounts}
+
+
+async def changed_since(store: Store, recounts: Mapping[str, int]) -> set[str]:
+    """The tools of which a mention was added, changed or removed since the recount with this number."""
+    # Dirty hours are read first: a recount deletes them in the batch that raises its number.
+    dirty = await tools_with_dirty_hours_among(store, list(recounts))
+    return dirty | await recounted_since(store, recounts)
+
+
+NOT_KNOWN = Completeness.of(UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -51,10 +116,15 @@ class Aggregate:
     state: ReadResult = "HIT"
     view: View = "default"
 
+    @property
+    def resource(self) -> AggregateResource:
+        offered = is_reanalysis_offered(self.entry.analyzers, self.analyzer)
+        facts = {"is_stale": self.entry.is_stale(self.made_at), "reanalysis_offered": offered}
+        return AggregateResource.of(self.entry, self.name, self.view, **facts, **self.completeness.shown())
+
     @cached_property
     def body(self) -> bytes:
-        resource = resource_of(self.entry, self.name, self.analyzer, self.completeness, self.made_at, self.view)
-        return json.dumps(resource.shown(), ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(self.resource.shown(), ensure_ascii=False, separators=(",", ":")).encode()
 
     @cached_property
     def etag(self) -> str:
@@ -241,20 +311,6 @@ class Reader:
         task = self._computing[tool.tool_id] = asyncio.get_running_loop().create_task(computed())
         task.add_done_callback(lambda _: self._computing.pop(tool.tool_id))
         return task
-
-
-def resource_of(
-    entry: SentimentCacheEntry,
-    name: str,
-    analyzer: str,
-    completeness: Completeness,
-    now: datetime,
-    view: View = "default",
-) -> AggregateResource:
-    """An entry as the API shows it. models/cache.py and completeness.py define the fields."""
-    offered = is_reanalysis_offered(entry.analyzers, analyzer)
-    facts = {"is_stale": entry.is_stale(now), "reanalysis_offered": offered}
-    return AggregateResource.of(entry, name, view, **facts, **completeness.shown())
 
 
 def is_reanalysis_offered(analyzers: Iterable[str], present: str) -> bool:

@@ -10,14 +10,13 @@ from typing import Any, Literal
 
 import orjson
 
-from models.timeline import DayCounts, DaySums, HourRows, Timeline
+from models.timeline import DayCounts, DaySums, Timeline
 from models.tool import Tool
 from models.values import hour_start, parse_time
 from services.figures.counting import (
     Count,
-    CountedMention,
     DayCount,
-    HourCount,
+    MentionCount,
     days_of,
     of_tool,
     recounts_of,
@@ -35,36 +34,6 @@ MAX_STORIES_SUMMED = 20_000
 
 _BATCH_BYTES = MAX_BATCH_BYTES - 100_000
 """Leaves room for what a store adds to documents."""
-
-
-@dataclass(slots=True)
-class MentionCount:
-    """The mentions that were added, by hour. `latest` is the one that was published last."""
-
-    hours: dict[str, HourCount] = field(default_factory=dict)
-    latest: Document | None = None
-
-    def add(self, mention: Document) -> None:
-        """Removed ones do not count. Raises UnreadableDocument for a document that is not a mention."""
-        if mention.get("removed_at") is not None:
-            return
-        at: str = mention["published_at"]
-        hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
-        counted, of_hour = CountedMention.of(mention), self.hours.get(hour)
-        if of_hour is None:
-            of_hour = self.hours[hour] = HourCount()
-        of_hour.add(counted, int(at[14:16]))
-        if self.latest is None or at >= self.latest["published_at"]:
-            self.latest = mention
-
-    def rows(self, hour: str) -> HourRows:
-        return self.hours[hour].rows() if hour in self.hours else {}
-
-    def days(self) -> dict[str, DayCount]:
-        return {
-            day: DayCount.of({hour: self.rows(hour) for hour in hours})
-            for day, hours in groupby(sorted(self.hours), key=lambda hour: hour[:8])
-        }
 
 
 @dataclass(slots=True)

@@ -31,8 +31,7 @@ from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.counting import days_of, recounts_of
-from services.figures.tool_counts import MentionCount
+from services.figures.counting import MentionCount, days_of, recounts_of
 from services.figures.windows import Windows, edges_of
 from services.logs import log_event
 from services.mentions.due import dirty_hours_of

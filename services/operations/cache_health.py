@@ -23,9 +23,9 @@ from models.cache import (
 from models.resources.health import LackingEntry
 from models.tool import Tool
 from models.values import format_time, unix_seconds
-from services.figures.completeness import Completeness
 from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, Counters, count_entries, last_refreshes, summed
+from services.figures.reader import Completeness
 from services.mentions.due import dirty_tools
 from services.operations.checks import Check
 from services.operations.health import CacheFacts, judge_cache

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from models.values import format_time
-from services.figures.tool_counts import MentionCount
+from services.figures.counting import MentionCount
 from services.ports import Document
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from models.errors import UnreadableDocument
 from models.tally import Tally
 from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts, HourRows
+from models.values import format_time
 from services.figures.breadth import Breadth, story_key
-from services.figures.counting import Count, CountedMention, DayCount, HourCount, number_of, of_tool
+from services.figures.counting import Count, CountedMention, DayCount, number_of, of_tool
 from services.ports import Document
 from tests import documents
 from tests.documents import by_hour
 from tests.functional.figures.world import count_of
-from tests.unit.figures.mentions import a_mention
+from tests.unit.figures.mentions import a_mention, counted
 
 NOW = datetime(2026, 3, 2, 20, 17, 31, tzinfo=UTC)
+HOUR = "2026030220"
 
 
 def _some(number: int) -> list[Document]:
@@ -36,11 +38,10 @@ def _some(number: int) -> list[Document]:
     ]
 
 
-def _in_minutes(mentions: list[Document]) -> HourCount:
-    hour = HourCount()
-    for number, mention in enumerate(mentions):
-        hour.add(CountedMention.of(mention), number % 60)
-    return hour
+def _in_minutes(mentions: list[Document]) -> HourRows:
+    start = NOW.replace(minute=0)
+    at = [format_time(start + timedelta(minutes=number % 60)) for number in range(len(mentions))]
+    return counted(*({**each, "published_at": time} for each, time in zip(mentions, at, strict=True))).rows(HOUR)
 
 
 def test_without_mentions_all_is_zero() -> None:
@@ -75,7 +76,7 @@ def test_without_a_publisher_the_source_stands_for_it() -> None:
 
 def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
     mentions = _some(200)
-    rows, whole = _in_minutes(mentions).rows(), count_of(mentions)
+    rows, whole = _in_minutes(mentions), count_of(mentions)
     summed, some, rest = Count(), Count(), Count()
     summed.add_rows(rows)
     some.add_rows(rows, 0, 17)
@@ -88,7 +89,7 @@ def test_rows_of_minutes_add_up_to_what_their_mentions_give() -> None:
 
 
 def test_a_day_is_stored_as_its_model_stores_it_and_read_as_it_was() -> None:
-    hours = {f"20260302{hour:02}": _in_minutes(_some(30 + hour)).rows() for hour in (3, 20)}
+    hours = {f"20260302{hour:02}": _in_minutes(_some(30 + hour)) for hour in (3, 20)}
     day = DayCount.of(hours)
     own = {"id": "COUNTS:20260302", "day": "20260302", "whole": day.whole.to_document(), "hours": day.text}
     document = of_tool(DayCounts, "tool-1", NOW, own)
@@ -104,16 +105,13 @@ def tally_of(rows: HourRows) -> Tally:
     return count.tally
 
 
-def _rows_of(number: int) -> HourCount:
+def _rows_of(number: int) -> HourRows:
     """As many rows, each of another story."""
-    hour = HourCount()
-    for each in range(number):
-        hour.add(CountedMention("embedded/1", "a.example", "feed-a", f"story {each}", 0, 5000), each % 60)
-    return hour
+    return _in_minutes([a_mention(event_id=f"story {each}") for each in range(number)])
 
 
 def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
-    full, crowded = _rows_of(MAX_ROWS_OF_HOUR).rows(), _rows_of(MAX_ROWS_OF_HOUR + 1).rows()
+    full, crowded = _rows_of(MAX_ROWS_OF_HOUR), _rows_of(MAX_ROWS_OF_HOUR + 1)
     assert (number_of(full), number_of(crowded)) == (MAX_ROWS_OF_HOUR, 60)
     count = Count()
     count.add_rows(crowded)
@@ -124,7 +122,7 @@ def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
 def test_the_largest_hour_of_a_day_with_too_many_rows_is_crowded() -> None:
     sizes = (2500, 2400, 2400, 2400, 301)
     assert sum(sizes) == MAX_ROWS_OF_DAY + 1
-    day = DayCount.of({f"20260302{hour:02}": _rows_of(size).rows() for hour, size in enumerate(sizes)})
+    day = DayCount.of({f"20260302{hour:02}": _rows_of(size) for hour, size in enumerate(sizes)})
     assert [number_of(rows) for rows in day.hours.values()] == [60, *sizes[1:]]
     assert (day.whole.tally.total, day.whole.is_broad) == (sum(sizes), False)
 

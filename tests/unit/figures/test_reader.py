@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from services.figures.completeness import Completeness
 from services.figures.entries import Generations
-from services.figures.reader import MAX_KEPT, Aggregate, RecentAggregates, resource_of
+from services.figures.reader import MAX_KEPT, Aggregate, Completeness, RecentAggregates
 from services.store.sqlite import SqliteStore
 from tests.documents import TOOL_ID, cache_entry, cache_generation
 
@@ -17,8 +17,8 @@ NOW = datetime(2026, 2, 21, 20, 0, tzinfo=UTC)
 COMPLETE = Completeness(0, 0, True)
 
 
-def _aggregate(generation: int = 0, period: str = "HOUR_24") -> Aggregate:
-    return Aggregate(cache_entry(generation=generation, period=period), "VS Code", "embedded/1", COMPLETE, NOW)
+def _aggregate(generation: int = 0, **changes: Any) -> Aggregate:
+    return Aggregate(cache_entry(generation=generation, **changes), "VS Code", "embedded/1", COMPLETE, NOW)
 
 
 @pytest.fixture
@@ -93,13 +93,12 @@ def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Ge
 
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:
-    entry = cache_entry(coverage=0.25)
-    shown = resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW).shown()
+    aggregate = _aggregate(coverage=0.25)
+    shown = aggregate.resource.shown()
     assert (shown["id"], shown["tool"], shown["is_stale"]) == (f"{TOOL_ID}:HOUR_24", "VS Code", False)
     assert (shown["coverage"], "generation" in shown) == (0.25, False)
-    full = resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW, "full").shown()
-    assert (full["generation"], full["recounts"]) == (0, 0)
-    assert resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW + timedelta(seconds=1801)).is_stale is True
+    full = aggregate.in_view("full", NOW + timedelta(seconds=1801)).resource.shown()
+    assert (full["generation"], full["recounts"], full["is_stale"]) == (0, 0, True)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +108,13 @@ def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() 
 def test_a_reanalysis_is_offered_if_another_analyzer_judged_a_counted_mention(
     analyzers: tuple[str, ...], offered: bool
 ) -> None:
-    entry = cache_entry(analyzers=analyzers)
-    shown = resource_of(entry, "VS Code", "embedded/1", COMPLETE, NOW).shown()
+    shown = _aggregate(analyzers=analyzers).resource.shown()
     assert (shown["analyzers"], shown["reanalysis_offered"]) == (list(analyzers), offered)
 
 
 def test_the_etag_is_of_the_body() -> None:
     one, same, other = _aggregate(), _aggregate(), _aggregate(period="DAY_7")
-    assert json.loads(one.body) == resource_of(one.entry, "VS Code", "embedded/1", COMPLETE, NOW).shown()
+    assert json.loads(one.body) == one.resource.shown()
     assert b'","' in one.body, "no spaces"
     assert one.etag == same.etag != other.etag
     assert (one.etag[0], one.etag[-1], len(one.etag)) == ('"', '"', 26)

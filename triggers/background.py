@@ -22,7 +22,7 @@ from services.topology import (
     REFRESH_TOOLS,
 )
 from services.work.driver import WORKFLOWS_STAGE, completed_messages
-from services.work.stage import id_in, run_id_of
+from services.work.stage import id_in
 from triggers.bindings import consumer, timer
 
 timers = func.Blueprint()
@@ -54,7 +54,7 @@ queues = func.Blueprint()
 
 @consumer(queues, INGEST_FEEDS)
 async def ingest_feeds(services: Container, message: func.QueueMessage, context: func.Context) -> None:
-    run_id = run_id_of(message.get_body().decode())
+    run_id = id_in(message.get_body().decode(), "run_id")
     await services.fetching.ingestion.ingest(run_id, message.dequeue_count or 1, context.invocation_id)
 
 
@@ -85,7 +85,7 @@ async def generate_ideas(services: Container, message: func.QueueMessage, contex
 
 @consumer(queues, REANALYZE_TOOLS)
 async def reanalyze_tools(services: Container, message: func.QueueMessage, context: func.Context) -> None:
-    run_id = run_id_of(message.get_body().decode())
+    run_id = id_in(message.get_body().decode(), "run_id")
     changed_tools = await services.workflows.driver.advance(run_id, message.dequeue_count or 1, context.invocation_id)
     if changed_tools is None:
         await services.announcer.announce(WORKFLOWS_STAGE, [run_id])

@@ -27,7 +27,7 @@ from services.store.change import Decided, change
 from services.store.containers import RUNS
 from services.work import rules
 from services.work.announcing import Announcer
-from services.work.stage import Stage, backoff
+from services.work.stage import Stage, backoff, parts_of
 
 log = logging.getLogger("toolpulse.work")
 
@@ -38,13 +38,12 @@ BATCH = "batch:0001"
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What became of some items: how many are `done`, why others `failed`, and which `hopeless` ones another try cannot
-    help. Items that `kill` their workers are to be worked on alone. For those `left` the deadline was too near. Items
-    that are not due are in none of these. `counts` are further figures."""
+    """What became of some items: how many are `done`, and why others `failed`. Items that `kill` their workers are to
+    be worked on alone. For those `left` the deadline was too near. Items that are not due are in none of these.
+    `counts` are further figures."""
 
     done: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
-    hopeless: Mapping[str, str] = field(default_factory=dict)
     kill: Sequence[str] = ()
     left: Sequence[str] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -59,14 +58,12 @@ class Work(Protocol):
 
 @dataclass
 class Handled:
-    """What became of the items of one message. Those `left` had no turn before the deadline, those `halved` waited for
-    a busy service until then: both were announced again."""
+    """What became of the items of one message. Those `left` had no turn before the deadline, or waited for a
+    busy service until then: they were announced again."""
 
     done: int = 0
     failed: dict[str, str] = field(default_factory=dict)
-    given_up: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    halved: list[str] = field(default_factory=list)
     tries: dict[str, int] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -97,7 +94,7 @@ class Handler:
         """Raises Unavailable if a service does not answer: the queue delivers the message again."""
         began, handled = self.clock(), Handled()
         alone = delivery >= ALONE_AT_DELIVERY and self.stage.tries is not None
-        left = list(dict.fromkeys(keys))
+        left, size = list(dict.fromkeys(keys)), self.stage.most
         while left:
             portion = left[: 1 if alone else self.portion]
             async with deadline.turn(self._turns) as has_turn:
@@ -108,20 +105,19 @@ class Handler:
                 except Unavailable:
                     if not deadline.is_near() or len(left) == 1:
                         raise
-                    await self._send_in_halves(left, len(portion), handled)
-                    left = []
+                    size = max(1, len(portion) // 2)  # in smaller messages the work ends in time
                     break
             left = left[len(portion) :]
         handled.left += left
-        await self.announcer.send(self.stage, self.stage.messages(handled.left))
+        messages = [each for part in parts_of(handled.left, size) for each in self.stage.messages(part)]
+        await self.announcer.send(self.stage, messages)
         await self._end(handled, began, invocation_id)
         return handled
 
     async def _end(self, handled: Handled, began: datetime, invocation_id: str | None) -> None:
-        left = len(handled.left) + len(handled.halved)
-        if not (handled.done or handled.failed or left):
+        if not (handled.done or handled.failed or handled.left):
             return
-        fields = {"done": handled.done, "failed": len(handled.failed), "left": left, **handled.counts}
+        fields = {"done": handled.done, "failed": len(handled.failed), "left": len(handled.left), **handled.counts}
         level = logging.WARNING if handled.failed else logging.INFO
         log_event(log, level, "work_done", stage=self.stage.name, **fields)
         if self.stage.workflow is None or not (handled.done or handled.failed):
@@ -150,8 +146,6 @@ class Handler:
         handled.add(worked)
         for key, why in worked.failed.items():
             await self._note(key, why, handled)
-        for key, why in worked.hopeless.items():
-            await self._note(key, why, handled, is_last=True)
         for key in worked.kill:
             await self._alone(key, handled)
 
@@ -169,12 +163,10 @@ class Handler:
             log.exception("work_failed stage=%s key=%s", self.stage.name, key)
             worked = Worked(failed={key: rules.reason_of(error)})
         handled.add(worked)
-        if not (worked.done or worked.failed or worked.hopeless):
+        if not (worked.done or worked.failed):
             await self._unmark(key)  # it could not be done now, and no worker died of it
         for why in worked.failed.values():
             await self._note(key, why, handled, is_counted=True)
-        for why in worked.hopeless.values():
-            await self._note(key, why, handled, is_counted=True, is_last=True)
 
     async def _mark(self, key: str, handled: Handled) -> bool:
         """Whether the item is due, and may be tried once more."""
@@ -201,9 +193,7 @@ class Handler:
 
         await self._changed(key, decide)
 
-    async def _note(
-        self, key: str, why: str, handled: Handled, *, is_counted: bool = False, is_last: bool = False
-    ) -> None:
+    async def _note(self, key: str, why: str, handled: Handled, *, is_counted: bool = False) -> None:
         """Notes the failure in the item's document, unless the item was done meanwhile."""
         handled.failed[key] = why
         stage = self.stage
@@ -215,7 +205,7 @@ class Handler:
         def decide(document: Document | None) -> Decided:
             if document is None or stage.due not in document:
                 return None
-            return stage.after_failure(document, why, now, is_counted=is_counted, is_last=is_last)
+            return stage.after_failure(document, why, now, is_counted=is_counted)
 
         document = await self._changed(key, decide)
         if document is None:
@@ -234,15 +224,7 @@ class Handler:
 
     def _given_up(self, key: str, why: str, handled: Handled) -> None:
         handled.failed[key] = why
-        handled.given_up.append(key)
         log_event(log, logging.ERROR, "work_given_up", stage=self.stage.name, key=key, why=why)
-
-    async def _send_in_halves(self, left: Sequence[str], portion: int, handled: Handled) -> None:
-        """The store is busy: in smaller messages the work ends in time."""
-        size = max(1, portion // 2)
-        messages = [m for start in range(0, len(left), size) for m in self.stage.messages(left[start : start + size])]
-        await self.announcer.send(self.stage, messages)
-        handled.halved += left
 
 
 def run_of(

@@ -63,11 +63,6 @@ def id_in(text: str, name: str) -> str:
     return ids[0]
 
 
-def run_id_of(text: str) -> str:
-    """The run that a message names. Raises InvalidInput."""
-    return id_in(text, "run_id")
-
-
 def nothing_more(document: Document) -> Mapping[str, Any]:
     return {}
 
@@ -151,16 +146,13 @@ class Stage:
         """Whether the last worker that worked on this item alone has died."""
         return self.tries is not None and document.get(self.tries.error) == WORKER_DIED
 
-    def after_failure(
-        self, document: Document, why: str, now: datetime, *, is_counted: bool = False, is_last: bool = False
-    ) -> Document:
-        """The document after a failure: `is_counted` if the try was counted when it began, `is_last` if another try
-        cannot help."""
+    def after_failure(self, document: Document, why: str, now: datetime, *, is_counted: bool = False) -> Document:
+        """The document after a failure: `is_counted` if the try was counted when it began."""
         tries = self.tries
         assert tries is not None, "a stage without tries counts no failures"
         number = (document.get(tries.count) or 0) + (not is_counted)
         after = {**document, tries.count: number, tries.error: why, "updated_at": format_time(now)}
-        if is_last or number >= tries.most:
+        if number >= tries.most:
             del after[self.due]
             return {**after, **tries.given_up(document)}
         return after | {self.due: format_time(now + backoff(number))}

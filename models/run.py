@@ -10,9 +10,12 @@ from pydantic import Field, JsonValue, model_validator
 
 from models.states import ATTEMPT, RUN, AttemptStatus, Machine, RunStatus
 from models.stored import StoredDocument
+from models.tally import Tally
 from models.values import (
     Count,
     IdPart,
+    Polarity,
+    Sentiment,
     Share,
     SourceKey,
     Text,
@@ -99,6 +102,52 @@ class CollisionMetrics(Value):
         return self
 
 
+Label = Literal["positive", "negative", "neutral", "unscored"]
+ReasonNotCompared = Literal["EXPIRED", "UNREADABLE", "NOT_NAMED", "NOT_JUDGED"]
+
+
+class Rating(Value):
+    """The sentiment of a mention, stored or as an analyzer gives it; null if it is unscored."""
+
+    sentiment: Sentiment | None = None
+    polarity: Polarity | None = None
+
+    @property
+    def label(self) -> Label:
+        return self.sentiment or "unscored"
+
+
+class Sample(Value):
+    """A mention whose sentiment would change."""
+
+    source_id: Text
+    headline: Text
+    before: Rating
+    after: Rating
+
+
+class Comparison(Value):
+    """What a comparison of analyzers has found so far. `labels` counts compared mentions by their stored and their new
+    label, `scored_by` by the analyzer and version that had scored them."""
+
+    analyzer: Text
+    analyzer_version: Text
+    before: Tally = Tally()
+    after: Tally = Tally()
+    labels: dict[Label, dict[Label, Count]] = Field(default_factory=dict)
+    not_compared: dict[ReasonNotCompared, Count] = Field(default_factory=dict)
+    scored_by: dict[Text, Count] = Field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+
+    @property
+    def compared(self) -> int:
+        return sum(sum(row.values()) for row in self.labels.values())
+
+    @property
+    def changed(self) -> int:
+        return sum(count for old, row in self.labels.items() for new, count in row.items() if new != old)
+
+
 class _InRun(StoredDocument):
     """A document of the container `runs`."""
 
@@ -149,7 +198,7 @@ class JobRun(_InRun):
     )
     batches: Count | None = optional("Number of batches of a refresh; otherwise null.")
     metrics: Any = None
-    report: dict[str, JsonValue] | None = None
+    report: Comparison | None = None
     errors: tuple[Text, ...] = Field(
         default=(), description="At most 50 failures, each with the feed, tool or article."
     )

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, get_args, get_origin
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import Field, PlainSerializer
 
 from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
-from models.run import FETCH_FEED, Attempt, CollisionMetrics, IngestionBatch, JobRun, StageRun
+from models.run import (
+    FETCH_FEED,
+    Attempt,
+    CollisionMetrics,
+    Comparison,
+    IngestionBatch,
+    JobRun,
+    Label,
+    ReasonNotCompared,
+    StageRun,
+)
 from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time
+
+LABELS: tuple[Label, ...] = get_args(Label)
 
 
 class _Known(Shape):
@@ -19,14 +31,7 @@ class _Known(Shape):
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> Self:
         """Without those that the contract does not name: an earlier or a later version may have stored others."""
-        fields = cls.model_fields
-        return cls.shaped({name: _part(fields[name].annotation, values[name]) for name in fields if name in values})
-
-
-def _part(kind: Any, value: Any) -> Any:
-    if get_origin(kind) is tuple:
-        return tuple(_part(get_args(kind)[0], each) for each in value)
-    return kind.of_values(value) if isinstance(kind, type) and issubclass(kind, _Known) else value
+        return cls.shaped({name: values[name] for name in cls.model_fields if name in values})
 
 
 class RunParameters(_Known):
@@ -99,20 +104,20 @@ def metrics_of(run: JobRun) -> Metrics | None:
     return None if run.metrics is None else WorkflowMetrics.of_values(run.metrics)
 
 
-class FiguresOfComparison(Counts[Count], _Known):
+class FiguresOfComparison(Counts[Count]):
     """The figures of the compared mentions."""
 
     average_sentiment: float = Field(description="Mean `polarity` of the scored mentions, -1 to 1, four decimals.")
 
 
-class RatingOfMention(_Known):
+class RatingOfMention(Shape):
     """The sentiment of a mention, stored or as the analyzer gives it."""
 
     sentiment: Sentiment | None = Field(description="The sentiment; null if the mention is unscored.")
     polarity: Polarity | None = Field(description="-1 (negative) to 1 (positive); null if the mention is unscored.")
 
 
-class SampleOfComparison(_Known):
+class SampleOfComparison(Shape):
     """A mention that gets another label."""
 
     source_id: Text = Field(description="The article.")
@@ -121,7 +126,7 @@ class SampleOfComparison(_Known):
     after: RatingOfMention = Field(description="As the analyzer judges it.")
 
 
-class MentionsByLabel(_Known):
+class MentionsByLabel(Shape):
     """Mentions by their new label."""
 
     positive: Count = Field(description="Those that the analyzer calls positive.")
@@ -130,7 +135,7 @@ class MentionsByLabel(_Known):
     unscored: Count = Field(description="Those that it cannot score.")
 
 
-class ChangesOfLabels(_Known):
+class ChangesOfLabels(Shape):
     """Mentions by their stored label, then by their new one."""
 
     positive: MentionsByLabel = Field(description="Of those stored as positive.")
@@ -139,7 +144,7 @@ class ChangesOfLabels(_Known):
     unscored: MentionsByLabel = Field(description="Of those stored without a score.")
 
 
-class NotCompared(_Known):
+class NotCompared(Shape):
     """Mentions that were not compared, by reason."""
 
     EXPIRED: Count = Field(description="The article is gone.")
@@ -148,7 +153,7 @@ class NotCompared(_Known):
     NOT_JUDGED: Count = Field(description="The analyzer cannot judge the text.")
 
 
-class ComparisonReport(_Known):
+class ComparisonReport(Shape):
     """What a comparison of analyzers has found so far."""
 
     analyzer: Text = Field(description="The analyzer that judged again.")
@@ -164,6 +169,19 @@ class ComparisonReport(_Known):
     samples: tuple[SampleOfComparison, ...] = Field(
         description="The 20 mentions whose polarity changes most, of those that get another label."
     )
+
+    @classmethod
+    def of(cls, found: Comparison) -> Self:
+        figures = {
+            "changed": found.changed,
+            "compared": found.compared,
+            "share_changed": round(found.changed / found.compared, 4) if found.compared else None,
+            "before": found.before.figures(),
+            "after": found.after.figures(),
+            "labels": {old: {new: found.labels.get(old, {}).get(new, 0) for new in LABELS} for old in LABELS},
+            "not_compared": {why: found.not_compared.get(why, 0) for why in get_args(ReasonNotCompared)},
+        }
+        return cls.model_validate({**found.model_dump(), **figures}, extra="ignore")
 
 
 class AttemptResource(Stored):
@@ -233,7 +251,7 @@ class RunResource(Stored):
             view,
             parameters=RunParameters.of(run),
             metrics=metrics_of(run),
-            report=None if run.report is None else ComparisonReport.of_values(run.report),
+            report=None if run.report is None else ComparisonReport.of(run.report),
             is_quiet=run.is_quiet if isinstance(run, IngestionBatch | StageRun) else None,
             batch_id=run.run_id if batch else None,
             completed_at=run.ended_at if batch else None,

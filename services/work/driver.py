@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
-from models.run import LONG_WORKFLOWS, MAX_ERRORS_KEPT, Attempt, CountName, JobRun
+from models.run import LONG_WORKFLOWS, MAX_ERRORS_KEPT, Attempt, Comparison, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
 from services.ports import Clock, Where
@@ -55,7 +55,7 @@ class PageResult:
     counts: Counted = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     changed_tools: tuple[str, ...] = ()
-    report: Mapping[str, Any] | None = None
+    report: Comparison | None = None
 
 
 def page_after(run: JobRun) -> str | None:
@@ -132,7 +132,7 @@ class Workflows:
             now = self.clock()
             known[-1] = _finished(page, result, self._milliseconds(began), now)
             if result.report is not None:
-                run = run.changed(now, report=dict(result.report))
+                run = run.changed(now, report=result.report)
             if result.checkpoint is None:
                 return await self._end(run, known, now)
             is_over = now >= until

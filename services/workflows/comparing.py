@@ -12,20 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
-
-from pydantic import Field
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from models.article import Article
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.run import JobRun
+from models.run import Comparison, JobRun, Rating, ReasonNotCompared, Sample
 from models.tally import Tally
-from models.values import Count, Polarity, Sentiment, Text, Value
 from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged
 from services.mentions.corrections import POLARITY
-from services.mentions.scoring import Score
 from services.mentions.understanding import ArticleAnalysis, judge, understand
 from services.ports import Document, Query
 from services.store.containers import ARTICLES, MENTIONS
@@ -39,33 +35,11 @@ log = logging.getLogger("toolpulse.analysis")
 PAGE = 100
 MAX_SAMPLES = 20
 LONGEST_HEADLINE = 200
-
-Label = Literal["positive", "negative", "neutral", "unscored"]
-LABELS: tuple[Label, ...] = get_args(Label)
-NotCompared = Literal["EXPIRED", "UNREADABLE", "NOT_NAMED", "NOT_JUDGED"]
+K = TypeVar("K")
 
 
-class Rating(Value):
-    """The sentiment of a mention, stored or as an analyzer gives it; null if it is unscored."""
-
-    sentiment: Sentiment | None = None
-    polarity: Polarity | None = None
-
-    @classmethod
-    def of_mention(cls, mention: SentimentScore) -> Rating:
-        return cls(sentiment=mention.sentiment, polarity=mention.polarity)
-
-    @classmethod
-    def of_score(cls, score: Score) -> Rating:
-        return cls(sentiment=score.sentiment, polarity=score.polarity) if isinstance(score, Judgement) else cls()
-
-    @property
-    def label(self) -> Label:
-        return self.sentiment or "unscored"
-
-    @property
-    def tally(self) -> Tally:
-        return Tally.of(self.sentiment, self.polarity)
+def rating_of(scored: SentimentScore | Judgement) -> Rating:
+    return Rating(sentiment=scored.sentiment, polarity=scored.polarity)
 
 
 def rating_of_confirmed(mention: SentimentScore, after: Rating) -> Rating:
@@ -76,79 +50,36 @@ def rating_of_confirmed(mention: SentimentScore, after: Rating) -> Rating:
     return Rating(sentiment=confirmed, polarity=POLARITY[confirmed])
 
 
-class Sample(Value):
-    """A mention whose sentiment would change."""
+def with_rating(found: Comparison, mention: SentimentScore, after: Rating) -> Comparison:
+    """With this mention compared."""
+    before = rating_of(mention)
+    row = found.labels.get(before.label, {})
+    samples = found.samples
+    if after.label != before.label:
+        headline = (mention.headline or "")[:LONGEST_HEADLINE] or mention.source_id
+        sample = Sample(source_id=mention.source_id, headline=headline, before=before, after=after)
+        samples = tuple(sorted((*samples, sample), key=_rank)[:MAX_SAMPLES])
+    counts = {
+        "before": found.before.plus(Tally.of(before.sentiment, before.polarity)),
+        "after": found.after.plus(Tally.of(after.sentiment, after.polarity)),
+        "labels": {**found.labels, before.label: one_more(row, after.label)},
+        "scored_by": one_more(found.scored_by, f"{mention.analyzer}/{mention.analyzer_version}"),
+    }
+    return found.model_copy(update={**counts, "samples": samples})
 
-    source_id: Text
-    headline: Text
-    before: Rating
-    after: Rating
 
-    @property
-    def rank(self) -> tuple[float, str]:
-        """Samples that change most come first."""
-        return -abs((self.after.polarity or 0.0) - (self.before.polarity or 0.0)), self.source_id
+def without(found: Comparison, reason: ReasonNotCompared) -> Comparison:
+    """With one more mention that is not compared."""
+    return found.model_copy(update={"not_compared": one_more(found.not_compared, reason)})
 
 
-class Comparison(Value):
-    """What was found so far. `labels` counts compared mentions by their stored and their new label, `scored_by` by the
-    analyzer and version that had scored them."""
+def one_more(counts: Mapping[K, int], key: K) -> dict[K, int]:
+    return {**counts, key: counts.get(key, 0) + 1}
 
-    before: Tally = Tally()
-    after: Tally = Tally()
-    labels: dict[Label, dict[Label, Count]] = Field(default_factory=dict)
-    not_compared: dict[NotCompared, Count] = Field(default_factory=dict)
-    scored_by: dict[Text, Count] = Field(default_factory=dict)
-    samples: tuple[Sample, ...] = ()
 
-    @property
-    def compared(self) -> int:
-        return sum(sum(row.values()) for row in self.labels.values())
-
-    @property
-    def changed(self) -> int:
-        return sum(count for old, row in self.labels.items() for new, count in row.items() if new != old)
-
-    def with_rating(self, mention: SentimentScore, after: Rating) -> Comparison:
-        """With this mention compared."""
-        before = Rating.of_mention(mention)
-        row = self.labels.get(before.label, {})
-        version = f"{mention.analyzer}/{mention.analyzer_version}"
-        samples = self.samples
-        if after.label != before.label:
-            headline = (mention.headline or "")[:LONGEST_HEADLINE] or mention.source_id
-            sample = Sample(source_id=mention.source_id, headline=headline, before=before, after=after)
-            samples = tuple(sorted((*samples, sample), key=lambda each: each.rank)[:MAX_SAMPLES])
-        return Comparison(
-            before=self.before.plus(before.tally),
-            after=self.after.plus(after.tally),
-            labels={**self.labels, before.label: {**row, after.label: row.get(after.label, 0) + 1}},
-            not_compared=self.not_compared,
-            scored_by={**self.scored_by, version: self.scored_by.get(version, 0) + 1},
-            samples=samples,
-        )
-
-    def without(self, reason: NotCompared) -> Comparison:
-        """With one more mention that is not compared."""
-        return self.model_copy(
-            update={"not_compared": {**self.not_compared, reason: self.not_compared.get(reason, 0) + 1}}
-        )
-
-    def report(self, analyzer: Analyzer) -> dict[str, Any]:
-        """As the run shows it."""
-        return {
-            "analyzer": analyzer.name,
-            "analyzer_version": analyzer.version,
-            "compared": self.compared,
-            "changed": self.changed,
-            "share_changed": round(self.changed / self.compared, 4) if self.compared else None,
-            "before": self.before.figures(),
-            "after": self.after.figures(),
-            "labels": {old: {new: self.labels.get(old, {}).get(new, 0) for new in LABELS} for old in LABELS},
-            "not_compared": {reason: self.not_compared.get(reason, 0) for reason in get_args(NotCompared)},
-            "scored_by": self.scored_by,
-            "samples": [each.model_dump() for each in self.samples],
-        }
+def _rank(sample: Sample) -> tuple[float, str]:
+    """Samples that change most come first."""
+    return -abs((sample.after.polarity or 0.0) - (sample.before.polarity or 0.0)), sample.source_id
 
 
 async def compare(of: Services, run: JobRun) -> PageResult:
@@ -158,7 +89,7 @@ async def compare(of: Services, run: JobRun) -> PageResult:
     query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
     page = await of.store.query(MENTIONS.name, query)
     mentions = [each for each in page.items if each.get("removed_at") is None]
-    before = Comparison.model_validate((run.checkpoint or {}).get("comparison", {}))
+    before = run.report or Comparison(analyzer=analyzer.name, analyzer_version=analyzer.version)
     after = await _compared(of, before, tool_id, mentions, analyzer)
     compared = after.compared - before.compared
     counts: Counted = {
@@ -166,10 +97,8 @@ async def compare(of: Services, run: JobRun) -> PageResult:
         "changed": after.changed - before.changed,
         "not_compared": len(mentions) - compared,
     }
-    checkpoint = None
-    if page.next is not None:
-        checkpoint = {"after": page.next, "comparison": after.model_dump(mode="json")}
-    return PageResult(checkpoint, len(mentions), counts, report=after.report(analyzer))
+    checkpoint = None if page.next is None else {"after": page.next}
+    return PageResult(checkpoint, len(mentions), counts, report=after)
 
 
 def _analyzer(analyzers: Analyzers, run: JobRun) -> Analyzer:
@@ -190,17 +119,17 @@ async def _compared(
     articles = await of.store.read_many(ARTICLES.name, [(each["source_id"], Article.ID) for each in mentions])
     detector = await of.watchlist.detector()
 
-    def read() -> list[_Read | NotCompared]:
+    def read() -> list[_Read | ReasonNotCompared]:
         return [_read(*pair, tool_id, detector) for pair in zip(mentions, articles, strict=True)]
 
     found = await asyncio.to_thread(read)
     await judge(analyzer, [each[1] for each in found if not isinstance(each, str)])
     for each in found:
-        mention, rating = (None, each) if isinstance(each, str) else (each[0], _rating(*each))
-        if mention is not None and isinstance(rating, Rating):
-            comparison = comparison.with_rating(mention, rating)
-        elif not isinstance(rating, Rating):
-            comparison = comparison.without(rating)
+        rating = each if isinstance(each, str) else _rating(*each)
+        if isinstance(rating, str):
+            comparison = without(comparison, rating)
+        elif not isinstance(each, str):
+            comparison = with_rating(comparison, each[0], rating)
     return comparison
 
 
@@ -208,19 +137,19 @@ _Read = tuple[SentimentScore, ArticleAnalysis]
 """A mention with the analysis of its article, which names the tool."""
 
 
-def _rating(mention: SentimentScore, analysis: ArticleAnalysis) -> Rating | NotCompared:
+def _rating(mention: SentimentScore, analysis: ArticleAnalysis) -> Rating | ReasonNotCompared:
     """As the writer of mentions takes the score of a tool, or else that of the article. What a person has said of the
     sentiment stays."""
     if mention.corrected:
-        return Rating.of_mention(mention)
+        return rating_of(mention)
     assert analysis.scores is not None, "an article that names a tool is judged"
     for score in (analysis.scores.tools[mention.tool_id], analysis.scores.article):
         if not isinstance(score, NotJudged):
-            return rating_of_confirmed(mention, Rating.of_score(score))
+            return rating_of_confirmed(mention, rating_of(score) if isinstance(score, Judgement) else Rating())
     return "NOT_JUDGED"
 
 
-def _read(mention: Document, article: Document | None, tool_id: str, detector: Detector) -> _Read | NotCompared:
+def _read(mention: Document, article: Document | None, tool_id: str, detector: Detector) -> _Read | ReasonNotCompared:
     """The mention with its article, or why it is not compared."""
     if article is None or article.get("deleted_at") is not None:
         return "EXPIRED"

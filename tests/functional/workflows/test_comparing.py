@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
+from models.resources.runs import ComparisonReport
 from models.run import COMPARE
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
@@ -44,7 +45,7 @@ async def reported(world: World, analyzer: str) -> dict[str, Any]:
     run = await world.run(await world.worker.changes.compare("Quorvia", analyzer))
     assert (run.workflow_name, run.status) == (COMPARE, "SUCCEEDED")
     assert run.report is not None
-    return dict(run.report)
+    return ComparisonReport.of(run.report).shown()
 
 
 async def test_the_report_says_what_another_analyzer_would_change(world: World, grumpy: Grumpy) -> None:
@@ -94,7 +95,7 @@ async def test_a_comparison_that_dies_anywhere_counts_every_mention_once(
     assert await status(world, run) == "SUCCEEDED"
     ended = await world.run(run)
     assert ended.report is not None
-    assert (ended.report["compared"], ended.report["changed"], ended.progress) == (PAGE + 2,) * 3
+    assert (ended.report.compared, ended.report.changed, ended.progress) == (PAGE + 2,) * 3
     assert ended.metrics == {"compared": PAGE + 2, "changed": PAGE + 2, "not_compared": 0, "failed": 0}
 
 

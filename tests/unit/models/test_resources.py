@@ -11,18 +11,15 @@ from models.resources.base import VIEWS, Resource, View, path
 from models.resources.feeds import FeedResource
 from models.resources.runs import (
     AttemptResource,
-    ComparisonReport,
     IngestionMetrics,
     RunParameters,
     RunResource,
     WorkflowMetrics,
 )
 from models.resources.tools import ToolResource
-from models.run import CollisionMetrics, CountName
+from models.run import CollisionMetrics, CountName, read_run
 from models.states import AcquisitionStatus, ValidationStatus
 from services.documents.acquisition import counted_as
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.workflows.comparing import LABELS, Comparison, NotCompared, Rating
 from tests import documents, resources
 
 # The stored fields that no view shows.
@@ -189,16 +186,9 @@ def test_a_field_that_is_sometimes_there_is_not_required_and_never_null() -> Non
     assert "default" not in schema["properties"]["into"]
 
 
-def test_the_report_of_a_comparison_has_the_shape_of_the_contract() -> None:
-    comparison = Comparison()
-    mention = documents.mention()
-    for label in LABELS:
-        sentiment = None if label == "unscored" else label
-        polarity = {"positive": 0.5, "negative": -0.5, "neutral": 0.0}.get(label)
-        comparison = comparison.with_rating(mention, Rating(sentiment=sentiment, polarity=polarity))
-    for reason in get_args(NotCompared):
-        comparison = comparison.without(reason)
-    report = comparison.report(EmbeddedAnalyzer())
-    ComparisonReport.model_validate(report)
-    shown = RunResource.of(documents.run(report=report)).shown()["report"]
-    assert shown == report
+def test_the_report_of_a_comparison_hides_what_another_version_has_stored() -> None:
+    stored = {"analyzer": "embedded", "analyzer_version": "1", "spins": 1, "not_compared": {"EXPIRED": 2}}
+    run = read_run({**documents.run().to_document(), "report": stored})
+    shown = RunResource.of(run).shown()["report"]
+    assert (shown["compared"], shown["share_changed"], shown["not_compared"]["EXPIRED"]) == (0, None, 2)
+    assert "spins" not in shown

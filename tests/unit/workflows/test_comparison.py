@@ -3,19 +3,15 @@
 from typing import Any
 
 from models.mention import SentimentScore
+from models.resources.runs import ComparisonReport
+from models.run import Comparison, Rating, ReasonNotCompared
 from models.values import Sentiment
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.workflows.comparing import (
-    MAX_SAMPLES,
-    Comparison,
-    Rating,
-    rating_of_confirmed,
-)
+from services.workflows.comparing import MAX_SAMPLES, rating_of_confirmed, with_rating, without
 from tests.documents import mention
 
 GOOD, BAD = Rating(sentiment="positive", polarity=0.5), Rating(sentiment="negative", polarity=-0.4)
 NEUTRAL, UNSCORED = Rating(sentiment="neutral", polarity=0.0), Rating()
-ANALYZER = EmbeddedAnalyzer()
+NOTHING = Comparison(analyzer="embedded", analyzer_version="1")
 
 
 def stored(number: int, sentiment: Sentiment | None, polarity: float | None, **fields: Any) -> SentimentScore:
@@ -23,12 +19,22 @@ def stored(number: int, sentiment: Sentiment | None, polarity: float | None, **f
     return mention(source_id=f"dedup:{number:032x}", sentiment=sentiment, polarity=polarity, **unscored, **fields)
 
 
+def compared(*rated: tuple[SentimentScore, Rating], found: Comparison = NOTHING) -> Comparison:
+    for each in rated:
+        found = with_rating(found, *each)
+    return found
+
+
 def test_a_comparison_counts_labels_before_and_after_and_their_averages() -> None:
-    found = Comparison().with_rating(stored(1, "positive", 0.5), GOOD).with_rating(stored(2, "positive", 0.5), BAD)
-    found = found.with_rating(stored(3, None, None), NEUTRAL).with_rating(stored(4, "negative", -0.4), UNSCORED)
-    found = found.without("EXPIRED").without("EXPIRED").without("NOT_NAMED")
-    report = found.report(ANALYZER)
-    assert (report["analyzer"], report["analyzer_version"]) == ("embedded", ANALYZER.version)
+    found = compared(
+        *((stored(1, "positive", 0.5), GOOD), (stored(2, "positive", 0.5), BAD)),
+        *((stored(3, None, None), NEUTRAL), (stored(4, "negative", -0.4), UNSCORED)),
+    )
+    reasons: list[ReasonNotCompared] = ["EXPIRED", "EXPIRED", "NOT_NAMED"]
+    for reason in reasons:
+        found = without(found, reason)
+    report = ComparisonReport.of(found).shown()
+    assert (report["analyzer"], report["analyzer_version"]) == ("embedded", "1")
     assert (report["compared"], report["changed"], report["share_changed"]) == (4, 3, 0.75)
     assert report["labels"] == {
         "positive": {"positive": 1, "negative": 1, "neutral": 0, "unscored": 0},
@@ -43,14 +49,14 @@ def test_a_comparison_counts_labels_before_and_after_and_their_averages() -> Non
 
 
 def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
-    found = Comparison()
+    found = NOTHING
     for number in range(1, 40):
-        found = found.with_rating(stored(number, "negative", -number / 100, headline=f"Number {number}"), NEUTRAL)
-        found = found.with_rating(stored(number, "neutral", 0.0), NEUTRAL)
+        changed = stored(number, "negative", -number / 100, headline=f"Number {number}")
+        found = compared((changed, NEUTRAL), (stored(number, "neutral", 0.0), NEUTRAL), found=found)
     headlines = [each.headline for each in found.samples]
     assert (MAX_SAMPLES, len(headlines)) == (20, 20)
     assert headlines == [f"Number {number}" for number in range(39, 19, -1)]
-    assert found.report(ANALYZER)["samples"][0] == {
+    assert ComparisonReport.of(found).shown()["samples"][0] == {
         "source_id": f"dedup:{39:032x}",
         "headline": "Number 39",
         "before": {"sentiment": "negative", "polarity": -0.39},
@@ -59,12 +65,12 @@ def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
 
 
 def test_a_change_from_one_side_to_the_other_is_larger_than_one_from_or_to_unscored() -> None:
-    found = Comparison().with_rating(stored(1, None, None), GOOD).with_rating(stored(2, "positive", 0.5), BAD)
-    found = found.with_rating(stored(3, "negative", -0.6), UNSCORED).with_rating(stored(4, None, None), NEUTRAL)
-    assert [each.source_id[-1] for each in found.samples] == ["2", "3", "1", "4"]
-    found = (
-        Comparison().with_rating(stored(2, "positive", 0.5), NEUTRAL).with_rating(stored(1, "positive", 0.5), NEUTRAL)
+    found = compared(
+        *((stored(1, None, None), GOOD), (stored(2, "positive", 0.5), BAD)),
+        *((stored(3, "negative", -0.6), UNSCORED), (stored(4, None, None), NEUTRAL)),
     )
+    assert [each.source_id[-1] for each in found.samples] == ["2", "3", "1", "4"]
+    found = compared((stored(2, "positive", 0.5), NEUTRAL), (stored(1, "positive", 0.5), NEUTRAL))
     assert [each.source_id[-1] for each in found.samples] == ["1", "2"]
 
 

@@ -1,4 +1,4 @@
-"""The record of an attempt whose worker died, and of the invocation that began a run."""
+"""What runs record: attempts whose workers died, the invocation that began them, and each article once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from services.feeds.registry import FeedRegistry
 from services.store.containers import FEEDS, RUNS
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.world import World, item
@@ -52,18 +53,6 @@ async def test_a_run_says_that_its_worker_died_after_the_feed_was_saved(world: W
     assert [each["status"] for each in await world.runs()] == ["FAILED"]
 
 
-async def test_documents_that_cannot_be_read_keep_no_feed_from_being_taken_over(world: World) -> None:
-    await world.add_feed("feed", [item(1), item(2)])
-    (run_id,) = await world.claimed("feed")
-    with pytest.raises(Died):
-        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(run_id)
-    broken = {"id": "article", "source_id": "dedup:broken", "entity_type": "Article"}
-    await world.store.create("articles", {**broken, "updated_at": "2026-02-21T20:00:01Z"})
-    world.clock.forward(minutes=20)
-    await world.new_worker().ingestion.ingest(run_id)
-    assert ((await world.feed("feed")).fetch_count, len(await world.observations())) == (1, 2)
-
-
 async def test_a_run_names_the_invocation_that_began_it(world: World) -> None:
     await world.add_feed("feed", [item(1)])
     (run_id,) = await world.claimed("feed")
@@ -84,3 +73,22 @@ async def test_a_feed_that_cannot_be_read_keeps_no_other_from_being_claimed(worl
     world.clock.forward(hours=1)
     following = await world.worker.claims.claim_due(world.clock.now)
     assert any("b" in each.claimed for each in following)
+
+
+async def counted_by_runs(world: World) -> int:
+    runs = [each["metrics"] for each in await world.runs() if each.get("metrics")]
+    return sum(each["articles_stored"] + each["collisions_detected"] for each in runs)
+
+
+async def test_a_feed_that_is_removed_and_added_again_counts_its_articles_once_in_the_runs(world: World) -> None:
+    registry = FeedRegistry(world.store, world.clock)
+    for life in range(3):
+        await world.add_feed("feed", [item(1), item(2, text=f"Edited in life {life}.")])
+        await world.poll("feed", world.new_worker())
+        assert await counted_by_runs(world) == 2
+        world.clock.forward(minutes=1)
+        await registry.remove("feed")
+    await world.add_feed("feed", [item(1), item(2), item(3)])
+    await world.poll("feed", world.new_worker())
+    assert await counted_by_runs(world) == 3
+    assert (await world.feed("feed")).total_articles_fetched == 1

@@ -47,18 +47,6 @@ async def test_an_edit_changes_the_article_and_the_observation_of_the_day(world:
     assert (await world.feed("a")).total_articles_fetched == 1
 
 
-async def test_an_edit_on_a_later_day_is_an_observation_of_its_own(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    world.clock.forward(days=1)
-    world.publish("a", [item(1, title="Number 1 is not in the news any more")])
-    await world.poll("a")
-    article = await world.article()
-    assert [each["observed_day"] for each in await world.observations()] == ["2026-02-21", "2026-02-22"]
-    assert article["headline"] == "Number 1 is in the news again"
-    assert article["canonical"]["headline"] == "Number 1 is not in the news any more"
-
-
 async def test_dates_that_drift_change_nothing(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")

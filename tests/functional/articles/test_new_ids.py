@@ -115,19 +115,3 @@ async def test_a_worker_that_dies_anywhere_leaves_what_the_next_one_completes(tm
         await stored.close()
         if not store.is_dead:
             return
-
-
-async def test_entries_that_may_be_several_articles_are_left_out_and_counted(world: World) -> None:
-    twins = [item(100, title="One and the same headline"), item(101, title="One and the same headline")]
-    await world.add_feed("a", [*KNOWN, *twins])
-    await world.poll("a")
-    before = content(await world.articles())
-    world.clock.forward(days=1)
-    unclear = item(100, title="One and the same headline", guid="cms-100", link="https://new.example/x", published=None)
-    world.publish("a", [*(renamed(number) for number in range(MANY)), unclear])
-    await world.poll("a")
-    await world.worker.ingestion.ingest(await approved(world))
-    assert content(await world.articles()) == before
-    assert (await quarantined_batch(world)).left_out == 1
-    attempts = await world.attempts()
-    assert max(attempts, key=lambda each: str(each["started_at"]))["articles_skipped"] == 1

@@ -98,22 +98,3 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     async with asking.polled(apis["finnhub"].feed(now), now):
         pass
     assert "symbol=AAPL" in asked[0]
-
-
-async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(world: World) -> None:
-    world = await asking(world, "finnhub", tickers=("BAD", "AAPL"))
-    news = {"id": 7, "headline": "Apple reports Q4 earnings beat", "url": "https://a.example/7"}
-
-    class Refusing:
-        async def fetch(self, request: Any) -> Any:
-            page = Page(json.dumps([news]).encode())
-            if "BAD" in request.url:
-                page = Page(status=FetchStatus.UNAUTHORIZED, fields={"status_code": 403})
-            world.shelf.pages[request.url.partition("?")[0]] = page
-            return await world.shelf.fetch(request)
-
-    (batch,) = await world.claim_all()
-    await world.new_worker(shelf=Refusing()).ingestion.ingest(batch.run_id)
-    feed = await world.feed("finnhub")
-    assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)
-    assert feed.parse_warnings["request_refused"] == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,88 +13,74 @@ from models.values import format_time
 from services.articles.reading import Articles
 from services.articles.sources import chosen_source, sources_of
 from services.store.containers import ARTICLES
-from services.store.sqlite import SqliteStore
 from tests.functional.articles.test_popular import reprioritized, story
 from tests.functional.articles.turns import Turns, TurnStore
-from tests.functional.articles.world import SettableClock, World
+from tests.functional.articles.world import World
 
 LIVES = 12
-_STORES: list[SqliteStore] = []
 
 
-@pytest.fixture(autouse=True)
-async def stores_are_closed() -> AsyncIterator[None]:
-    yield
-    while _STORES:
-        await _STORES.pop().close()
-
-
-async def _world(folder: Path) -> World:
+@pytest.fixture
+async def crowd(world: World) -> World:
     """Two feeds have published the story, which lists one source itself."""
-    clock = SettableClock()
-    store = SqliteStore(folder / "store.db", clock)
-    _STORES.append(store)
-    await store.ensure_containers()
-    world = World(store, clock, most_listed=1)
+    crowd = World(world.store, world.clock, most_listed=1)
     for feed in "ab":
-        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=5)
-        await world.poll(feed)
-    return world
+        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=5)
+        await crowd.poll(feed)
+    return crowd
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
-async def test_whatever_meets_a_deletion_no_text_is_left(tmp_path: Path, seed: int) -> None:
+async def test_whatever_meets_a_deletion_no_text_is_left(crowd: World, seed: int) -> None:
     chance = random.Random(seed)
-    world = await _world(tmp_path)
-    name = (await world.article())["source_id"]
+    name = (await crowd.article())["source_id"]
     turns = Turns(chance)
     feeds = "cde"
     for feed in feeds:
-        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
-    world.publish("b", [story("b", text="b has changed its mind.")])
-    batches = await world.claimed("b", *feeds)
+        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
+    crowd.publish("b", [story("b", text="b has changed its mind.")])
+    batches = await crowd.claimed("b", *feeds)
     work: list[Any] = [
-        world.new_worker(TurnStore(world.store, turns, number)).ingestion.ingest(batch)
+        crowd.new_worker(TurnStore(crowd.store, turns, number)).ingestion.ingest(batch)
         for number, batch in enumerate(batches)
     ]
-    work.append(Articles(TurnStore(world.store, turns, 9), world.clock).delete(name))
+    work.append(Articles(TurnStore(crowd.store, turns, 9), crowd.clock).delete(name))
     await turns.give_until_done(*map(asyncio.ensure_future, work))
-    left = await world.all(ARTICLES.name)
+    left = await crowd.all(ARTICLES.name)
     assert "says so" not in str(left)
     assert "changed its mind" not in str(left)
-    assert await world.observations() == []
+    assert await crowd.observations() == []
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
 async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is_canonical(
-    tmp_path: Path, seed: int
+    crowd: World, seed: int
 ) -> None:
     chance = random.Random(seed)
-    world = await _world(tmp_path)
     turns = Turns(chance)
     feeds = "cdefg"
     for feed in feeds:
-        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
-    world.publish("b", [story("b", text="b has changed its mind.")])
-    batches = await world.claimed("b", *feeds)
+        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
+    crowd.publish("b", [story("b", text="b has changed its mind.")])
+    batches = await crowd.claimed("b", *feeds)
     work: list[Any] = [
-        world.new_worker(TurnStore(world.store, turns, number)).ingestion.ingest(batch)
+        crowd.new_worker(TurnStore(crowd.store, turns, number)).ingestion.ingest(batch)
         for number, batch in enumerate(batches)
     ]
-    slow = World(TurnStore(world.store, turns, 8), world.clock)
+    slow = World(TurnStore(crowd.store, turns, 8), crowd.clock)
     changed = chance.sample("ab" + feeds, 3)
     present = {}
     for number, feed in enumerate(changed):
         present[feed] = chance.randint(1, 9)
-        slow = World(TurnStore(world.store, turns, 20 + number), world.clock)
+        slow = World(TurnStore(crowd.store, turns, 20 + number), crowd.clock)
         work.append(reprioritized(slow, feed, present[feed]))
     await turns.give_until_done(*map(asyncio.ensure_future, work))
     for feed in changed:  # a source that joined while its run was under way is chosen from by the next run
-        await reprioritized(world, feed, present[feed])
-    article = await sources_of(world.store, Article.from_document(await world.article()))
+        await reprioritized(crowd, feed, present[feed])
+    article = await sources_of(crowd.store, Article.from_document(await crowd.article()))
     assert sorted(article.sources) == sorted("ab" + feeds)
     for feed in "ab" + feeds:
-        expected = (await world.feed(feed)).source_priority
+        expected = (await crowd.feed(feed)).source_priority
         assert article.source_attribution[feed].source_priority == expected
         if feed in present:
             assert expected == present[feed]
@@ -110,5 +94,5 @@ async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is
     }
     best = chosen_source(documents)
     assert article.canonical.source == best
-    own = [each for each in await world.observations() if each["source"] == best]
+    own = [each for each in await crowd.observations() if each["source"] == best]
     assert article.text_for_analysis == own[-1]["text"]

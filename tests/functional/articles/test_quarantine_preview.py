@@ -8,6 +8,7 @@ import pytest
 from services.ports import Document
 from services.store.containers import CONTAINERS, MENTIONS
 from tests.functional.articles.test_floods import quarantine, quarantined_batch
+from tests.functional.articles.test_new_ids import approved
 from tests.functional.articles.world import START, Item, World, item
 from tests.functional.mentions.world import World as Analysing
 
@@ -86,7 +87,7 @@ async def test_entries_of_stored_articles_are_changes(world: World) -> None:
     assert (new["new_articles"], new["changed_articles"], new["mentions_added"]) == (1, MANY, 1)
 
 
-async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(world: World) -> None:
+async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be_and_left_out(world: World) -> None:
     twins = [item(50, title="One and the same headline"), item(51, title="One and the same headline")]
     known = [item(number) for number in range(MANY)]
     await world.add_feed("a", [*known, *twins])
@@ -105,3 +106,9 @@ async def test_ambiguous_entries_are_listed_with_the_articles_that_they_may_be(w
         "article_ids": sorted(both),
     }
     assert shown["effects"]["same_articles_new_ids"]["left_out"] == 1
+    before = await world.articles()
+    assert await world.worker.ingest(await approved(world)) == []
+    assert await world.articles() == before
+    assert (await quarantined_batch(world)).left_out == 1
+    last = max(await world.attempts(), key=lambda each: str(each["started_at"]))
+    assert last["articles_skipped"] == 1

@@ -51,21 +51,15 @@ NEWSWIRE = NewsApi(
     collect=collect,
 )
 WITH_A_THIRD = (*NEWS_APIS, NEWSWIRE)
+
+
+def story(key: int, name: str, when: str, about: str) -> dict[str, Any]:
+    return {"key": key, "name": name, "at": f"https://n.example/{key}", "when": when, "about": about}
+
+
 STORIES = {
-    "AAPL": {
-        "key": 1,
-        "name": "Apple opens a shop",
-        "at": "https://n.example/1",
-        "when": "2026-02-21T19:00:00Z",
-        "about": "AAPL",
-    },
-    "TSLA": {
-        "key": 2,
-        "name": "Tesla closes a plant",
-        "at": "https://n.example/2",
-        "when": "2026-02-21T19:30:00Z",
-        "about": "TSLA",
-    },
+    "AAPL": story(1, "Apple opens a shop", "2026-02-21T19:00:00Z", "AAPL"),
+    "TSLA": story(2, "Tesla closes a plant", "2026-02-21T19:30:00Z", "TSLA"),
 }
 
 

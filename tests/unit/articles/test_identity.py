@@ -14,6 +14,7 @@ from services.articles.identity import (
     content_hash,
     dedup_key,
     entry_of,
+    in_languages,
     is_weak,
     normalize_headline,
     publication_time,
@@ -198,3 +199,40 @@ def test_an_entry_without_a_date_was_published_when_it_was_first_seen() -> None:
     first_seen = candidate_of(entry_of(source(), raw(published=None)), source(), NOW - timedelta(days=2))
     assert (first_seen.published_at, first_seen.flag) == ("2026-02-19T20:00:00Z", "missing")
     assert first_seen.plain_key == dedup_key("number 1 is in the news", date(2026, 2, 19))
+
+
+GERMAN = [
+    "Ausfall bei Microsoft: Teams und Outlook sind nicht erreichbar",
+    "Neue Funktionen für das Programm sind jetzt für alle verfügbar",
+]
+
+
+def languages(*headlines: str, declared: str = "", history: dict[str, int] | None = None) -> list[str]:
+    candidates = [
+        candidate(number, headline=each, summary_html="", language=declared) for number, each in enumerate(headlines)
+    ]
+    found, _ = in_languages(candidates, history or {})
+    assert [each._replace(language="") for each in found] == candidates
+    return [each.language for each in found]
+
+
+def test_clear_texts_of_the_same_document_tell() -> None:
+    assert languages("0.2.0") == ["und"]
+    assert languages("0.2.0", *GERMAN) == languages("0.2.0", *GERMAN, declared="en") == ["de", "de", "de"]
+
+
+def test_the_history_tells() -> None:
+    assert languages("0.2.0", history={"fr": 3}) == ["fr"]
+    assert languages("0.2.0", *GERMAN, history={"fr": 3}) == ["fr", "de", "de"]
+
+
+def test_clear_texts_are_counted() -> None:
+    headlines = ["0.2.0", *GERMAN, "Microsoft confirms outage that affects Teams and Outlook users"]
+    _, clear = in_languages([candidate(n, headline=each, summary_html="") for n, each in enumerate(headlines)], {})
+    assert clear == {"de": 2, "en": 1}
+
+
+def test_the_text_counts_too() -> None:
+    text = "<p>Die neue Version behebt einen Fehler, durch den sich das Programm beim Start beendete.</p>"
+    (found,), _ = in_languages([candidate(headline="0.2.0", summary_html=text)], {})
+    assert found.language == "de"

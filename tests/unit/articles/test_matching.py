@@ -249,12 +249,6 @@ def moving(article: ArticleDocument, *candidates: Candidate, present: tuple[str,
     return [len(each) for each in separated({key: [match(each, key) for each in candidates]}, known, present).values()]
 
 
-def test_the_same_entry_without_an_id_at_another_url_is_the_same_article() -> None:
-    key = titled(1).source_id()
-    known = Known(stored(moved(1)), stored(moved(1))["source_attribution"]["a"])
-    assert list(separated({key: [match(moved(2), key)]}, {key: known})) == [key]
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -277,7 +271,7 @@ def test_an_entry_that_differs_in_more_than_its_url_is_an_article_of_its_own(
     assert found != key
 
 
-def test_of_two_entries_in_one_document_only_one_can_be_the_stored_one() -> None:
+def test_the_same_entry_without_an_id_at_another_url_is_the_same_article_once_in_a_document() -> None:
     assert moving(stored(moved(1)), moved(2)) == [1]
     assert moving(stored(moved(1)), moved(2), moved(3)) == [1, 1]
     assert moving(stored(moved(1)), moved(2, summary_html="Another text"), moved(3)) == [1, 1]

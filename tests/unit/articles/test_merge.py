@@ -1,20 +1,15 @@
 """What entries do to their article: create, join, edit, change its priority, or nothing; and what is written of it."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from models.article import LISTED_SOURCES, Article, Observation, ObservationDocument
+from models.article import LISTED_SOURCES, Article, JoinRule, Observation, ObservationDocument
 from models.values import format_time
 from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
-from services.articles.merge import (
-    MAX_TAGS,
-    analysed_alike,
-    change_of,
-    merge,
-)
+from services.articles.merge import JOINED_BY_FIELDS, MAX_TAGS, analysed_alike, change_of, join_rule, merge
 from services.articles.sources import attribution_of
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, merged, source
 
@@ -427,3 +422,25 @@ def test_the_language_of_an_article_is_that_of_its_canonical_reading() -> None:
     better = merged(one.article, by_b(1, priority=1), in_language(in_b(headline="Number 1 is in the NEWS"), "en"))
     assert better.article["language"] == better.article["canonical"]["language"] == "en"
     assert not analysed_alike(one.article, {**one.article, "language": "en"})
+
+
+def test_every_rule_says_what_was_in_common() -> None:
+    assert set(JOINED_BY_FIELDS) == set(get_args(JoinRule))
+
+
+@pytest.mark.parametrize(
+    ("fields", "matched", "rule"),
+    [
+        ({}, {}, "headline_and_day"),
+        ({"headline": "Weekly notes"}, {}, "url_in_key"),
+        ({"headline": "Another headline of theirs"}, {"claimed_by": "a"}, "url"),
+        ({}, {"claimed_by": "a"}, "url"),
+        ({}, {"claimed_by": "b"}, "headline_and_day"),
+        ({"headline": "Another headline of theirs"}, {"source_id": "dedup:" + "0" * 32}, "own_id"),
+        ({"article_id": None}, {"source_id": "dedup:" + "0" * 32}, "url"),
+    ],
+)
+def test_the_rule_follows_from_the_match(fields, matched, rule) -> None:  # type: ignore[no-untyped-def]
+    found = match(candidate(1, of=source("b"), **fields))._replace(**matched)
+    assert join_rule(found, article_after(attempt(), candidate(1)), "b") == rule
+    assert join_rule(found, None, "b") == "first"

@@ -290,5 +290,5 @@ def is_moved(own: AttributionDocument, candidate: Candidate, present: Collection
     """
     if candidate.has_own_id or own["article_id"] != own["url"] or own["url"] in present:
         return False
-    is_same = own.get("revision") == candidate.revision and own.get("published_at") == candidate.published_at
+    is_same = own["revision"] == candidate.revision and own["published_at"] == candidate.published_at
     return is_same and candidate.flag is None and bool(candidate.text)

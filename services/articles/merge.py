@@ -23,7 +23,7 @@ from services.articles.entry_documents import (
 )
 from services.articles.identity import Candidate, Source
 from services.articles.matching import Match
-from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, priority_of, reading
+from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, reading
 
 MAX_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
@@ -116,10 +116,10 @@ def change_of(
         return "none"
     if own is None:
         return "join"
-    if own.get("revision") != match.candidate.revision:
+    if own["revision"] != match.candidate.revision:
         # A later attempt may have taken the feed over from this one and stored a later revision.
-        return "none" if own.get("scraped_at", "") > attempt.time else "edit"
-    return "same" if priority_of(own) == attempt.source.priority else "priority"
+        return "none" if own["scraped_at"] > attempt.time else "edit"
+    return "same" if own["source_priority"] == attempt.source.priority else "priority"
 
 
 def join_rule(match: Match, article: ArticleDocument | None, source: str) -> JoinRule:

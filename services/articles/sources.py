@@ -14,7 +14,6 @@ from functools import lru_cache
 from itertools import groupby
 
 from models.article import (
-    LOWEST_PRIORITY,
     Article,
     ArticleDocument,
     AttributionDocument,
@@ -32,11 +31,6 @@ Rank = tuple[int, str, str]
 IS_OBSERVATION = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
 MAX_SHOWN = 500
 """Sources and observations in the response for one article. A thousand sources take 400 kB, their texts 4 MB."""
-
-
-def priority_of(attribution: AttributionDocument) -> int:
-    priority = attribution.get("source_priority")
-    return LOWEST_PRIORITY if priority is None else priority
 
 
 @lru_cache(maxsize=1024)
@@ -70,16 +64,15 @@ def is_listed(article: ArticleDocument, key: str) -> bool:
 
 
 def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
-    scraped_at = _scraped_at(attribution)
     found: ReadingDocument = {
         "source": key,
-        "source_priority": priority_of(attribution),
-        "observation_id": observation_id(key, scraped_at),
+        "source_priority": attribution["source_priority"],
+        "observation_id": observation_id(key, attribution["scraped_at"]),
         "article_id": attribution["article_id"],
         "headline": attribution["original_headline"],
         "url": attribution["url"],
         "published_at": attribution["published_at"],
-        "scraped_at": scraped_at,
+        "scraped_at": attribution["scraped_at"],
         "revision": attribution["revision"],
     }
     if attribution.get("source_name"):
@@ -99,7 +92,7 @@ def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDo
         "url": last["url"],
         "crawl_timestamp": first["created_at"],
         "original_headline": last["headline"],
-        "source_priority": last.get("source_priority", LOWEST_PRIORITY),
+        "source_priority": last["source_priority"],
         "published_at": last["published_at"],
         "scraped_at": last["scraped_at"],
         "revision": last["revision"],
@@ -127,16 +120,12 @@ def further_attributions(
 
 
 def _rank(key: str, attribution: AttributionDocument) -> Rank:
-    scraped_at = _scraped_at(attribution)
-    return -priority_of(attribution), scraped_at, observation_id(key, scraped_at)
+    scraped_at = attribution["scraped_at"]
+    return -attribution["source_priority"], scraped_at, observation_id(key, scraped_at)
 
 
 def _rank_of_reading(found: ReadingDocument) -> Rank:
-    return -found.get("source_priority", LOWEST_PRIORITY), found["scraped_at"], found["observation_id"]
-
-
-def _scraped_at(attribution: AttributionDocument) -> str:
-    return str(attribution.get("scraped_at") or attribution["crawl_timestamp"])
+    return -found["source_priority"], found["scraped_at"], found["observation_id"]
 
 
 async def observations_of(

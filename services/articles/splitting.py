@@ -20,7 +20,7 @@ from services.articles.entry_documents import OF_FIRST_OBSERVATION, SourceAttemp
 from services.articles.identity import Source, dedup_key, locator_identities
 from services.articles.matching import split_links
 from services.articles.merge import new_article, union
-from services.articles.sources import attribution_of, chosen_source, observations_of, priority_of, reading
+from services.articles.sources import attribution_of, chosen_source, observations_of, reading
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
 from services.store.change import Key, change_many, until_unchanged
@@ -77,7 +77,7 @@ def moved(
     there: Attributions = {}
     if joined is None or joined.article.get("deleted_at"):
         (key, first), *_ = moving.items()  # the article of the link, as if this source had created it
-        at, source = parse_time(first["crawl_timestamp"]), Source(key, key, priority_of(first))
+        at, source = parse_time(first["crawl_timestamp"]), Source(key, key, first["source_priority"])
         article = new_article(to, first, SourceAttempt(source, first["added_by_run"], 1, at))
         article |= {"normalized_headline": left.article["normalized_headline"], "url_in_key": True}
         article["analysis_due_since"] = time

@@ -283,9 +283,9 @@ class ArticleWriter:
         keys = []
         for key, group in groups.items():
             own = articles[key].own
-            if own is None or key in found or own.get("scraped_at", "")[:10] != today:
+            if own is None or key in found or own["scraped_at"][:10] != today:
                 continue
-            if any(own.get("revision") != match.candidate.revision for match in group):
+            if any(own["revision"] != match.candidate.revision for match in group):
                 keys.append((key, observation_id(source, today)))
         if keys:
             stored = await self.store.read_many(ARTICLES.name, keys)

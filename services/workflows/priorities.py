@@ -16,7 +16,7 @@ from models.feed import Feed
 from models.run import JobRun
 from models.values import format_time
 from services.articles.merge import with_analysis_due, with_priority
-from services.articles.sources import further_attributions, is_listed, observations_of, priority_of
+from services.articles.sources import further_attributions, is_listed, observations_of
 from services.ports import Operation, Query, Replace, Where
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
@@ -120,7 +120,7 @@ def with_present_priority(
         return article
     further = further_attributions(article, observations)
     own = article["source_attribution"][feed_id] if is_listed(article, feed_id) else further[feed_id]
-    if priority_of(own) == priority and not further:
+    if own["source_priority"] == priority and not further:
         return article
     return with_priority(article, feed_id, {**own, "source_priority": priority}, now, further)
 

@@ -279,8 +279,6 @@ def test_an_attempt_that_was_overtaken_does_not_write_over_a_later_revision() ->
     own = article["source_attribution"]["a"]
     assert change_of(early, article, own, by_a(1)) == "none"
     assert change_of(early, article, own, by_a(2)) == "edit"
-    del own["scraped_at"]
-    assert change_of(early, article, own, by_a(1)) == "edit"
 
 
 def test_a_changed_priority_is_written_without_a_new_observation() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from models.article import LOWEST_PRIORITY, ArticleDocument, AttributionDocument, ObservationDocument
+from models.article import ArticleDocument, AttributionDocument, ObservationDocument
 from services.articles.sources import (
     attribution_of,
     chosen_reading,
@@ -13,18 +13,12 @@ from services.articles.sources import (
     is_listed,
     observation_id,
     observation_ids,
-    priority_of,
     reading,
 )
 from tests.unit.articles.builders import article_after, attempt, candidate, source
 
 
-def test_an_attribution_without_priority_has_the_lowest() -> None:
-    assert priority_of({}) == priority_of({"source_priority": None}) == LOWEST_PRIORITY == 999
-    assert priority_of({"source_priority": 0}) == 0
-
-
-def attributions(**stored: tuple[int | None, str]) -> dict[str, AttributionDocument]:
+def attributions(**stored: tuple[int, str]) -> dict[str, AttributionDocument]:
     return {
         key: {"source_priority": priority, "scraped_at": scraped, "crawl_timestamp": "2026-02-20T00:00:00Z"}
         for key, (priority, scraped) in stored.items()
@@ -38,12 +32,10 @@ def attributions(**stored: tuple[int | None, str]) -> dict[str, AttributionDocum
         ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:01Z")}, "b"),
         ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:00Z")}, "b"),
         ({"b": (1, "2026-02-20T00:00:00Z"), "a": (1, "2026-02-20T00:00:00Z")}, "b"),
-        ({"a": (None, "2026-02-21T00:00:00Z"), "b": (998, "2026-02-20T00:00:00Z")}, "b"),
-        ({"a": (1, ""), "b": (1, "2026-02-19T23:59:59Z")}, "a"),
     ],
 )
 def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_the_highest_id(
-    stored: dict[str, tuple[int | None, str]], chosen: str
+    stored: dict[str, tuple[int, str]], chosen: str
 ) -> None:
     assert chosen_source(attributions(**stored)) == chosen
 

@@ -19,56 +19,26 @@ def refusal(container: Container, query: Query) -> InvalidInput:
     return refused.value
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001, True, 1.5, "1"])
-def test_a_limit_is_a_whole_number_of_1_to_1000(limit: Any) -> None:
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+def test_a_limit_is_1_to_1000(limit: int) -> None:
     assert str(refusal(MENTIONS, Query(limit=limit))) == "limit: must be 1 to 1000"
     for allowed in (1, 1000):
         plan(MENTIONS, Query(limit=allowed))
 
 
 @pytest.mark.parametrize(
-    "where",
-    [
-        Where("n", "eq", True),
-        Where("n", "eq", 2**53),
-        Where("_ts", "ge", 1),
-        Where("id", "lt", "x"),
-        Where("n", "in", [1, "x", False]),
-        Where("n", "in", tuple(range(100))),
-        Where("n", "contains", True),
-        Where("n", "missing"),
-        Where("n", "le", 0.5),
-        Where("n", "gt", ""),
-    ],
-    ids=str,
-)
-def test_a_condition_that_an_index_serves_is_planned(where: Where) -> None:
-    assert plan(QUARANTINE, Query((where,))).query.where == (where,)
-
-
-@pytest.mark.parametrize(
     ("where", "refusal_text"),
     [
-        (Where("n", "eq", None), "n: must be compared with text, a finite number, true or false"),
-        (Where("n", "eq", [1]), "n: must be compared with text, a finite number, true or false"),
-        (Where("n", "eq", 2**53 + 1), "n: must be compared with text, a finite number, true or false"),
-        (Where("n", "eq", "\ud800"), "n: must be compared with text, a finite number, true or false"),
-        (Where("n", "eq", "x" * 2_097_152), "n: must be compared with text, a finite number, true or false"),
-        (Where("n", "contains", None), "n: must be compared with text, a finite number, true or false"),
-        (Where("n", "lt", True), "n: must be compared with text or a finite number"),
-        (Where("n", "ge", None), "n: must be compared with text or a finite number"),
-        (Where("n", "lt", "\ud800"), "n: must be compared with text or a finite number"),
         (Where("n", "in", []), "n: must be compared with 1 to 100 values"),
         (Where("n", "in", "abc"), "n: must be compared with 1 to 100 values"),
         (Where("n", "in", tuple(range(101))), "n: must be compared with 1 to 100 values"),
-        (Where("n", "in", [1, None]), "n: must be compared with text, a finite number, true or false"),  # type: ignore[list-item]
-        (Where("n", "like", "x"), "op: must be eq, lt, le, gt, ge, in, contains or missing"),  # type: ignore[arg-type]
         (Where("a b", "eq", 1), "a b: is not indexed in quarantine, so no query can filter by it"),
         (Where("_etag", "missing"), "_etag: is not indexed in quarantine, so no query can filter by it"),
     ],
 )
-def test_a_condition_that_no_store_keeps_is_refused(where: Where, refusal_text: str) -> None:
+def test_a_condition_that_no_store_serves_is_refused(where: Where, refusal_text: str) -> None:
     assert str(refusal(QUARANTINE, Query((where,)))) == refusal_text
+    plan(QUARANTINE, Query((Where("n", "in", tuple(range(100))), Where("_ts", "ge", 1))))
 
 
 def test_a_field_without_an_index_is_refused() -> None:
@@ -161,7 +131,6 @@ def encoded(value: Any) -> str:
         "",
         "!",
         "x",
-        1,
         "A" * 16_385,
         encoded(["f", "a", 1])[:4] + "!!!!" + encoded(["f", "a", 1])[4:],
         encoded({"f": "a"}),
@@ -174,7 +143,7 @@ def encoded(value: Any) -> str:
         encoded(["f", None, 1]),
     ],
 )
-def test_a_text_that_is_no_cursor_of_the_query_is_refused(cursor: Any) -> None:
+def test_a_text_that_is_no_cursor_of_the_query_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidInput, match=r"^cursor: must be the `next` of a page of the same query$"):
         plans.decode_cursor("f", cursor, [False, True])
 

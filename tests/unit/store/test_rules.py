@@ -80,16 +80,6 @@ def test_an_unknown_container_is_refused_with_the_known_ones() -> None:
         rules.container_named("Mentions")
 
 
-@pytest.mark.parametrize("value", [0, -1, 2**53, -(2**53), 0.5, 1e308])
-def test_a_number_is_one_that_every_store_keeps(value: object) -> None:
-    assert rules.is_number(value)
-
-
-@pytest.mark.parametrize("value", [True, None, "1", 2**53 + 1, float("nan"), float("inf"), [1]])
-def test_another_value_is_no_number(value: object) -> None:
-    assert not rules.is_number(value)
-
-
 @pytest.mark.parametrize(
     ("name", "is_field"), [("a", True), ("aB_9", True), ("_a", False), ("9a", False), ("a\n", False)]
 )
@@ -178,7 +168,6 @@ def test_a_batch_has_at_most_two_million_bytes_of_documents() -> None:
         ([Delete("a", b"etag")], "etag"),  # type: ignore[arg-type]
         ([Delete("a/b")], "id"),
         ([Upsert(item("a/b"))], "id"),
-        ([("create", item())], "operations"),
     ],
 )
 def test_what_azure_would_refuse_names_its_field(operations: list[Any], field: str) -> None:

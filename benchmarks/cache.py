@@ -117,7 +117,7 @@ class Measured:
 @asynccontextmanager
 async def embedded(watch: Watch) -> AsyncIterator[SqliteStore]:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        store = SqliteStore(Path(folder) / "toolpulse.db", watch, purge_seconds=3600)
+        store = SqliteStore(Path(folder) / "toolpulse.db", watch)
         await store.ensure_containers()
         try:
             yield store

@@ -268,6 +268,10 @@ class Store(Protocol):
         """Upserts each document, in any order and not atomically. After an error some may be written."""
         ...
 
+    async def purge(self) -> None:
+        """Deletes from the disk what has expired, if the store does not do so by itself."""
+        ...
+
     async def ping(self) -> None:
         """Raises Unavailable if the store does not answer now. One quick attempt."""
         ...

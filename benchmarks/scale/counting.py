@@ -184,6 +184,9 @@ class CountingStore:
         for was, document in zip(before, documents, strict=True):
             self._note_over(container, was, document)
 
+    async def purge(self) -> None:
+        await self._store.purge()
+
     async def ping(self) -> None:
         await self._store.ping()
 

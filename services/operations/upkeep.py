@@ -1,5 +1,7 @@
 """The work of `clean_up`, every five minutes: logs the age of the last refresh, the depths of the queues, the
-backlog and what waits for a review, sends overdue work again, and deletes what has expired from the archive.
+backlog and what waits for a review, sends overdue work again, and deletes what has expired.
+
+After a jump of the clock nothing is deleted for a day: what has expired by a wrong clock comes back when it is right.
 
 The lines are logged even if all queues are empty, so that missing lines can raise an alert.
 """
@@ -39,12 +41,17 @@ MAX_FOLDERS = 2_000
 """In one run. The next run goes on after them, so documents that are held for long hold up no others."""
 
 
+async def is_steady(store: Store, now: datetime) -> bool:
+    """Whether the clock has not jumped lately, so that what has expired may be deleted."""
+    stored = await store.read(CATALOG.name, Heartbeat.PARTITION, CLEAN_UP.name)
+    return may_delete_by_clock(readable(stored, Heartbeat.from_document), now)
+
+
 class ArchiveExpiry:
     """Deletes from the archive what has expired: the folder of an article whose document is gone.
 
     The store expires documents; what quarantine holds has no expiry until it is reviewed. So the documents decide, and
-    no object has an expiry of its own. A folder younger than the life of an article is not looked at. After a jump of
-    the clock nothing is deleted for a day: documents come back when the clock is set right, objects do not.
+    no object has an expiry of its own. A folder younger than the life of an article is not looked at.
     """
 
     def __init__(self, store: Store, archive: Archive, clock: Clock) -> None:
@@ -61,8 +68,6 @@ class ArchiveExpiry:
         try:
             for _ in range(MAX_FOLDERS // FOLDERS_AT_A_TIME):
                 folders = await self._archive.folders(before, after=self._after, limit=FOLDERS_AT_A_TIME)
-                if folders and not await self._is_steady():
-                    break
                 self._after = folders[-1] if len(folders) == FOLDERS_AT_A_TIME else ""
                 deleted += await self._delete_expired(folders)
                 if not self._after or deadline.is_near():
@@ -72,10 +77,6 @@ class ArchiveExpiry:
         if deleted:
             log_event(log, logging.INFO, "archive_cleaned_up", objects=deleted)
         return deleted
-
-    async def _is_steady(self) -> bool:
-        stored = await self._store.read(CATALOG.name, Heartbeat.PARTITION, CLEAN_UP.name)
-        return may_delete_by_clock(readable(stored, Heartbeat.from_document), self._clock())
 
     async def _delete_expired(self, folders: list[str]) -> int:
         keys = [(source_of(folder), DocumentProduct.ID) for folder in folders]
@@ -126,7 +127,9 @@ class Upkeep:
             telemetry.record(telemetry.QUEUE_POISON, depth.poison, queue=depth.name)
         await self._log_backlog(now)
         await self._log_reviews(now)
-        await self.archive.clean_up()
+        if await is_steady(self.store, now):
+            await self.store.purge()
+            await self.archive.clean_up()
 
     async def _log_backlog(self, now: datetime) -> None:
         """Last, since the articles that were sent again count."""

@@ -185,6 +185,9 @@ class CosmosStore(BatchedStore):
         found = await self._connection.query(container.name, sql, partition, len(names))
         return {item["id"]: item for item in found}
 
+    async def purge(self) -> None:
+        """Nothing: Cosmos DB deletes what has expired by itself."""
+
     async def ping(self) -> None:
         # The item need not exist: a 404 shows that the account works too.
         await self._connection.request(

@@ -10,10 +10,12 @@ import itertools
 import secrets
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import orjson
 
+from services import deadline
 from services.ports import BatchOutcome, Clock, Document, Page, Query, Where
 from services.store import plans, rules, sqlite_sql
 from services.store.batched import BatchedStore
@@ -22,6 +24,7 @@ from services.store.sqlite_connection import MAX_CONNECTIONS, Threads
 from services.store.sqlite_sql import STATEMENTS
 from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write
 
+PURGE_BATCH = 500
 INLINE_DOCUMENTS = 64  # reading so many takes as long as handing the work to a thread
 
 
@@ -37,10 +40,10 @@ class SqliteStore(BatchedStore):
     """The most connections that this store opens."""
 
     def __init__(
-        self, path: Path | str, clock: Clock, *, wait_seconds: float = 8.0, purge_seconds: float = 60.0
+        self, path: Path | str, clock: Clock, *, wait_seconds: float = 8.0, checkpoint_seconds: float = 1.0
     ) -> None:
         self._clock = clock
-        self._threads = Threads(Path(path), clock, wait_seconds, purge_seconds)
+        self._threads = Threads(Path(path), clock, wait_seconds, checkpoint_seconds)
         self._commits = Commits(self._threads)
         instance = secrets.token_hex(8)
         self._etags = (f"{instance}-{n:x}" for n in itertools.count())
@@ -113,6 +116,13 @@ class SqliteStore(BatchedStore):
             for (partition, steps), done, index in zip(batches, writes, failed, strict=True)
         ]
 
+    async def purge(self) -> None:
+        now = self._now()
+        for statements in STATEMENTS.values():
+            expired = partial(_purge, statement=statements.purge, now=now)
+            while await self._threads.write(expired, inline=False) == PURGE_BATCH and not deadline.is_near():
+                pass
+
     def last_write(self) -> object:
         """See services.ports.LastWrite."""
         return self._threads.last_write()
@@ -137,6 +147,11 @@ def _write(partition: str, step: rules.Step, etag: str, now: int) -> Write:
     if step.prepared is None:
         return Write(partition, step.id, None, None, now, None, needs)
     return Write(partition, step.id, step.prepared.encoded, etag, now, step.prepared.expires, needs)
+
+
+def _purge(connection: sqlite3.Connection, statement: str, now: int) -> int:
+    """Deletes some rows, and returns how many: other writers come in between."""
+    return connection.execute(statement, (now, PURGE_BATCH)).rowcount
 
 
 def _document(body: str, etag: str, ts: int) -> Document:

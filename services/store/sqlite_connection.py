@@ -1,4 +1,4 @@
-"""The embedded store's file and the threads that work on it: opening, connections, locks, errors, housekeeping.
+"""The embedded store's file and the threads that work on it: opening, connections, locks, errors, checkpoints.
 
 A point read, and a single write when no other thread has the write lock, runs on the event loop: it takes 10 to 50
 microseconds and never an fsync, less than handing it to a thread would cost. Work that may wait or take longer (a busy
@@ -35,14 +35,7 @@ CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
 """Enough for all pages of a batch. With a smaller cache, pages of indexes are written twice and read again."""
 
-CHECKPOINT_SECONDS = 1.0
 LARGE_LOG_PAGES = 2048  # 16 MB
-PURGE_BATCH = 500
-
-LONGEST_STEP_SECONDS = 24 * 3600
-"""A clock that moves on by more between two purges was wrong before or is wrong now, or the program did not run."""
-PURGES_PAUSED_SECONDS = 24 * 3600
-"""The pause after such a step, for a wrong clock to be set right before everything has expired by it."""
 
 FAILED_WRITE_SHOWN_FOR = timedelta(seconds=60)
 """On a full disk some writes succeed: those for which the file has room."""
@@ -103,11 +96,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 class Threads:
     """The connections of one event loop to one file, which other processes and loops may use as well."""
 
-    def __init__(self, path: Path, clock: Clock, wait_seconds: float, purge_seconds: float) -> None:
+    def __init__(self, path: Path, clock: Clock, wait_seconds: float, checkpoint_seconds: float) -> None:
         self._path = path
         self._clock = clock
         self._wait_seconds = wait_seconds
-        self._purge_seconds = purge_seconds
+        self._checkpoint_seconds = checkpoint_seconds
         self._closed = False
         self._damage: object = None
         self._failed_write: tuple[datetime, str] | None = None
@@ -199,7 +192,7 @@ class Threads:
         connection.execute("PRAGMA busy_timeout = 0")
         with _closed_on_error(connection):
             keeping = connect(self._path, HOUSEKEEPER_WAITS_SECONDS)
-        self._housekeeper = Housekeeper(keeping, self._clock, self._write_lock, self._purge_seconds)
+        self._housekeeper = Housekeeper(keeping, self._write_lock, self._checkpoint_seconds)
         self._housekeeper.start()
         self._inline = connection
 
@@ -342,27 +335,18 @@ def _objects(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, type FROM sqlite_master"))
 
 
-def purging_after(seen: int, purged_from: int, now: int) -> int:
-    """The time from which expired documents are deleted. `seen` is the time of the last purge, or of its last attempt;
-    `purged_from` the result of then."""
-    return now + PURGES_PAUSED_SECONDS if abs(now - seen) > LONGEST_STEP_SECONDS else purged_from
-
-
 class Housekeeper(threading.Thread):
-    """Copies the log into the file, and deletes what has expired, a little while after writes; sleeps otherwise.
+    """Copies the log into the file a little while after writes; sleeps otherwise.
 
     Closes `connection` when it stops. `damage` is why the file cannot be trusted, once that is known.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, clock: Clock, write_lock: threading.Lock, purge_seconds: float
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, write_lock: threading.Lock, pause_seconds: float) -> None:
         super().__init__(name="store-housekeeper", daemon=True)
         self.damage: str | None = None
         self._connection = connection
-        self._clock = clock
         self._write_lock = write_lock
-        self._purge_seconds = purge_seconds
+        self._pause_seconds = pause_seconds
         self._written = threading.Event()
         self._stopping = threading.Event()
 
@@ -376,17 +360,13 @@ class Housekeeper(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        purge_at = 0.0
         with closing(self._connection) as connection:
             self._check(connection)
-            while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
+            while self._written.wait() and not self._stopping.wait(self._pause_seconds):
                 self._written.clear()
                 if self._stopping.is_set():
                     return  # `stop` was called before `clear`: nothing would wake this thread again
                 try:
-                    if time.monotonic() >= purge_at:
-                        self._purge(connection)
-                        purge_at = time.monotonic() + self._purge_seconds
                     self._checkpoint(connection)
                 except sqlite3.Error:
                     # Another process has the lock, or the disk is full, which writers notice. The next round tries
@@ -401,26 +381,6 @@ class Housekeeper(threading.Thread):
         except sqlite3.DatabaseError as error:
             if _code(error) in _DAMAGED:
                 self.damage = str(error)
-
-    def _purge(self, connection: sqlite3.Connection) -> None:
-        now = int(self._clock().timestamp())
-        if not self._may_purge(connection, now):
-            return
-        for statements in sqlite_sql.STATEMENTS.values():
-            while not self._stopping.is_set():
-                with self._write_lock:
-                    deleted = connection.execute(statements.purge, (now, PURGE_BATCH)).rowcount
-                if deleted < PURGE_BATCH:
-                    break
-                time.sleep(0.01)  # lets waiting writers in between batches
-
-    def _may_purge(self, connection: sqlite3.Connection, now: int) -> bool:
-        found = connection.execute("SELECT seen, purged_from FROM clock").fetchone()
-        seen, purged_from = found or (now, now)
-        after = purging_after(seen, purged_from, now)
-        with self._write_lock:
-            connection.execute("INSERT OR REPLACE INTO clock (id, seen, purged_from) VALUES (1, ?, ?)", (now, after))
-        return now >= after
 
     def _checkpoint(self, connection: sqlite3.Connection) -> None:
         _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

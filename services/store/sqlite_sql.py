@@ -86,10 +86,7 @@ STATEMENTS: dict[str, Statements] = {name: statements(container) for name, conta
 
 def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:
     """Every table and index that the file must have, by name; each table before its indexes."""
-    objects = {
-        "clock": "CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY CHECK (id = 1), seen INTEGER NOT NULL,"
-        " purged_from INTEGER NOT NULL)"
-    }
+    objects: dict[str, str] = {}
     for table, container in containers.items():
         objects[table] = (
             f"CREATE TABLE IF NOT EXISTS {table} (pk TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL,"

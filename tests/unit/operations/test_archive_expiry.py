@@ -49,6 +49,7 @@ class Expiry:
     """Runs as the timer does: at the end of each run a heartbeat is written."""
 
     def __init__(self, store: SqliteStore, archive: MemoryArchive, watch: Watch) -> None:
+        self._store = store
         self._heartbeats = Heartbeats(store, watch)
         self._expiry = ArchiveExpiry(store, archive, watch)
         self._watch = watch
@@ -57,7 +58,7 @@ class Expiry:
         await self._heartbeats.record(CLEAN_UP.name, self._watch())
 
     async def clean_up(self) -> int:
-        deleted = await self._expiry.clean_up()
+        deleted = await self._expiry.clean_up() if await upkeep.is_steady(self._store, self._watch()) else 0
         await self.beat()
         return deleted
 

@@ -21,7 +21,7 @@ from services.ports import Document, Operator, Query, Replace, Where
 from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_connection import Housekeeper, connect, open_file, purging_after, translated
+from services.store.sqlite_connection import Housekeeper, connect, open_file, translated
 from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
 from tests.builders import Watch
 
@@ -120,59 +120,16 @@ async def test_what_has_expired_is_purged_from_the_file(
     open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
 ) -> None:
     now = NOW
-    store = open_store(clock=lambda: now, purge_seconds=0.02)
+    store = open_store(clock=lambda: now)
     deadline = int(NOW.timestamp()) + 60
     await store.write_many("mentions", [item(f"{n}", ttl_timestamp=deadline) for n in range(1200)])
     await store.upsert("mentions", item("stays", ttl_timestamp=deadline + 1))
-    now = NOW + timedelta(seconds=60)
-    await store.upsert("articles", {"id": "article", "source_id": "a write brings the housekeeper"})
-    await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (1,))
-    assert await store.read("mentions", "t", "stays") is not None
-    now = NOW + timedelta(seconds=61)
-    await store.upsert("articles", {"id": "article", "source_id": "and brings it again"})
-    await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (0,))
-
-
-DAY = 24 * 3600
-
-
-@pytest.mark.parametrize(
-    ("seen", "now", "purged_from"),
-    [(0, DAY, 7), (0, DAY + 1, 2 * DAY + 1), (DAY, 0, 7), (DAY + 1, 0, DAY), (0, 0, 7)],
-)
-def test_purges_pause_for_a_day_after_the_clock_moved_by_more_than_a_day(seen: int, now: int, purged_from: int) -> None:
-    assert purging_after(seen, 7, now) == purged_from
-
-
-async def test_a_clock_that_is_a_month_ahead_for_a_while_deletes_nothing(
-    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
-) -> None:
-    now = NOW
-
-    def rounds() -> int:
-        return int((raw.execute("SELECT seen FROM clock").fetchone() or (0,))[0])
-
-    async def kept_by(store: SqliteStore) -> bool:
-        await store.upsert("articles", {"id": "article", "source_id": "a write brings the housekeeper"})
-        await until(lambda: rounds() == int(now.timestamp()))
-        return bool(raw.execute("SELECT count(*) FROM mentions").fetchone() == (1,))
-
-    store = open_store(clock=lambda: now, purge_seconds=0.02)
-    await store.upsert("mentions", item("month", ttl_timestamp=int(NOW.timestamp()) + 30 * DAY))
-    assert await kept_by(store)
-    now = NOW + timedelta(days=31)
-    assert await kept_by(store)
-    now = NOW + timedelta(days=31, hours=1)
-    assert await kept_by(open_store(clock=lambda: now, purge_seconds=0.02))  # a restart does not end the pause
-    now = NOW + timedelta(hours=1)
-    assert await kept_by(store)
-    assert await store.read("mentions", "t", "month") is not None
-    for days in (31, 31.9):
-        now = NOW + timedelta(days=days)
-        assert await kept_by(store)
-    now = NOW + timedelta(days=32.1)
-    await kept_by(store)
-    await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (0,))  # after `seen` is written
+    left = []
+    for seconds in (0, 60, 61):
+        now = NOW + timedelta(seconds=seconds)
+        await store.purge()
+        left += raw.execute("SELECT count(*) FROM mentions").fetchone()
+    assert left == [1201, 1, 0]
 
 
 def overwrite_the_middle(path: Path) -> None:
@@ -240,7 +197,7 @@ def test_an_error_of_the_file_says_what_to_do(code: int, text: str) -> None:
 async def test_the_log_is_copied_into_the_file_soon_after(
     open_store: Callable[..., SqliteStore], path: Path, tmp_path: Path
 ) -> None:
-    store = open_store(purge_seconds=0.02)
+    store = open_store(checkpoint_seconds=0.02)
     await store.upsert("mentions", item())
 
     def arrived() -> bool:
@@ -257,7 +214,7 @@ async def test_the_log_is_copied_into_the_file_soon_after(
 async def test_the_log_starts_afresh_under_writes_without_pause(
     open_store: Callable[..., SqliteStore], path: Path
 ) -> None:
-    store = open_store(purge_seconds=0.02)
+    store = open_store(checkpoint_seconds=0.02)
     await store.ensure_containers()
 
     def rounds() -> bytes:
@@ -444,7 +401,7 @@ async def test_replaces_of_several_transactions_need_their_own_etags(
 
 def test_the_housekeeper_ends_even_if_it_is_stopped_just_as_its_round_begins(path: Path) -> None:
     open_file(path, 1.0).close()
-    keeper = Housekeeper(connect(path, 1.0), lambda: NOW, threading.Lock(), purge_seconds=0.001)
+    keeper = Housekeeper(connect(path, 1.0), threading.Lock(), 0.001)
     stopping = threading.Thread(target=keeper.stop, daemon=True)
 
     def stop_before_it_forgets_the_write(frame: FrameType, event: str, _: object) -> None:

@@ -58,7 +58,7 @@ WORK = {"batches": write_batches, "pairs": count_in_pairs}
 
 
 async def main(path: str, name: str, what: str, count: str) -> None:
-    store = SqliteStore(Path(path), utc_now, purge_seconds=0.01)
+    store = SqliteStore(Path(path), utc_now, checkpoint_seconds=0.01)
     say("ready")
     await asyncio.to_thread(sys.stdin.readline)
     await WORK[what](store, name, int(count))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, lru_cache
 from ipaddress import ip_address
 from pathlib import Path
@@ -41,7 +42,7 @@ _LINK_IN_TEXT = re.compile(r"\bArticle URL: (https?://\S+)")
 _LABEL_OF_NAME = re.compile(r"\s*\((?:blog|press release|subscription|registration|satire|live)\)\s*$", re.IGNORECASE)
 _DOMAIN = re.compile(r"(?:https?://)?((?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+)/?", re.IGNORECASE)
 _TAIL = re.compile(r".+\s(?:[-\u2010-\u2015|\u00b7\u2022]|::)\s+(.{2,60})")
-_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:.]*:[0-9a-f:.]*")
 _BLOGSPOT = re.compile(r"(?:.*\.)?([a-z0-9-]+)\.blogspot\.[a-z.]{2,6}")
 _POST_OF_ACCOUNT = re.compile(r"https?://[^/]+/(@[\w.-]{1,60})/\d{6,}/?", re.IGNORECASE)
 """A post at any server of the fediverse: `https://social.example/@someone/112233445566`."""
@@ -118,28 +119,23 @@ def counted_publisher(publisher: str | None, source: str) -> str:
 
 
 class _Site(NamedTuple):
-    """A site.
-
-    `publisher` has published all pages of the host; None if it is an aggregator. `platform`: its paths name accounts.
-    `is_listed`: publisher_owners.txt names the owner.
-    """
+    """A site that publisher_owners.txt knows. `publisher` has published all its pages; None if it is an aggregator.
+    `platform`: its paths name accounts."""
 
     publisher: str | None
     platform: str | None = None
-    is_listed: bool = False
 
 
 def _of_site(host: str, url: str) -> str | None:
     """The publisher of a page; None if its site is an aggregator or unknown."""
     if not host:
         return None
-    site = _site(host)
-    if site.platform is not None:
-        return _of_account(site.platform, url)
-    if "/@" in url and site.publisher is not None and not site.is_listed:
-        post = _POST_OF_ACCOUNT.fullmatch(url)
-        return site.publisher if post is None else f"{host}/{post[1].lower()}"
-    return site.publisher
+    site = _listed(host)
+    if site is not None:
+        return site.publisher if site.platform is None else _of_account(site.platform, url)
+    registrable = _registrable(host)
+    post = _POST_OF_ACCOUNT.fullmatch(url) if "/@" in url and registrable is not None else None
+    return registrable if post is None else f"{host}/{post[1].lower()}"
 
 
 def names_account(url: str) -> bool:
@@ -155,18 +151,19 @@ def lacks_account(url: str, page: str) -> bool:
 
 
 def _platform(url: str) -> str | None:
-    """The platform whose paths name accounts. Without the list of public suffixes: it takes memory and time to load,
-    and a worker that only fetches does not need it."""
-    known, host = _known(), _OTHER_SHAPE.sub("", _host(url))
-    return host if host in known.sites[_ACCOUNT_IN_PATH] and host not in known.by_domain else None
+    """The platform whose paths name accounts."""
+    site = _listed(_host(url))
+    return None if site is None else site.platform
 
 
 @lru_cache(maxsize=4096)
-def _site(host: str) -> _Site:
+def _listed(host: str) -> _Site | None:
+    """Without the list of public suffixes: it takes memory and time to load, and a worker that only fetches does not
+    need it."""
     known = _known()
     for each in _domains(host):
         if each in known.by_domain:
-            return _Site(known.by_domain[each], is_listed=True)
+            return _Site(known.by_domain[each])
         if each in known.sites[_AGGREGATORS]:
             return _Site(None)
         if each in known.sites[_ACCOUNT_IN_HOST] and _MAIN_SHAPE.sub("", host) != each:
@@ -175,7 +172,7 @@ def _site(host: str) -> _Site:
         if each in known.sites[_ACCOUNT_IN_PATH] and _OTHER_SHAPE.sub("", host) == each:
             return _Site(None, each)
     blog = _BLOGSPOT.fullmatch(host)
-    return _Site(f"{blog[1]}.blogspot.com" if blog is not None else _registrable(host))
+    return None if blog is None else _Site(f"{blog[1]}.blogspot.com")
 
 
 def _of_account(platform: str, url: str) -> str | None:
@@ -216,15 +213,7 @@ def _host(url: str) -> str:
             host = host.encode("idna").decode("ascii")
     except ValueError:
         return ""
-    return host if _HOST.fullmatch(host) or _is_address(host) else ""
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+    return host if _HOST.fullmatch(host) else ""
 
 
 def _domains(host: str) -> Iterator[str]:
@@ -238,10 +227,11 @@ def _in(host: str, sites: frozenset[str]) -> bool:
     return any(each in sites for each in _domains(host))
 
 
+@lru_cache(maxsize=4096)
 def _registrable(host: str) -> str | None:
     """The part of a host that its owner has registered; the host itself for an address or a public suffix. None for a
     host of this machine or of a private network: such a server may have the pages of any publisher."""
-    if _is_address(host):
+    with suppress(ValueError):
         return host if ip_address(host).is_global else None
     return None if host == "localhost" else _suffixes().privatesuffix(host) or host
 

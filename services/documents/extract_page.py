@@ -15,6 +15,10 @@ import sys
 import unicodedata
 from typing import Any
 
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.encoding import bytes_to_str, detect_encoding
+from resiliparse.parse.html import HTMLTree
+
 CPU_SECONDS = 4
 MEMORY_BYTES = 1_000_000_000
 MAX_TEXT = 200_000
@@ -41,26 +45,14 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 _MARKED = ("article", "main", "[itemprop=articleBody]", ".entry-content")
 
 
-NOT_LOADED = 3
-"""The exit code if the parser is not there: then the fault is not the page's."""
-
-
 def main() -> None:
     _limit()
-    try:
-        import resiliparse.extract.html2text
-        import resiliparse.parse.html  # noqa: F401
-    except ImportError as error:
-        sys.stderr.write(str(error))
-        sys.exit(NOT_LOADED)
     head, _, body = sys.stdin.buffer.read().partition(b"\n")
     sys.stdout.write(json.dumps(read_page(body, **json.loads(head))))
 
 
 def read_page(body: bytes, charset: str = "", main: str = "", drop: list[str] | None = None) -> dict[str, Any]:
     """What is on the page. `main` is the selector of the text; empty: the main content is found by the extractor."""
-    from resiliparse.parse.html import HTMLTree
-
     encoding, text = decoded(body, charset)
     tree = HTMLTree.parse(text)
     root: Any = tree.document
@@ -93,8 +85,6 @@ def read_page(body: bytes, charset: str = "", main: str = "", drop: list[str] | 
 def decoded(body: bytes, charset: str) -> tuple[str, str]:
     """The page as text, and the encoding that it was read in. Servers and pages name wrong ones: what is valid UTF-8 is
     UTF-8."""
-    from resiliparse.parse.encoding import bytes_to_str, detect_encoding
-
     for mark, name in _MARKS:
         if body.startswith(mark):
             return name, body.decode(name, "replace")
@@ -114,9 +104,6 @@ def decoded(body: bytes, charset: str) -> tuple[str, str]:
 
 def _text(tree: Any, main: str, dropped: list[str]) -> tuple[bool, str]:
     """Whether the profile's selector was found, and the text: one paragraph in a line."""
-    from resiliparse.extract.html2text import extract_plain_text
-    from resiliparse.parse.html import HTMLTree
-
     options = {"alt_texts": False, "links": False, "form_fields": False, "noscript": False, "list_bullets": False}
     if not main:
         text = extract_plain_text(tree, main_content=True, comments=False, skip_elements=dropped, **options)

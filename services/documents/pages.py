@@ -51,9 +51,8 @@ PAGES_AT_ONCE = 2
 
 _TOO_SLOW = (-9, -24)
 """Exit codes: ended by SIGKILL or SIGXCPU."""
-_NOT_THE_PAGE = (3, -1, -2, -15, 0xC000013A)
-"""The parser is not installed; or SIGHUP, SIGINT or SIGTERM (on Windows Ctrl-C), which end this app's processes
-together."""
+_NOT_THE_PAGE = (-1, -2, -15, 0xC000013A)
+"""SIGHUP, SIGINT or SIGTERM (on Windows Ctrl-C), which end this app's processes together."""
 
 _PROGRAM = Path(__file__).with_name("extract_page.py")
 

@@ -61,10 +61,13 @@ GENERAL = Profile.model_construct(id="general", version=1, hosts=())
 
 
 class Profiles:
-    """The profiles by their hosts."""
+    """The profiles by their hosts. Raises InvalidInput if two have one id or one host."""
 
     def __init__(self, profiles: Sequence[Profile] = ()) -> None:
-        self._by_host = {host: each for each in profiles for host in each.hosts}
+        hosts = [(host, each) for each in profiles for host in each.hosts]
+        self._by_host = dict(hosts)
+        if len(self._by_host) < len(hosts) or len({each.id for each in (GENERAL, *profiles)}) <= len(profiles):
+            raise InvalidInput("profiles", "must each have an id and hosts of its own; the id general is taken")
 
     def of(self, url: str) -> Profile:
         """The profile of the page's host, else of the nearest `*.domain` above it, else the general one."""
@@ -80,30 +83,11 @@ class Profiles:
 
 
 def load(file: Path = FILE) -> Profiles:
-    """The profiles of the file; none if there is no file. Raises WrongSettings, which names the entry and the rule."""
+    """The profiles of the file; none if there is no file. Raises WrongSettings, which names the field and the rule."""
     try:
-        document = file.read_bytes()
+        entries = read_entries(file.read_bytes(), "profiles", ", ".join(Profile.model_fields))
+        return Profiles([Profile.checked(each.fields) for each in entries])
     except FileNotFoundError:
         return Profiles()
-    try:
-        return Profiles(parse(document))
     except InvalidInput as error:
         raise WrongSettings(f"config/{file.name}: {error}") from None
-
-
-def parse(document: bytes) -> list[Profile]:
-    """Raises InvalidInput that names the line, the field and what is allowed."""
-    found: list[Profile] = []
-    for entry in read_entries(document, "profiles", ", ".join(Profile.model_fields)):
-        where = f"profiles, line {entry.line}"
-        try:
-            profile = Profile.checked(entry.fields)
-        except InvalidInput as error:
-            raise InvalidInput(f"{where}: {error.field}", error.allowed) from None
-        if any(each.id == profile.id for each in (*found, GENERAL)):
-            raise InvalidInput(f"{where}: id", f"{profile.id} is there already")
-        taken = {host for each in found for host in each.hosts}.intersection(profile.hosts)
-        if taken:
-            raise InvalidInput(f"{where}: hosts", f"{min(taken)} is in another profile already")
-        found.append(profile)
-    return found

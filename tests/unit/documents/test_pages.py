@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from pathlib import Path
 
@@ -87,10 +86,4 @@ async def test_a_process_that_is_ended_with_the_app_says_nothing_of_the_page(
     program.write_text(f"import os, signal\n{default}\nos.kill(os.getpid(), signal.{signal})\nsignal.pause()\n")
     monkeypatch.setattr(pages, "_PROGRAM", program)
     with pytest.raises(ReaderStopped, match="ended with -"):
-        await read(PAGE)
-
-
-async def test_a_parser_that_is_not_installed_says_nothing_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(ReaderStopped, match="No module named 'resiliparse'"):
         await read(PAGE)

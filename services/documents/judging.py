@@ -38,7 +38,8 @@ _CONSENT = re.compile(
     r"utilisons des cookies|enable (?:javascript|cookies)|are you a robot|verify (?:that )?you are (?:a )?human",
     re.IGNORECASE,
 )
-_RULES_WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+_FOR_AGENT = re.compile(r"(?:^|,)\s*(?!unavailable_after|max-)([^\s,:]+)\s*:", re.IGNORECASE)
+"""The name of a program before its rules, in `X-Robots-Tag: noindex, otherbot: noarchive`."""
 _CONSENT_HOSTS = ("consent.", "guce.", "privacy-mgmt.", "cmp.")
 _NO_PAGE = re.compile(
     r"\b(?:404|410)\b"
@@ -200,23 +201,10 @@ def normalized(text: str, headline: str) -> tuple[str, list[str]]:
 def forbids_archiving(page: PageContent, robots_tag: str, agents: Iterable[str]) -> bool:
     """Whether the page must not be stored: `noarchive` in a meta element or the header, for all or for this app."""
     names = {each.lower() for each in agents}
-    rules = [page.meta.get(name, "") for name in ("robots", *names)]
-    rules += _header_rules(robots_tag, names)
+    for_all, *named = _FOR_AGENT.split(robots_tag)
+    in_header = [rule for name, rule in zip(named[::2], named[1::2], strict=True) if name.lower() in names]
+    rules = [for_all, *in_header, *(page.meta.get(name, "") for name in ("robots", *names))]
     return any("noarchive" in re.split(r"[\s,]+", each.lower()) for each in rules)
-
-
-def _header_rules(header: str, agents: set[str]) -> list[str]:
-    """The rules of `X-Robots-Tag: noindex, otherbot: noarchive` that concern this app: a name before a colon holds for
-    what follows it."""
-    concerned, found = True, list[str]()
-    for part in header.split(","):
-        name, colon, rest = part.partition(":")
-        is_name = bool(colon) and name.strip().lower() not in _RULES_WITH_VALUE
-        if is_name:
-            concerned = name.strip().lower() in agents
-        if concerned:
-            found.append((rest if is_name else part).strip())
-    return found
 
 
 def other_address(page: PageContent, url: str) -> str | None:

@@ -23,13 +23,23 @@ from statistics import fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from services.feeds.schedule import Policy, Rhythm, corrected_price_factor, next_fetch, observe
+from models.feed import Feed
+from services.feeds.schedule import Policy, corrected_price_factor, next_fetch, observe
 
 DAY, HOUR = 86400.0, 3600.0
 LEAST, MOST = 60.0, 900.0
 TRACES = Path(__file__).resolve().parents[2] / "shared" / "data" / "publish_traces.tsv"
 
 Traces = dict[str, list[int]]
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+_FEED = Feed(
+    created_at=_START,
+    updated_at=_START,
+    feed_id="f",
+    feed_url="https://a.example/",
+    source_name="A",
+    next_fetch_time=_START,
+)
 
 
 class Poller:
@@ -44,12 +54,13 @@ class Adaptive(Poller):
     """services/feeds/schedule.py as ingestion calls it."""
 
     policy: Policy
-    rhythm: Rhythm = field(default_factory=Rhythm)
+    feed: Feed = field(default_factory=lambda: _FEED)
 
     def after(self, now: float, elapsed: float, found: Sequence[int]) -> float:
         moment = _utc(now)
-        self.rhythm = observe(self.rhythm, len(found), [_utc(time) for time in found], moment)
-        return (next_fetch(self.rhythm, moment, self.policy) - moment).total_seconds()
+        changes = observe(self.feed, len(found), [_utc(time) for time in found], moment)
+        self.feed = self.feed.model_copy(update={**changes, "last_successful_fetch": moment})
+        return (next_fetch(self.feed, moment, self.policy) - moment).total_seconds()
 
 
 @dataclass
@@ -163,7 +174,7 @@ def replay_adaptive(traces: Traces, start: float, end: float, policy: Policy) ->
         return pollers[name]
 
     def correct() -> None:
-        rates = [each.rhythm.fetches_per_hour for each in pollers.values()]
+        rates = [each.feed.fetches_per_hour for each in pollers.values()]
         factor = corrected_price_factor(next(iter(pollers.values())).policy, rates)
         for each in pollers.values():
             each.policy = replace(policy, price_factor=factor)

@@ -20,7 +20,7 @@ from models.raw_item import ParsedDocument
 from models.values import format_time
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
-from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
+from services.feeds.schedule import Policy, next_fetch, observe
 from services.feeds.verdicts import is_block, judged
 from services.feeds.volume import gaps_after, usual_after, volume_of
 from services.fetch.addresses import checked_url
@@ -245,19 +245,12 @@ def after_success(
     }
     if ingested.languages:
         changes["languages"] = with_languages(feed.languages, ingested.languages)
-    rhythm = observe(rhythm_of(feed), new_articles, published, now)
-    hints = Hints(
-        max_age_seconds=changes.get("max_age_seconds", feed.max_age_seconds),
-        ttl_minutes=changes.get("ttl_minutes", feed.ttl_minutes),
-        skip_hours=frozenset(changes.get("skip_hours", feed.skip_hours)),
-        skip_days=frozenset(changes.get("skip_days", feed.skip_days)),
-        jitter=jitter,
-    )
-    next_fetch_time = next_fetch(rhythm, now, policy, hints)
+    after = feed.changed(now, **changes, **observe(feed, new_articles, published, now))
+    due = next_fetch(after, now, policy, jitter)
     if OVER_BUDGET in ingested.skipped:
-        changes |= UNCONDITIONAL
-        next_fetch_time = min(next_fetch_time, now + policy.min_interval)
-    return judged(feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=next_fetch_time), feed)
+        after = after.model_copy(update=UNCONDITIONAL)
+        due = min(due, now + policy.min_interval)
+    return judged(after, feed, due)
 
 
 def _average_duration(feed: Feed, duration_ms: int) -> int:
@@ -326,15 +319,14 @@ def after_failure(
         "quarantine_id": ingested.quarantine_id or feed.quarantine_id,
     }
     if outage_since is not None:
-        changes |= _in_outage(feed, outage_since, now + RETRY * (1 + jitter))
-    else:
-        changes |= _failed(feed, failure, now, policy, jitter)
-    return judged(feed.changed(now, **changes), feed)
+        retry = now + RETRY * (1 + jitter)
+        return judged(feed.changed(now, **changes, **_in_outage(feed, outage_since, retry)), feed, retry)
+    after = feed.changed(now, **changes, **_failed(feed, failure, now, jitter))
+    return judged(after, feed, next_fetch(after, now, policy, jitter, failure.retry_after))
 
 
-def _failed(feed: Feed, failure: Failure, now: datetime, policy: Policy, jitter: float) -> dict[str, Any]:
+def _failed(feed: Feed, failure: Failure, now: datetime, jitter: float) -> dict[str, Any]:
     errors = feed.consecutive_errors + failure.counts
-    hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
         "consecutive_errors": errors,
         "last_status_code": failure.status_code,
@@ -342,7 +334,6 @@ def _failed(feed: Feed, failure: Failure, now: datetime, policy: Policy, jitter:
         "last_error": failure.error,
         "last_error_fingerprint": failure.fingerprint,
         "retry_after_until": None,
-        "next_fetch_time": next_fetch(rhythm_of(feed), now, policy, hints),
     }
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
@@ -364,7 +355,7 @@ def _failed(feed: Feed, failure: Failure, now: datetime, policy: Policy, jitter:
 
 def _in_outage(feed: Feed, since: datetime, retry: datetime) -> dict[str, Any]:
     """The feed is tried again soon. Errors that began with the outage, before it was noticed, are forgiven."""
-    changes: dict[str, Any] = {"next_fetch_time": retry}
+    changes: dict[str, Any] = {}
     if feed.probe_at is not None:
         changes["probe_at"] = retry
     kind = (feed.last_error_fingerprint or "").partition(":")[0]

@@ -1,8 +1,10 @@
 """When a feed is fetched next. The time follows from the feed, the present time and the policy, which `Budget` keeps.
 
-`observe` updates a feed's Rhythm by a fetch, `expected_rate` reads from it how many articles to expect now, and
+`observe` updates how a feed publishes by a fetch, `expected_rate` reads from it how many articles to expect now, and
 `next_fetch` turns that rate into a time. In the model the rate depends on the time since the newest article, which is
-learned for each feed, and on the hour of the day. Reasons and measurements: docs/adr/0006-adaptive-schedule.md.
+learned for each feed, and on the hour of the day; counts and hours lose weight as they age. `gap_articles` are the
+articles that came in each step of GAPS, `gap_hours` the hours spent in it. `silent_hours` is the time from the newest
+article to the last fetch. Reasons and measurements: docs/adr/0006-adaptive-schedule.md.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ LONGEST_BACKOFF = timedelta(minutes=60) * (1 + JITTER)
 MIN_STEP, MAX_STEP = 0.5, 2.0
 MIN_FACTOR, MAX_FACTOR = 1 / 64, 64.0
 
-FLAT = (0.0,) * HOURS
 GAPS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 22.0, 26.0)
 """The hours since the newest article at which one step ends and the next begins. The last step has no end."""
 STEPS = len(GAPS) + 1
@@ -56,82 +57,41 @@ PRIOR_ARTICLES, PRIOR_HOURS = 1.0, 12.0
 HOUR_PRIOR = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Rhythm:
-    """How one feed publishes. The fields are those of the feed document; counts and hours lose weight as they age.
-
-    `gap_articles` are the articles that came in each step of GAPS, `gap_hours` the hours spent in it. `silent_hours` is
-    the time from the newest article to the last fetch.
-    """
-
-    articles_per_hour: float = 0.0
-    hourly_distribution: tuple[float, ...] = FLAT
-    last_fetch_time: datetime | None = None
-    fetches_per_hour: float = 0.0
-    gap_articles: tuple[float, ...] = NO_GAPS
-    gap_hours: tuple[float, ...] = NO_GAPS
-    silent_hours: float = 0.0
-
-    def as_fields(self) -> dict[str, Any]:
-        """The fields for Feed.changed. `last_fetch_time` is not among them: failed fetches change it too."""
-        return {
-            "articles_per_hour": round(self.articles_per_hour, 6),
-            "fetches_per_hour": round(self.fetches_per_hour, 6),
-            "silent_hours": round(self.silent_hours, 4),
-            "hourly_distribution": _rounded(self.hourly_distribution),
-            "gap_articles": _rounded(self.gap_articles),
-            "gap_hours": _rounded(self.gap_hours),
-        }
-
-
-def rhythm_of(feed: Feed) -> Rhythm:
-    """The rhythm in the feed's document. Only successful fetches were observed."""
-    known = len(feed.gap_articles) == len(feed.gap_hours) == STEPS
-    return Rhythm(
-        articles_per_hour=feed.articles_per_hour,
-        hourly_distribution=feed.hourly_distribution,
-        last_fetch_time=feed.last_successful_fetch,
-        fetches_per_hour=feed.fetches_per_hour,
-        gap_articles=feed.gap_articles if known else NO_GAPS,
-        gap_hours=feed.gap_hours if known else NO_GAPS,
-        silent_hours=feed.silent_hours,
-    )
-
-
-def observe(rhythm: Rhythm, new_articles: int, published_times: Sequence[datetime], now: datetime) -> Rhythm:
-    """The rhythm after a successful fetch with `new_articles` that were not known.
+def observe(feed: Feed, new_articles: int, published_times: Sequence[datetime], now: datetime) -> dict[str, Any]:
+    """The changes of the feed after a successful fetch with `new_articles` that were not known.
 
     `published_times` are those of the new articles that have a date; the others are assumed to have come evenly since
     the last observed fetch. The first fetch replays the feed's own history from its oldest date, without the articles
     that have none: they may be of any age. A failed fetch is not observed; the next one covers its time.
     """
-    first = rhythm.last_fetch_time is None
+    last_fetch = feed.last_successful_fetch
+    first = last_fetch is None
     if first:
         new_articles = min(new_articles, len(published_times))
-    start = rhythm.last_fetch_time or min(published_times, default=now)
+    start = last_fetch or min(published_times, default=now)
     begin, end = min(start, now).timestamp() / 3600, now.timestamp() / 3600
-    learning = _Learning(rhythm, begin, max(begin, end - REPLAY_HOURS), end)
+    learning = _Learning(feed, begin, max(begin, end - REPLAY_HOURS), end)
     for at, last, articles in _arrivals(learning.at, end, new_articles, published_times):
         learning.pass_until(at)
         learning.add(articles, last, gap_known=not first)
         first = False
     learning.pass_until(end)
-    return learning.after_fetch(now)
+    return learning.after_fetch()
 
 
-def expected_rate(rhythm: Rhythm, now: datetime) -> float:
+def expected_rate(feed: Feed, now: datetime) -> float:
     """The articles per hour that are expected now, if none came since the last fetch."""
-    silent = rhythm.silent_hours
-    if rhythm.last_fetch_time is not None:
-        silent += max((now - rhythm.last_fetch_time) / _HOUR, 0.0)
-    counts = rhythm.hourly_distribution
-    return _gap_rate(rhythm, bisect_right(GAPS, silent)) * _hour_scale(counts, sum(counts), now.astimezone(UTC).hour)
+    silent = feed.silent_hours
+    if feed.last_successful_fetch is not None:
+        silent += max((now - feed.last_successful_fetch) / _HOUR, 0.0)
+    counts = feed.hourly_distribution
+    return _gap_rate(feed, bisect_right(GAPS, silent)) * _hour_scale(counts, sum(counts), now.astimezone(UTC).hour)
 
 
-def _gap_rate(rhythm: Rhythm, step: int) -> float:
+def _gap_rate(feed: Feed, step: int) -> float:
     """The observed rate in this step, with its neighbours at half weight; near the usual rate while few articles were
     observed."""
-    found, spent = rhythm.gap_articles, rhythm.gap_hours
+    found, spent = feed.gap_articles or NO_GAPS, feed.gap_hours or NO_GAPS
     mean = (sum(found) + PRIOR_ARTICLES) / (sum(spent) + PRIOR_HOURS)
     articles, hours = found[step], spent[step]
     for beside in (step - 1, step + 1):
@@ -170,20 +130,20 @@ def _arrivals(
 
 
 class _Learning:
-    """A rhythm while it is updated. All times are hours since the epoch."""
+    """What is known of a feed while it is updated. All times are hours since the epoch."""
 
-    def __init__(self, rhythm: Rhythm, last_fetch: float, start: float, end: float) -> None:
+    def __init__(self, feed: Feed, last_fetch: float, start: float, end: float) -> None:
         self.at = start
-        self.newest = last_fetch - rhythm.silent_hours
+        self.newest = last_fetch - feed.silent_hours
         keep = math.exp((last_fetch - end) / MEMORY_HOURS)
-        self.counts = [count * keep for count in rhythm.hourly_distribution]
+        self.counts = [count * keep for count in feed.hourly_distribution]
         self.total = sum(self.counts)
-        self.found = [articles * keep for articles in rhythm.gap_articles]
-        self.spent = [hours * keep for hours in rhythm.gap_hours]
+        self.found = [articles * keep for articles in feed.gap_articles or NO_GAPS]
+        self.spent = [hours * keep for hours in feed.gap_hours or NO_GAPS]
         self.watched = sum(self.spent)
         recent = math.exp((last_fetch - start) / _rate_memory(self.watched))
-        self.per_hour = rhythm.articles_per_hour * recent
-        self.fetches = rhythm.fetches_per_hour * recent
+        self.per_hour = feed.articles_per_hour * recent
+        self.fetches = feed.fetches_per_hour * recent
 
     def pass_until(self, to: float) -> None:
         """Adds the time without an article until `to` to the steps that it belongs to. Each hour of the day is weighted
@@ -217,16 +177,15 @@ class _Learning:
         self.per_hour += articles / _rate_memory(self.watched)
         self.newest = last
 
-    def after_fetch(self, now: datetime) -> Rhythm:
-        return Rhythm(
-            articles_per_hour=self.per_hour,
-            hourly_distribution=tuple(self.counts),
-            last_fetch_time=now,
-            fetches_per_hour=self.fetches + 1 / _rate_memory(self.watched),
-            gap_articles=tuple(self.found),
-            gap_hours=tuple(self.spent),
-            silent_hours=self.at - self.newest,
-        )
+    def after_fetch(self) -> dict[str, Any]:
+        return {
+            "articles_per_hour": round(self.per_hour, 6),
+            "fetches_per_hour": round(self.fetches + 1 / _rate_memory(self.watched), 6),
+            "silent_hours": round(self.at - self.newest, 4),
+            "hourly_distribution": _rounded(self.counts),
+            "gap_articles": _rounded(self.found),
+            "gap_hours": _rounded(self.spent),
+        }
 
 
 def _rate_memory(hours_watched: float) -> float:
@@ -262,48 +221,36 @@ class Policy:
         return self.price_factor * PRICE_SCALE / self.fetches_per_feed_hour**2
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
-    """Limits for the next fetch from the server, the feed and earlier failures. `jitter` is random, from 0 to below
-    1."""
-
-    consecutive_errors: int = 0
-    retry_after_seconds: float | None = None
-    max_age_seconds: float | None = None
-    ttl_minutes: float | None = None
-    skip_hours: frozenset[int] = frozenset()  # of UTC, as are the days
-    skip_days: frozenset[Weekday] = frozenset()
-    jitter: float = 0.0
-
-
-def next_fetch(rhythm: Rhythm, now: datetime, policy: Policy, hints: Hints | None = None) -> datetime:
-    """When to fetch the feed next.
+def next_fetch(
+    feed: Feed, now: datetime, policy: Policy, jitter: float = 0.0, retry_after_seconds: float | None = None
+) -> datetime:
+    """When to fetch the feed next. `jitter` is random, from 0 to below 1.
 
     After Retry-After or errors: the later of Retry-After and the backoff. Otherwise after the feed's own interval, but
     not before the server's max-age, else the feed's ttl, has passed; and not in skipHours or skipDays.
     """
-    hints = hints or Hints()
-    asked = _asked_wait(hints, policy)
+    asked = _asked_wait(feed.consecutive_errors, retry_after_seconds, policy)
     if asked is not None:
-        return now + asked * (1 + JITTER * hints.jitter)
-    wait = max(own_interval(rhythm, now, policy) * (1 - JITTER * hints.jitter), policy.min_interval)
-    return _next_allowed(now + max(wait, _fresh_for(hints, policy)), hints)
+        return now + asked * (1 + JITTER * jitter)
+    wait = max(own_interval(feed, now, policy) * (1 - JITTER * jitter), policy.min_interval)
+    fresh_for = 60 * (feed.ttl_minutes or 0) if feed.max_age_seconds is None else feed.max_age_seconds
+    return _next_allowed(now + max(wait, _bounded(fresh_for, policy)), feed)
 
 
-def own_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta:
+def own_interval(feed: Feed, now: datetime, policy: Policy) -> timedelta:
     """The interval at which a fetch is worth its price: never later than the specification's, nor under a minute."""
-    latest = formula_interval(rhythm, now, policy)
+    latest = formula_interval(feed, now, policy)
     # Articles that come at a rate r have waited r·T²/2 together after T: fetch when that equals the price.
-    hours = math.sqrt(2 * policy.price / 3600 / expected_rate(rhythm, now))
+    hours = math.sqrt(2 * policy.price / 3600 / expected_rate(feed, now))
     return latest if hours >= latest / _HOUR else max(timedelta(hours=hours), policy.min_interval)
 
 
-def formula_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta:
+def formula_interval(feed: Feed, now: datetime, policy: Policy) -> timedelta:
     """The specification's interval, with the average rate of the last day."""
     wait = policy.max_interval
-    if rhythm.articles_per_hour * (wait / _HOUR) > policy.target_articles:
-        wait = max(timedelta(hours=policy.target_articles / rhythm.articles_per_hour), policy.min_interval)
-    if hour_multiplier(rhythm.hourly_distribution, now.astimezone(UTC).hour) > policy.peak_multiplier:
+    if feed.articles_per_hour * (wait / _HOUR) > policy.target_articles:
+        wait = max(timedelta(hours=policy.target_articles / feed.articles_per_hour), policy.min_interval)
+    if hour_multiplier(feed.hourly_distribution, now.astimezone(UTC).hour) > policy.peak_multiplier:
         wait = max(wait * policy.peak_share, policy.min_interval)
     return wait
 
@@ -323,36 +270,27 @@ def corrected_price_factor(policy: Policy, fetches_per_hour: Sequence[float]) ->
     return min(max(policy.price_factor * step, MIN_FACTOR), MAX_FACTOR)
 
 
-def _asked_wait(hints: Hints, policy: Policy) -> timedelta | None:
+def _asked_wait(errors: int, retry_after_seconds: float | None, policy: Policy) -> timedelta | None:
     waits: list[timedelta] = []
-    if hints.retry_after_seconds is not None:
-        waits.append(max(_bounded(hints.retry_after_seconds, policy), policy.min_interval))
-    if hints.consecutive_errors > 0:
+    if retry_after_seconds is not None:
+        waits.append(max(_bounded(retry_after_seconds, policy), policy.min_interval))
+    if errors > 0:
         # min(2 ** errors, 60) minutes, without computing a power that has thousands of digits
-        waits.append(timedelta(minutes=2**hints.consecutive_errors if hints.consecutive_errors < 6 else 60))
+        waits.append(timedelta(minutes=2**errors if errors < 6 else 60))
     return max(waits, default=None)
 
 
-def _fresh_for(hints: Hints, policy: Policy) -> timedelta:
-    seconds = hints.max_age_seconds
-    if seconds is None and hints.ttl_minutes is not None:
-        seconds = hints.ttl_minutes * 60
-    return timedelta() if seconds is None else _bounded(seconds, policy)
-
-
 def _bounded(seconds: float, policy: Policy) -> timedelta:
-    if not seconds > 0:  # also for NaN
-        return timedelta()
-    return timedelta(seconds=min(seconds, policy.longest_hint.total_seconds()))
+    return timedelta(seconds=min(max(seconds, 0.0), policy.longest_hint.total_seconds()))
 
 
-def _next_allowed(at: datetime, hints: Hints) -> datetime:
+def _next_allowed(at: datetime, feed: Feed) -> datetime:
     """`at`, or the start of the next hour that is not skipped. A feed that skips a whole week is fetched anyway."""
-    if not hints.skip_hours and not hints.skip_days:
+    if not feed.skip_hours and not feed.skip_days:
         return at
     candidate = at.astimezone(UTC)
     for _ in range(7 * HOURS):
-        if candidate.hour not in hints.skip_hours and DAYS[candidate.weekday()] not in hints.skip_days:
+        if candidate.hour not in feed.skip_hours and DAYS[candidate.weekday()] not in feed.skip_days:
             return candidate
         candidate = candidate.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     return at

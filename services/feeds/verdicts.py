@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from models.feed import Feed, FeedVerdict
-from models.values import format_time
+from models.values import format_time, parse_time
 from services.feeds.volume import longest_explained
 
 FAILING_AFTER = 3
@@ -50,14 +50,14 @@ def is_block(status_code: int | None, fingerprint: str | None) -> bool:
     return status_code == _FORBIDDEN or (fingerprint or "").startswith(BLOCKED)
 
 
-def judged(feed: Feed, before: Feed | None = None) -> Feed:
-    """The feed with its verdict. `before` is the feed as it was stored: an unchanged verdict keeps its `since`."""
+def judged(feed: Feed, before: Feed | None = None, due: datetime | None = None) -> Feed:
+    """The feed with its verdict, and with `due` as its next fetch if that is given. `before` is the feed as it was
+    stored: an unchanged verdict keeps its `since`."""
     found = verdict_of(feed)
     unchanged = before.verdict_since if before is not None and before.verdict == found.verdict else None
     since = found.since or unchanged or feed.updated_at
-    return feed.model_copy(
-        update={"verdict": found.verdict, "verdict_since": since, "verdict_reason": found.reason},
-    )
+    verdict = {"verdict": found.verdict, "verdict_since": since, "verdict_reason": found.reason}
+    return feed.model_copy(update={**verdict, "next_fetch_time": parse_time(due or feed.next_fetch_time)})
 
 
 def _disabled(feed: Feed) -> Judgement | None:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
-from models.feed import hour_multiplier
+from models.feed import Feed, hour_multiplier
 from services.feeds import schedule
 from services.feeds.schedule import (
     DAYS,
     MAX_AT_ONCE,
     STEPS,
-    Hints,
     Policy,
-    Rhythm,
     corrected_price_factor,
     expected_rate,
     formula_interval,
     next_fetch,
     observe,
 )
+from tests.documents import feed
 
 NOW = datetime(2026, 2, 18, 10, 30, tzinfo=UTC)  # a Wednesday
 TEN = datetime(2026, 2, 18, 10, 0, tzinfo=UTC)
@@ -31,12 +32,19 @@ FRUGAL = Policy(fetches_per_feed_hour=0.01)
 """So small a budget that only the specification's formula is left."""
 
 
-def minutes(rhythm: Rhythm = Rhythm(), hints: Hints | None = None, policy: Policy = POLICY) -> float:  # noqa: B008
-    return (next_fetch(rhythm, NOW, policy, hints) - NOW) / timedelta(minutes=1)
+FEED = feed()
 
 
-def peaking_at(hour: int) -> tuple[float, ...]:
-    return tuple(10.0 if each == hour else 1.0 for each in range(24))
+def known(**fields: Any) -> Feed:
+    return FEED.model_copy(update=fields)
+
+
+def observed(before: Feed, new: int, published: Sequence[datetime], now: datetime) -> Feed:
+    return before.model_copy(update={**observe(before, new, published, now), "last_successful_fetch": now})
+
+
+def minutes(feed: Feed = FEED, policy: Policy = POLICY, jitter: float = 0, retry_after: float | None = None) -> float:
+    return (next_fetch(feed, NOW, policy, jitter, retry_after) - NOW) / timedelta(minutes=1)
 
 
 def test_the_constants() -> None:
@@ -49,65 +57,64 @@ def test_the_constants() -> None:
 
 @pytest.mark.parametrize(("per_hour", "expected"), [(0.0, 15), (4, 15), (20, 15), (30, 10), (60, 5), (3000, 1)])
 def test_the_formula_waits_for_five_articles_within_one_and_fifteen_minutes(per_hour: float, expected: float) -> None:
-    assert minutes(Rhythm(articles_per_hour=per_hour), policy=FRUGAL) == pytest.approx(expected)
+    assert minutes(known(articles_per_hour=per_hour), policy=FRUGAL) == pytest.approx(expected)
 
 
-def steady(per_hour: float) -> Rhythm:
+def steady(per_hour: float) -> Feed:
     """Known for so long that nothing is taken for granted."""
-    return Rhythm(gap_articles=(1e6 * per_hour,) * STEPS, gap_hours=(1e6,) * STEPS)
+    return known(gap_articles=(1e6 * per_hour,) * STEPS, gap_hours=(1e6,) * STEPS)
 
 
 @pytest.mark.parametrize(("errors", "expected"), [(1, 2), (2, 4), (5, 32), (6, 60), (10, 60), (5000, 60)])
 def test_errors_back_off_exponentially_up_to_an_hour(errors: int, expected: int) -> None:
-    assert minutes(hints=Hints(consecutive_errors=errors)) == expected
+    assert minutes(known(consecutive_errors=errors)) == expected
 
 
 def test_the_later_of_retry_after_and_backoff_comes_before_all_other_hints() -> None:
-    others = Hints(max_age_seconds=36000, ttl_minutes=600, skip_hours=frozenset(range(23)))
-    assert minutes(hints=replace(others, consecutive_errors=1, retry_after_seconds=1800)) == 30
-    assert minutes(hints=replace(others, consecutive_errors=4, retry_after_seconds=60)) == 16
+    others = {"max_age_seconds": 36000, "ttl_minutes": 600, "skip_hours": tuple(range(23))}
+    assert minutes(known(**others, consecutive_errors=1), retry_after=1800) == 30
+    assert minutes(known(**others, consecutive_errors=4), retry_after=60) == 16
 
 
 def test_a_retry_after_of_zero_waits_a_minute_and_an_absurd_one_a_day() -> None:
-    assert minutes(hints=Hints(retry_after_seconds=0)) == 1
-    assert minutes(hints=Hints(retry_after_seconds=-5)) == 1
-    assert minutes(hints=Hints(retry_after_seconds=1e300)) == 24 * 60
+    assert minutes(retry_after=0) == 1
+    assert minutes(retry_after=-5) == 1
+    assert minutes(retry_after=1e300) == 24 * 60
 
 
 def test_max_age_comes_before_ttl_and_neither_makes_a_fetch_sooner() -> None:
-    assert minutes(hints=Hints(max_age_seconds=1200, ttl_minutes=60)) == 20
-    assert minutes(hints=Hints(ttl_minutes=60)) == 60
-    assert minutes(hints=Hints(max_age_seconds=0)) == minutes()
-    assert minutes(hints=Hints(max_age_seconds=float("nan"))) == minutes()
+    assert minutes(known(max_age_seconds=1200, ttl_minutes=60)) == 20
+    assert minutes(known(ttl_minutes=60)) == 60
+    assert minutes(known(max_age_seconds=0)) == minutes()
 
 
 def test_skipped_hours_move_it_to_the_next_hour_that_is_not() -> None:
-    hints = Hints(skip_hours=frozenset({10, 11, 12}))
-    assert next_fetch(Rhythm(), NOW, POLICY, hints) == datetime(2026, 2, 18, 13, tzinfo=UTC)
+    skipping = known(skip_hours=frozenset({10, 11, 12}))
+    assert next_fetch(skipping, NOW, POLICY) == datetime(2026, 2, 18, 13, tzinfo=UTC)
 
 
 def test_skipped_days_move_it_to_the_next_day_that_is_not() -> None:
-    hints = Hints(skip_days=frozenset({"wednesday", "thursday"}), skip_hours=frozenset({0}))
-    assert next_fetch(Rhythm(), NOW, POLICY, hints) == datetime(2026, 2, 20, 1, tzinfo=UTC)
+    skipping = known(skip_days=frozenset({"wednesday", "thursday"}), skip_hours=frozenset({0}))
+    assert next_fetch(skipping, NOW, POLICY) == datetime(2026, 2, 20, 1, tzinfo=UTC)
 
 
 def test_a_feed_that_skips_every_hour_is_fetched_anyway() -> None:
-    assert minutes(hints=Hints(skip_hours=frozenset(range(24)))) == minutes()
+    assert minutes(known(skip_hours=tuple(range(24)))) == minutes()
 
 
 def test_jitter_makes_an_interval_shorter_and_a_requested_wait_longer() -> None:
-    assert minutes(policy=FRUGAL, hints=Hints(jitter=0.5)) == pytest.approx(15 * 0.95)
-    assert minutes(hints=Hints(retry_after_seconds=600, jitter=0.5)) == pytest.approx(10.5)
+    assert minutes(policy=FRUGAL, jitter=0.5) == pytest.approx(15 * 0.95)
+    assert minutes(retry_after=600, jitter=0.5) == pytest.approx(10.5)
 
 
 def test_a_peak_hour_has_more_than_one_and_a_half_times_the_mean() -> None:
     counts = [2.0] * 24
     counts[10], counts[0] = 3.0, 1.0
-    busy = Rhythm(articles_per_hour=60.0, hourly_distribution=tuple(counts))
+    busy = known(articles_per_hour=60.0, hourly_distribution=tuple(counts))
     assert hour_multiplier(busy.hourly_distribution, 10) == 1.5
     assert formula_interval(busy, NOW, POLICY) == 5 * MINUTE
     counts[10], counts[1] = 3.01, 1.99
-    assert formula_interval(replace(busy, hourly_distribution=tuple(counts)), NOW, POLICY) == 3.5 * MINUTE
+    assert formula_interval(busy.model_copy(update={"hourly_distribution": tuple(counts)}), NOW, POLICY) == 3.5 * MINUTE
 
 
 @pytest.mark.parametrize(
@@ -128,10 +135,10 @@ def test_a_feed_is_fetched_when_the_expected_articles_are_worth_the_price(
 
 
 def test_an_hour_that_is_allowed_once_a_week_is_found() -> None:
-    hints = Hints(skip_days=frozenset(DAYS) - {"wednesday"}, skip_hours=frozenset(range(24)) - {9})
-    assert next_fetch(Rhythm(), NOW, POLICY, hints) == datetime(2026, 2, 25, 9, tzinfo=UTC)
+    skipping = known(skip_days=frozenset(DAYS) - {"wednesday"}, skip_hours=frozenset(range(24)) - {9})
+    assert next_fetch(skipping, NOW, POLICY) == datetime(2026, 2, 25, 9, tzinfo=UTC)
     local = NOW.astimezone(timezone(timedelta(hours=14)))
-    assert next_fetch(Rhythm(), local, POLICY, hints) == datetime(2026, 2, 25, 9, tzinfo=UTC)
+    assert next_fetch(skipping, local, POLICY) == datetime(2026, 2, 25, 9, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -161,12 +168,12 @@ def test_the_price_stays_within_bounds_however_often_it_is_corrected() -> None:
     assert (dear.price_factor, cheap.price_factor) == (64.0, 1 / 64)
 
 
-def fetched_every(step: timedelta, count: int, articles: int = 0, rhythm: Rhythm | None = None) -> Rhythm:
+def fetched_every(step: timedelta, count: int, articles: int = 0, rhythm: Feed | None = None) -> Feed:
     """`count` fetches up to TEN, each with `articles` new ones."""
-    rhythm = rhythm or Rhythm(last_fetch_time=TEN - step * count)
+    rhythm = rhythm or known(last_successful_fetch=TEN - step * count)
     for index in range(1 - count, 1):
         now = TEN + step * index
-        rhythm = observe(rhythm, articles, [now - step / 2] * articles, now)
+        rhythm = observed(rhythm, articles, [now - step / 2] * articles, now)
     return rhythm
 
 
@@ -177,13 +184,13 @@ def test_the_rate_is_articles_over_elapsed_time_however_often_it_is_fetched() ->
     assert seldom.articles_per_hour == pytest.approx(12, rel=0.1)
 
 
-def lived(start: datetime, arrivals: list[datetime], end: datetime) -> Rhythm:
+def lived(start: datetime, arrivals: list[datetime], end: datetime) -> Feed:
     """Fetched every ten minutes from `start` to `end`."""
-    rhythm, now = Rhythm(last_fetch_time=start), start
+    rhythm, now = known(last_successful_fetch=start), start
     while now < end:
         now += 10 * MINUTE
         found = [at for at in arrivals if now - 10 * MINUTE < at <= now]
-        rhythm = observe(rhythm, len(found), found, now)
+        rhythm = observed(rhythm, len(found), found, now)
     return rhythm
 
 
@@ -191,7 +198,7 @@ def test_less_is_expected_the_longer_a_feed_that_publishes_in_sessions_is_silent
     busy = fetched_every(10 * MINUTE, 100, articles=1)
     rates = [expected_rate(busy, TEN)]
     for index in range(1, 37):
-        busy = observe(busy, 0, [], TEN + index * 10 * MINUTE)
+        busy = observed(busy, 0, [], TEN + index * 10 * MINUTE)
         rates.append(expected_rate(busy, TEN))
     assert rates[36] < 0.5 * rates[12] < 0.5 * rates[0]
 
@@ -199,7 +206,7 @@ def test_less_is_expected_the_longer_a_feed_that_publishes_in_sessions_is_silent
 def test_a_feed_learns_how_long_its_silences_last() -> None:
     sixth_hours = [TEN + 6 * HOUR * index for index in range(60)]
     rhythm = lived(TEN, sixth_hours, TEN + 15 * DAY - 5 * HOUR)
-    soon = expected_rate(rhythm, rhythm.last_fetch_time or TEN)
+    soon = expected_rate(rhythm, rhythm.last_successful_fetch or TEN)
     assert expected_rate(rhythm, TEN + 15 * DAY) > 3 * soon
 
 
@@ -213,29 +220,29 @@ def test_the_articles_of_a_burst_belong_to_the_step_of_the_first() -> None:
 
 def test_an_article_raises_the_expected_rate_of_a_quiet_feed_at_once() -> None:
     quiet = fetched_every(15 * MINUTE, 4 * 48)
-    woken = observe(quiet, 1, [TEN + 9 * MINUTE], TEN + 10 * MINUTE)
+    woken = observed(quiet, 1, [TEN + 9 * MINUTE], TEN + 10 * MINUTE)
     assert expected_rate(woken, TEN) > 2 * expected_rate(quiet, TEN)
 
 
 def test_articles_are_counted_in_the_hour_they_were_published_in() -> None:
-    rhythm = observe(Rhythm(last_fetch_time=TEN - 3 * HOUR), 2, [TEN - 2.5 * HOUR, TEN - 0.5 * HOUR], TEN)
+    rhythm = observed(known(last_successful_fetch=TEN - 3 * HOUR), 2, [TEN - 2.5 * HOUR, TEN - 0.5 * HOUR], TEN)
     assert [hour for hour, count in enumerate(rhythm.hourly_distribution) if count > 0.5] == [7, 9]
 
 
 def test_articles_without_a_time_are_spread_over_the_time_since_the_last_fetch() -> None:
-    rhythm = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR), 4, [], TEN)
+    rhythm = observed(known(last_successful_fetch=TEN - 4 * HOUR), 4, [], TEN)
     assert [round(count) for count in rhythm.hourly_distribution[5:11]] == [0, 1, 1, 1, 1, 0]
 
 
 def test_times_before_the_last_fetch_or_in_the_future_count_as_since_then() -> None:
-    rhythm = observe(Rhythm(last_fetch_time=TEN - 2 * HOUR), 2, [TEN - 900 * DAY, TEN + 900 * DAY], TEN)
+    rhythm = observed(known(last_successful_fetch=TEN - 2 * HOUR), 2, [TEN - 900 * DAY, TEN + 900 * DAY], TEN)
     assert sum(rhythm.hourly_distribution) == pytest.approx(2, rel=0.01)
     assert rhythm.hourly_distribution[8] > 0.9
 
 
 def test_the_first_fetch_learns_from_the_feeds_own_history() -> None:
     history = [TEN - day * DAY - hour * HOUR for day in range(4) for hour in range(1, 6)]
-    rhythm = observe(Rhythm(), len(history), history, TEN)
+    rhythm = observed(known(), len(history), history, TEN)
     assert rhythm.articles_per_hour > 0.2
     assert sum(rhythm.hourly_distribution[5:10]) > 0.9 * sum(rhythm.hourly_distribution)
     evening = TEN + 8 * HOUR
@@ -243,31 +250,31 @@ def test_the_first_fetch_learns_from_the_feeds_own_history() -> None:
 
 
 def test_a_first_fetch_without_any_dates_shows_nothing() -> None:
-    rhythm = observe(Rhythm(), 60, [], TEN)
+    rhythm = observed(known(), 60, [], TEN)
     assert (rhythm.articles_per_hour, hour_multiplier(rhythm.hourly_distribution, TEN.hour)) == (0.0, 1.0)
-    assert next_fetch(rhythm, TEN, Policy()) == next_fetch(observe(Rhythm(), 0, [], TEN), TEN, Policy())
+    assert next_fetch(rhythm, TEN, Policy()) == next_fetch(observed(known(), 0, [], TEN), TEN, Policy())
 
 
 def test_after_a_gap_of_months_the_feed_is_nearly_a_new_one() -> None:
     busy = fetched_every(10 * MINUTE, 6 * 72, articles=1)
-    after = observe(busy, 3, [TEN + 400 * DAY - HOUR] * 3, TEN + 400 * DAY)
+    after = observed(busy, 3, [TEN + 400 * DAY - HOUR] * 3, TEN + 400 * DAY)
     assert after.articles_per_hour < 4
     assert sum(after.hourly_distribution) == pytest.approx(3, abs=0.1)
 
 
 def test_a_clock_that_jumps_back_breaks_nothing() -> None:
     busy = fetched_every(10 * MINUTE, 60, articles=1)
-    back = observe(busy, 1, [TEN], TEN - 5 * HOUR)
-    assert back.last_fetch_time == TEN - 5 * HOUR
+    back = observed(busy, 1, [TEN], TEN - 5 * HOUR)
+    assert back.last_successful_fetch == TEN - 5 * HOUR
     assert TEN - 5 * HOUR + MINUTE <= next_fetch(back, TEN - 5 * HOUR, Policy()) <= TEN - 4.75 * HOUR
 
 
 def test_a_flood_counts_no_more_than_a_big_burst() -> None:
     calm = fetched_every(15 * MINUTE, 4 * 72)
     soon = TEN + 15 * MINUTE
-    burst, flood = (observe(calm, count, [soon] * count, soon) for count in (MAX_AT_ONCE, 10_000))
+    burst, flood = (observed(calm, count, [soon] * count, soon) for count in (MAX_AT_ONCE, 10_000))
     assert expected_rate(flood, soon) == expected_rate(burst, soon)
-    undated = observe(calm, 10_000, [], soon)
+    undated = observed(calm, 10_000, [], soon)
     assert expected_rate(undated, soon) <= expected_rate(burst, soon)
 
 
@@ -287,7 +294,7 @@ def steps_of(*numbers: float) -> tuple[float, ...]:
 
 
 MEAN = 15 / 19
-KNOWN = Rhythm(gap_articles=steps_of(8, 4, 2), gap_hours=steps_of(1, 2, 4))
+KNOWN = known(gap_articles=steps_of(8, 4, 2), gap_hours=steps_of(1, 2, 4))
 """Of MEAN articles an hour: 14 articles in 7 hours, and one more in 12 hours that is assumed."""
 
 
@@ -307,7 +314,7 @@ def test_a_steps_rate_counts_half_of_its_neighbours_and_two_articles_at_the_usua
     silent: float, usual: float, articles: float, hours: float
 ) -> None:
     expected = (articles + 2) / (hours + 2 / (MEAN * usual))
-    assert expected_rate(replace(KNOWN, silent_hours=silent), TEN) == pytest.approx(expected, rel=1e-9)
+    assert expected_rate(KNOWN.model_copy(update={"silent_hours": silent}), TEN) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("hour", "near"), [(10, 6 / 2 + 4 + 2 / 2), (0, 1 / 2 + 3 + 5 / 2), (23, 1 + 3 / 2)])
@@ -315,6 +322,6 @@ def test_an_hours_rate_counts_half_of_its_neighbours_and_five_articles_at_the_me
     counts = [0.0] * 24
     counts[9], counts[10], counts[11], counts[23], counts[0], counts[1], counts[16] = 6, 4, 2, 1, 3, 5, 3
     scale = (near + 5) / (24 * 2 / 24 + 5)
-    flat = expected_rate(Rhythm(), at(hour))
+    flat = expected_rate(known(), at(hour))
     assert flat == pytest.approx(4.0 * 1 / 12)
-    assert expected_rate(Rhythm(hourly_distribution=tuple(counts)), at(hour)) == pytest.approx(scale * flat, rel=1e-9)
+    assert expected_rate(known(hourly_distribution=tuple(counts)), at(hour)) == pytest.approx(scale * flat, rel=1e-9)

@@ -7,7 +7,7 @@ feed goes before what is wrong with its content, and that before what is only go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -41,7 +41,7 @@ class Judgement:
 
 
 def verdict_of(feed: Feed) -> Judgement:
-    found = next(each for rule in _RULES if (each := rule(feed)) is not None)
+    found = next(_conditions(feed))
     return Judgement(found.verdict, found.reason[:_LONGEST_REASON], found.since)
 
 
@@ -60,9 +60,39 @@ def judged(feed: Feed, before: Feed | None = None, due: datetime | None = None) 
     return feed.model_copy(update={**verdict, "next_fetch_time": parse_time(due or feed.next_fetch_time)})
 
 
-def _disabled(feed: Feed) -> Judgement | None:
-    if feed.enabled:
-        return None
+def _conditions(feed: Feed) -> Iterator[Judgement]:
+    """All conditions of the feed, in the order of precedence."""
+    newest = feed.newest_article_at
+    if not feed.enabled:
+        yield _disabled(feed)
+    if feed.consecutive_errors and is_block(feed.last_status_code, feed.last_error_fingerprint):
+        yield Judgement("blocked", f"Its server refuses this app: {feed.last_error}.", feed.blocked_since)
+    if feed.consecutive_errors >= FAILING_AFTER:
+        text = f"The last {feed.consecutive_errors} fetches failed, the last with: {feed.last_error}."
+        yield Judgement("failing", text, feed.failing_since)
+    if feed.last_successful_fetch is None:
+        yield Judgement("new", _why_new(feed), feed.created_at)
+    if feed.empty_since is not None and _watched_until(feed) - feed.empty_since >= EMPTY_AFTER:
+        yield Judgement("empty", f"Its feed document has no entries since {_day(feed.empty_since)}.", feed.empty_since)
+    if newest is not None and _is_stale(feed, _watched_until(feed) - newest):
+        yield Judgement("stale", f"It has the same old entries at each fetch; the newest is of {_day(newest)}.", newest)
+    explained = longest_explained(feed.longest_gaps)
+    if newest is not None and explained is not None and _watched_until(feed) - newest > explained:
+        known, longest = len(feed.longest_gaps), timedelta(hours=max(feed.longest_gaps))
+        text = f"Nothing new since {_day(newest)}; its longest gap on the last {known} days with articles was "
+        yield Judgement("silent", f"{text}{_length(longest)}, which explains {_length(explained)}.", newest)
+    if not feed.validators_trusted:
+        text = "Its server called a changed feed document unmodified, so it is fetched whole each time."
+        yield Judgement("lying", text)
+    if feed.average_duration_ms is not None and feed.average_duration_ms > SLOW_MS:
+        yield Judgement("slow", f"Its server takes {feed.average_duration_ms / 1000:.0f} s on average.")
+    if feed.redirect_url is not None and feed.moved_at is not None:
+        yield Judgement("moved", "It has moved, and is fetched from its new address, redirect_url.", feed.moved_at)
+    yield Judgement("ok", _why_ok(feed))
+
+
+def _disabled(feed: Feed) -> Judgement:
+    """Feeds that are gone, or whose address is that of another, are disabled too."""
     reason = feed.disabled_reason
     if feed.disabled_by != "app":
         return Judgement("disabled", f"A person disabled it: {reason}.", feed.disabled_at)
@@ -74,99 +104,24 @@ def _disabled(feed: Feed) -> Judgement | None:
     return Judgement("disabled", f"The app disabled it: {reason}. {after}", feed.disabled_at)
 
 
-def _blocked(feed: Feed) -> Judgement | None:
-    if not feed.consecutive_errors or not is_block(feed.last_status_code, feed.last_error_fingerprint):
-        return None
-    return Judgement("blocked", f"Its server refuses this app: {feed.last_error}.", feed.blocked_since)
-
-
-def _failing(feed: Feed) -> Judgement | None:
-    if feed.consecutive_errors < FAILING_AFTER:
-        return None
-    text = f"The last {feed.consecutive_errors} fetches failed, the last with: {feed.last_error}."
-    return Judgement("failing", text, feed.failing_since)
-
-
-def _new(feed: Feed) -> Judgement | None:
-    if feed.last_successful_fetch is not None:
-        return None
+def _why_new(feed: Feed) -> str:
     if feed.last_error:
-        text = f"It could not be fetched yet: {feed.last_error}."
-    else:
-        text = "It was not fetched yet." if feed.last_fetch_time is None else "It could not be fetched yet."
-    return Judgement("new", text, feed.created_at)
+        return f"It could not be fetched yet: {feed.last_error}."
+    return "It was not fetched yet." if feed.last_fetch_time is None else "It could not be fetched yet."
 
 
-def _empty(feed: Feed) -> Judgement | None:
-    if feed.empty_since is None or _watched_until(feed) - feed.empty_since < EMPTY_AFTER:
-        return None
-    return Judgement("empty", f"Its feed document has no entries since {_day(feed.empty_since)}.", feed.empty_since)
-
-
-def _stale(feed: Feed) -> Judgement | None:
-    newest = feed.newest_article_at
-    if newest is None:
-        return None
-    old = _watched_until(feed) - newest
-    if old < STALE_AFTER or any(old <= timedelta(hours=gap) for gap in feed.longest_gaps):
-        return None
-    return Judgement("stale", f"It has the same old entries at each fetch; the newest is of {_day(newest)}.", newest)
-
-
-def _silent(feed: Feed) -> Judgement | None:
-    newest, explained = feed.newest_article_at, longest_explained(feed.longest_gaps)
-    if newest is None or explained is None or _watched_until(feed) - newest <= explained:
-        return None
-    known, longest = len(feed.longest_gaps), timedelta(hours=max(feed.longest_gaps))
-    text = f"Nothing new since {_day(newest)}; its longest gap on the last {known} days with articles was "
-    return Judgement("silent", f"{text}{_length(longest)}, which explains {_length(explained)}.", newest)
-
-
-def _lying(feed: Feed) -> Judgement | None:
-    if feed.validators_trusted:
-        return None
-    return Judgement("lying", "Its server called a changed feed document unmodified, so it is fetched whole each time.")
-
-
-def _slow(feed: Feed) -> Judgement | None:
-    average_ms = feed.average_duration_ms
-    if average_ms is None or average_ms <= SLOW_MS:
-        return None
-    return Judgement("slow", f"Its server takes {average_ms / 1000:.0f} s on average.")
-
-
-def _moved(feed: Feed) -> Judgement | None:
-    if feed.redirect_url is None or feed.moved_at is None:
-        return None
-    return Judgement("moved", "It has moved, and is fetched from its new address, redirect_url.", feed.moved_at)
-
-
-def _ok(feed: Feed) -> Judgement:
+def _why_ok(feed: Feed) -> str:
     if feed.consecutive_errors:
-        return Judgement("ok", f"The last fetch failed, and is tried again: {feed.last_error}.")
+        return f"The last fetch failed, and is tried again: {feed.last_error}."
     if feed.empty_since is not None:
-        return Judgement(
-            "ok", f"It is fetched when due; its feed document has no entries since {_day(feed.empty_since)}."
-        )
+        return f"It is fetched when due; its feed document has no entries since {_day(feed.empty_since)}."
     if feed.newest_article_at is None:
-        return Judgement("ok", "It is fetched when due, and has brought no article yet.")
-    return Judgement("ok", "It is fetched when due, and brings articles as usual.")
+        return "It is fetched when due, and has brought no article yet."
+    return "It is fetched when due, and brings articles as usual."
 
 
-_RULES: tuple[Callable[[Feed], Judgement | None], ...] = (
-    _disabled,
-    _blocked,
-    _failing,
-    _new,
-    _empty,
-    _stale,
-    _silent,
-    _lying,
-    _slow,
-    _moved,
-    _ok,
-)
-"""In the order of precedence. `_disabled` also finds feeds that are gone, or whose address is that of another."""
+def _is_stale(feed: Feed, silent: timedelta) -> bool:
+    return silent >= STALE_AFTER and all(silent > timedelta(hours=gap) for gap in feed.longest_gaps)
 
 
 def _watched_until(feed: Feed) -> datetime:

@@ -119,28 +119,19 @@ async def test_a_passing_fault_is_retried() -> None:
     assert len(server.requests) == 3
 
 
-async def test_faults_without_end_are_unavailable_after_a_few_tries() -> None:
-    async with analyzing(retries=2) as (server, analyzer):
-        server.faults = [fault(503) for _ in range(10)]
-        with pytest.raises(Unavailable, match="503"):
+@pytest.mark.parametrize(
+    ("status", "headers", "retries", "requests", "retry_after"),
+    [(503, {}, 2, 3, None), (401, {}, 3, 1, None), (429, {"Retry-After": "7"}, 0, 1, 7.0)],
+    ids=["after a few tries", "with a wrong key at once", "with the time that the service asks for"],
+)
+async def test_faults_without_end_are_unavailable(
+    status: int, headers: dict[str, str], retries: int, requests: int, retry_after: float | None
+) -> None:
+    async with analyzing(retries=retries) as (server, analyzer):
+        server.faults = [fault(status, **headers) for _ in range(10)]
+        with pytest.raises(Unavailable, match=str(status)) as caught:
             await judged(analyzer, ["fine"])
-    assert len(server.requests) == 3
-
-
-async def test_a_wrong_key_is_unavailable_at_once() -> None:
-    async with analyzing() as (server, analyzer):
-        server.faults = [fault(401)]
-        with pytest.raises(Unavailable, match="401"):
-            await judged(analyzer, ["fine"])
-    assert len(server.requests) == 1
-
-
-async def test_the_retry_after_of_the_service_is_passed_on() -> None:
-    async with analyzing(retries=0) as (server, analyzer):
-        server.faults = [fault(429, **{"Retry-After": "7"})]
-        with pytest.raises(Unavailable) as caught:
-            await judged(analyzer, ["fine"])
-    assert caught.value.retry_after == 7.0
+    assert (len(server.requests), caught.value.retry_after) == (requests, retry_after)
 
 
 async def test_a_service_that_asks_to_wait_too_long_is_unavailable_within_the_budget() -> None:

@@ -39,55 +39,57 @@ def test_the_case_of_a_name_counts_by_where_it_stands(name: str, text: str, case
 
 
 @pytest.mark.parametrize(
-    ("text", "cue"),
+    ("name", "text", "cue"),
     [
-        ("Swift's types", "possessive"),
-        ("Swift-based apps", "thing after"),
-        ("Swift-tempered", "hyphen after"),
-        ("Swift 6 makes errors", "version after"),
-        ("Swift 3 times a day", "count after"),
-        ("Swift 2026 plans", "year after"),
-        ("we like Swift.", "ends a clause"),
-        ("a Swift compiler", "thing after"),
-        ("How Swift Compilers Became Popular", "thing after, headline"),
-        ("Swift adds macros", "does after"),
-        ("Swift buried it", "past tense after"),
-        ("Swift for iOS apps", "for, on or in another name"),
-        ("Swift to acquire Wonder", "to do after"),
-        ("Swift: a language", "heads the text"),
-        ("Swift to the rescue", "grammar after, begins"),
-        ("a Swift Boat there", "capital after"),
-        ("a Swift reply", "other word after"),
-        ("Swift reply there", "other word after, begins"),
+        ("Swift", "Swift's types", "possessive"),
+        ("Swift", "Swift-based apps", "thing after"),
+        ("Swift", "Swift-tempered", "hyphen after"),
+        ("Swift", "Swift 6 makes errors", "version after"),
+        ("Swift", "Swift 3 times a day", "count after"),
+        ("Swift", "Swift 2026 plans", "year after"),
+        ("Swift", "we like Swift.", "ends a clause"),
+        ("Swift", "a Swift compiler", "thing after"),
+        ("Swift", "How Swift Compilers Became Popular", "thing after, headline"),
+        ("Swift", "Swift adds macros", "does after"),
+        ("Swift", "Swift buried it", "past tense after"),
+        ("Swift", "Swift for iOS apps", "for, on or in another name"),
+        ("Swift", "Swift to acquire Wonder", "to do after"),
+        ("Swift", "Swift: a language", "heads the text"),
+        ("Swift", "Swift to the rescue", "grammar after, begins"),
+        ("Swift", "a Swift Boat there", "capital after"),
+        ("Swift", "a Swift reply", "other word after"),
+        ("Swift", "Swift reply there", "other word after, begins"),
+        ("Swift", "a re-Swift thing", "hyphen before"),
+        ("Swift", "it was written in Swift", "made or run with it"),
+        ("Swift", "it was said in Swift", "made or run maybe with it"),
+        ("Swift", "it went from Kotlin to Swift", "from one to the other"),
+        ("Swift", "yes, the future of Swift", "subject of a text"),
+        ("Swift", "we use Swift", "used, bought or compared"),
+        ("Swift", "we can Swift", "verb before"),
+        ("Swift", "here the Swift way", "determiner before"),
+        ("Swift", "here the Swift compiler", "determiner before and thing after"),
+        ("Swift", "here Apple's Swift", "owner before"),
+        ("Swift", "such strange Swift", "quality before"),
+        ("Swift", "so Wonder kills Swift", "somebody does it"),
+        ("Swift", "yes, Mrs. Swift sang", "title before"),
+        ("Swift", "yes, Taylor Swift sang", "first name before"),
+        ("Swift", "yes, the Wonder Swift sang", "capital before"),
+        ("Swift", "yes wonder swift", "other word before, lower case"),
+        ("Julia", "yes, Julia said that she knew", "person near"),
+        ("Julia", "yes, Julia and Peter met", "first name beside"),
+        ("Julia", "yes, Julia, 23, sang", "age after"),
+        ("Phoenix", "in Phoenix, Arizona", "region after"),
+        ("Phoenix", "in Phoenix and Denver", "region beside"),
+        ("Java", "the island Java", "place beside"),
+        ("Swift", "they use SWIFT there", "another acronym"),
+        ("Apple", "the big apple", "phrase of another meaning"),
+        ("Apple", "it was the Big Apple there", "phrase of another meaning, capital within the sentence"),
+        ("Next", "what\u2019s next", "phrase of another meaning"),
+        ("Mercury", "Mercury is in retrograde", "another meaning near"),
     ],
 )
-def test_what_stands_after_a_name(text: str, cue: str) -> None:
-    assert cue in found("Swift", text)
-
-
-@pytest.mark.parametrize(
-    ("text", "cue"),
-    [
-        ("a re-Swift thing", "hyphen before"),
-        ("it was written in Swift", "made or run with it"),
-        ("it was said in Swift", "made or run maybe with it"),
-        ("it went from Kotlin to Swift", "from one to the other"),
-        ("yes, the future of Swift", "subject of a text"),
-        ("we use Swift", "used, bought or compared"),
-        ("we can Swift", "verb before"),
-        ("here the Swift way", "determiner before"),
-        ("here the Swift compiler", "determiner before and thing after"),
-        ("here Apple's Swift", "owner before"),
-        ("such strange Swift", "quality before"),
-        ("so Wonder kills Swift", "somebody does it"),
-        ("yes, Mrs. Swift sang", "title before"),
-        ("yes, Taylor Swift sang", "first name before"),
-        ("yes, the Wonder Swift sang", "capital before"),
-        ("yes wonder swift", "other word before, lower case"),
-    ],
-)
-def test_what_stands_before_a_name(text: str, cue: str) -> None:
-    assert cue in found("Swift", text)
+def test_what_stands_beside_a_name_is_a_cue(name: str, text: str, cue: str) -> None:
+    assert cue in found(name, text)
 
 
 @pytest.mark.parametrize(
@@ -124,41 +126,12 @@ def test_commands_and_code(name: str, text: str, cues_found: set[str]) -> None:
     assert found(name, text) & {"command", "command that is run", "in code"} == cues_found
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "cue"),
-    [
-        ("Julia", "yes, Julia said that she knew", "person near"),
-        ("Julia", "yes, Julia and Peter met", "first name beside"),
-        ("Julia", "yes, Julia, 23, sang", "age after"),
-        ("Phoenix", "in Phoenix, Arizona", "region after"),
-        ("Phoenix", "in Phoenix and Denver", "region beside"),
-        ("Java", "the island Java", "place beside"),
-        ("Swift", "they use SWIFT there", "another acronym"),
-    ],
-)
-def test_persons_and_places(name: str, text: str, cue: str) -> None:
-    assert cue in found(name, text)
-
-
 def test_a_sentence_in_another_language() -> None:
     assert "sentence in another language" in found("Swift", "Der Browser Swift ist neu")
     assert "sentence in another language, lower case" in found("Swift", "der Browser swift ist neu")
     assert "sentence in another language" not in found("Swift", "Der Browser Swift")
     assert "capital before" not in found("Swift", "so ist der Wonder Swift neu")
     assert "capital before" not in found("Swift", "用 Wonder Swift 重写")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "cue"),
-    [
-        ("Apple", "the big apple", "phrase of another meaning"),
-        ("Apple", "it was the Big Apple there", "phrase of another meaning, capital within the sentence"),
-        ("Next", "what\u2019s next", "phrase of another meaning"),
-        ("Mercury", "Mercury is in retrograde", "another meaning near"),
-    ],
-)
-def test_a_phrase_of_another_meaning(name: str, text: str, cue: str) -> None:
-    assert cue in found(name, text)
 
 
 @pytest.mark.parametrize("gap", [NEAR - 9, NEAR - 8, NEAR - 7, NEAR - 6])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -58,9 +59,15 @@ class Newsroom:
             for number, each in enumerate(self.articles):
                 await self.world.edit(each, f"Quorvia{number}x is good again")
 
-    async def edit(self, number: int, what: str) -> None:
-        await self.world.edit(self.articles[number], f"Quorvia{number}x is {what}")
+    async def made_bad(self, number: int) -> None:
+        await self.world.edit(self.articles[number], f"Quorvia{number}x is bad")
         await self.world.delivered([self.articles[number]])
+
+    async def deleted(self, number: int) -> None:
+        await self.world.worker.delete(self.articles[number])
+
+    async def recounted(self, number: int) -> None:
+        await self.world.worker.recount.recount_tool(self.tools[number].tool_id, self.world.watch.now)
 
     async def analyse(self, worker: Worker, number: int) -> None:
         await worker.analysis.handle([self.articles[number]])
@@ -72,13 +79,19 @@ class Newsroom:
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-async def test_an_edit_that_another_worker_analyses_meanwhile_wins(world: World, analysed: bool) -> None:
+@pytest.mark.parametrize(
+    ("act", "left"), [(Newsroom.made_bad, "negative"), (Newsroom.deleted, None), (Newsroom.recounted, "positive")]
+)
+async def test_an_edit_a_deletion_and_a_recount_meanwhile_are_what_is_left(
+    world: World, act: Callable[[Newsroom, int], Awaitable[None]], left: str | None, analysed: bool
+) -> None:
     news = Newsroom(world)
     await news.fill(analysed=analysed)
-    async for number in interrupted(world, news.analyse, lambda number: news.edit(number, "bad")):
-        assert await news.sentiment(number) == "negative"
+    async for number in interrupted(world, news.analyse, partial(act, news)):
+        assert await news.sentiment(number) == left
         article = await world.read(news.articles[number])
-        assert (article.sentiment, article.analysis_due_since) == ("negative", None)
+        assert article.analysis_due_since is None
+        assert article.deleted_at is not None or article.sentiment == left
         await world.is_counted(news.tools[number])
 
 
@@ -92,7 +105,7 @@ async def test_a_worker_that_dies_leaves_no_outdated_mention_over_a_newer_one(
     for number in range(12):
 
         async def edit(number: int = number) -> None:
-            await news.edit(number, "bad")
+            await news.made_bad(number)
 
         store = Interrupted(world.store, number, edit, writes)
         with contextlib.suppress(Crash):
@@ -128,50 +141,34 @@ async def test_an_edit_that_is_taken_back_meanwhile_wins_though_its_mention_was_
         await world.is_counted(quorvia)
 
 
-@pytest.mark.parametrize("analysed", [False, True])
-async def test_a_deletion_meanwhile_leaves_no_mention(world: World, analysed: bool) -> None:
-    news = Newsroom(world)
-    await news.fill(analysed=analysed)
-    async for number in interrupted(world, news.analyse, lambda number: world.worker.delete(news.articles[number])):
-        assert await news.sentiment(number) is None
-        await world.is_counted(news.tools[number])
-
-
-@pytest.mark.parametrize("of_one_tool", [False, True])
-@pytest.mark.parametrize("analysed", [False, True])
-async def test_a_merge_meanwhile_moves_the_mention(world: World, analysed: bool, of_one_tool: bool) -> None:
-    """Also where only the mentions of the merged tool are to be written, as a backfill does."""
+@pytest.mark.parametrize(
+    ("of_one_tool", "analysed", "is_analysed_meanwhile"),
+    [(False, False, False), (False, True, False), (True, False, False), (True, True, False), (False, False, True)],
+)
+async def test_a_merge_meanwhile_moves_the_mention(
+    world: World, of_one_tool: bool, analysed: bool, is_analysed_meanwhile: bool
+) -> None:
+    """Also where only the mentions of the merged tool are to be written, as a backfill does; and where another worker
+    analyses the article after the merge, so that it is no longer due when this worker has written its mention."""
     news = Newsroom(world)
     await news.fill(analysed=analysed)
 
     async def analyse(worker: Worker, number: int) -> None:
-        only = frozenset({news.tools[number].tool_id}) if of_one_tool else None
-        await worker.writer.write([news.articles[number]], only)
+        if is_analysed_meanwhile:
+            await news.analyse(worker, number)
+        else:
+            only = frozenset({news.tools[number].tool_id}) if of_one_tool else None
+            await worker.writer.write([news.articles[number]], only)
 
     target = await world.tool("Tarnwick")
 
     async def merge(number: int) -> None:
         await world.run(await world.worker.changes.merge(f"Quorvia{number}x", "Tarnwick"))
+        if is_analysed_meanwhile:
+            await world.delivered([news.articles[number]])
 
     async for number in interrupted(world, analyse, merge):
         assert await news.sentiment(number) is None
-        assert news.articles[number] in await world.mentions(target)
-        await world.is_counted(news.tools[number])
-        await world.is_counted(target)
-
-
-async def test_a_merge_and_another_analysis_meanwhile_leave_no_mention_of_the_merged_tool(world: World) -> None:
-    """The article is no longer due then, though this worker may have written a mention of the merged tool."""
-    news = Newsroom(world)
-    await news.fill(analysed=False)
-    target = await world.tool("Tarnwick")
-
-    async def merge(number: int) -> None:
-        await world.run(await world.worker.changes.merge(f"Quorvia{number}x", "Tarnwick"))
-        await world.delivered([news.articles[number]])
-
-    async for number in interrupted(world, news.analyse, merge):
-        assert await news.sentiment(number) is None, number
         assert news.articles[number] in await world.mentions(target)
         await world.is_counted(news.tools[number])
         await world.is_counted(target)
@@ -211,19 +208,6 @@ async def test_an_edit_of_an_article_that_cannot_be_judged_stays_due(world: Worl
         world.watch.advance(minutes=1)
         await world.delivered([articles[number]])
         assert (await world.mentions(quorvia))[articles[number]].sentiment == "positive", number
-
-
-@pytest.mark.parametrize("analysed", [False, True])
-async def test_a_recount_meanwhile_misses_no_mention(world: World, analysed: bool) -> None:
-    news = Newsroom(world)
-    await news.fill(analysed=analysed)
-
-    async def recount(number: int) -> None:
-        await world.worker.recount.recount_tool(news.tools[number].tool_id, world.watch.now)
-
-    async for number in interrupted(world, news.analyse, recount):
-        assert await news.sentiment(number) == "positive"
-        await world.is_counted(news.tools[number])
 
 
 async def test_an_article_beside_one_that_another_worker_analyses_gets_its_mention(world: World) -> None:

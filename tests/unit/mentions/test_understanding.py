@@ -1,30 +1,36 @@
-"""Which tools an article names, which mentions follow, and how the article is changed by its analysis."""
+"""Which tools an article names and what is judged, which mentions follow, and how the article is changed by its
+analysis."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from models.article import Article
-from models.mention import Match, SentimentScore
+from models.article import Article, Observation
+from models.mention import Match, SentimentScore, what_it_says
+from models.stored import WordsJudgement
 from models.tool import Tool
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.corrections import judged_passages, passages_hash
-from services.mentions.scoring import Scores
+from services.mentions.scoring import Scores, Unscored
 from services.mentions.understanding import (
     ArticleAnalysis,
     detect,
     finished,
+    judge,
     mention,
     no_longer_active,
+    observations_of_other_words,
     published_at,
     publisher_of,
     removed,
     role_of,
     source_tickers,
     understand,
+    understand_own_words,
     wanted_mentions,
     with_first_articles,
     with_tools_listed,
@@ -32,7 +38,7 @@ from services.mentions.understanding import (
 from services.tools.detector import Detected, Detector, Reason
 from services.tools.matching import Span
 from tests import documents
-from tests.documents import ARTICLE_ID, NOW, OTHER_TOOL_ID, TOOL_ID, reading
+from tests.documents import ARTICLE_ID, NOW, OTHER_TOOL_ID, TOOL_ID, attribution, reading
 
 GOOD = Judgement("positive", 0.9, 0.6)
 BAD = Judgement("negative", 0.8, -0.5)
@@ -414,3 +420,96 @@ def test_a_mention_of_a_deprecated_tool_that_is_about_something_else_is_removed(
     tools = {TOOL_ID: tool(status="DEPRECATED")}
     kept.corrections = {TOOL_ID: documents.correction(verdict="not_this_tool", label=None)}
     assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID].removed_at == LATER
+
+
+def test_each_revision_of_a_listed_source_that_is_not_canonical_has_an_observation() -> None:
+    revisions = {"a": "r1", "b": "r2", "c": "r2", "d": None, "e": "r3"}
+    sources = {key: attribution(revision=revision, scraped_at=NOW) for key, revision in revisions.items()}
+    given = documents.article(sources=tuple(sources), source_attribution=sources, canonical=reading(source="a"))
+    assert observations_of_other_words(given) == {"r2": "obs:b:20260221", "r3": "obs:e:20260221"}
+    assert observations_of_other_words(given.changed(NOW, deleted_at=NOW)) == {}
+
+
+class TestOwnWords:
+    def words(self, **changes: Any) -> Observation:
+        return documents.observation(**{"headline": "Quorvia and Tarnwick", "revision": "r2", **changes})
+
+    def test_the_tools_of_the_article_are_found_in_the_sources_own_words(self) -> None:
+        own = understand_own_words(article(), self.words(), DETECTOR, {TOOL_ID})
+        assert (own.revision, set(own.detected), set(own.questions.tools)) == ("r2", {TOOL_ID}, {TOOL_ID})
+        for changes in ({"tags": ("Quorvia",)}, {"tickers": ("QRVA",)}, {"text": "Quorvia is out."}):
+            named = understand_own_words(article(), self.words(headline="News", **changes), DETECTOR, {TOOL_ID})
+            assert set(named.detected) == {TOOL_ID}
+        assert not understand_own_words(article(), self.words(headline="News"), DETECTOR, {TOOL_ID}).detected
+
+    def test_with_only_some_tools_the_others_are_named_and_not_asked_about(self) -> None:
+        own = understand_own_words(article(), self.words(), DETECTOR, {TOOL_ID, OTHER_TOOL_ID}, {TOOL_ID})
+        assert (set(own.detected), set(own.questions.tools)) == ({TOOL_ID, OTHER_TOOL_ID}, {TOOL_ID})
+
+    def test_names_of_publishers_are_none_of_its_words(self) -> None:
+        wire = article(source_attribution={"tiingo": attribution(source_name="Quorvia")})
+        own = understand_own_words(wire, self.words(headline="News of the day - Quorvia"), DETECTOR, {TOOL_ID})
+        assert not own.detected
+
+    def test_the_language_is_its_own(self) -> None:
+        english = article(language="en")
+        assert understand_own_words(english, self.words(language="de"), DETECTOR, ()).questions.language == "de"
+        assert understand_own_words(english, self.words(), DETECTOR, ()).questions.language == "en"
+
+
+def test_a_source_says_what_the_mention_says_unless_its_words_are_others() -> None:
+    worse = WordsJudgement(sentiment="negative", score=0.9, polarity=-0.5)
+    said = stored_mention(revision="r1", other_words={"r1": worse, "r2": worse, "r3": None})
+    assert [what_it_says(said, each) for each in ("r1", None, "r4", "r2", "r3")] == [said, said, said, worse, None]
+    assert what_it_says(stored_mention(revision="r1"), "r2") is not None
+
+
+def by_length(text: str) -> Judgement:
+    score = round(0.5 + len(text) / 1000, 4)
+    return Judgement("positive", score, score)
+
+
+class Polyglot:
+    """Judges a text by its length. Remembers what it was asked."""
+
+    name, version, languages = "polyglot", "1", frozenset({"en", "de"})
+
+    def __init__(self) -> None:
+        self.calls: list[list[Passage]] = []
+
+    async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
+        self.calls.append(list(passages))
+        judgements = [by_length(each.text) for each in passages]
+        return [
+            PassageJudgement(judgement, dict.fromkeys(each.names, judgement))
+            for each, judgement in zip(passages, judgements, strict=True)
+        ]
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def in_language(headline: str, language: str | None = None, **fields: object) -> ArticleAnalysis:
+    made = article(canonical=reading(headline=headline), text_for_analysis=None, language=language, **fields)
+    return understand(made, DETECTOR)
+
+
+async def test_the_passages_of_all_articles_are_judged_in_one_call_with_their_language() -> None:
+    analyzer = Polyglot()
+    analyses = [in_language("Quorvia"), in_language("Quorvia fehlt", "de"), in_language("Gone", "en", deleted_at=NOW)]
+    await judge(analyzer, analyses)
+    [asked] = analyzer.calls
+    assert [(each.text, each.language) for each in asked] == [("Quorvia", "en"), ("Quorvia fehlt", "de")]
+    first, second = by_length("Quorvia"), by_length("Quorvia fehlt")
+    assert analyses[0].scores == Scores(first, {TOOL_ID: first})
+    assert analyses[1].scores == Scores(second, {TOOL_ID: second})
+    assert analyses[2].scores is None
+
+
+async def test_an_article_in_a_language_that_the_analyzer_does_not_know_is_unscored() -> None:
+    analyzer = Polyglot()
+    analyses = [in_language("Quorvia est en panne", "fr"), in_language("Quorvia", "und")]
+    await judge(analyzer, analyses)
+    assert analyzer.calls == []
+    expected = Scores(Unscored("LANGUAGE"), {TOOL_ID: Unscored("LANGUAGE")})
+    assert [each.scores for each in analyses] == [expected, expected]

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from models.correction import CorrectionVerdict
 from models.stored import ScoredDocument, WordsJudgement
-from models.tool import ReferenceRole
+from models.tool import Reference, ReferenceRole
 from models.values import (
     Count,
     Flag,
@@ -105,6 +105,19 @@ class SentimentScore(ScoredDocument):
     @property
     def counts(self) -> bool:
         return self.removed_at is None
+
+    @property
+    def reference(self) -> Reference:
+        return Reference(
+            source_id=self.source_id,
+            source=self.publisher or self.source,
+            source_identifier=self.url or self.source_id,
+            title=self.headline,
+            published_at=self.published_at,
+            role=self.role,
+            event_id=self.event_id,
+            created_at=self.created_at,
+        )
 
     @model_validator(mode="after")
     def _is_judged(self) -> Self:

@@ -5,14 +5,21 @@ from typing import get_args
 import azure.functions as func
 
 from models.request import FEED_ID_FORM, Nothing
-from models.resources.articles import ArticleResource, DocumentResource, QuarantinePreview, QuarantineResource
+from models.resources.articles import (
+    ArticleResource,
+    DocumentResource,
+    MentionResource,
+    ObservationResource,
+    QuarantinePreview,
+    QuarantineResource,
+)
 from models.states import ArticleStatus
 from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS, LONGEST_SEARCH, SAID, article_filter
 from services.articles.sources import sources_of
 from services.container import Container
 from services.feeds.claims import INGESTION_STAGE
-from services.mentions.listing import mentions_of_article, observed
+from services.mentions.listing import mentions_of_article
 from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name
@@ -86,11 +93,13 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     mentions = await mentions_of_article(services.store, services.tools, article)
     whole = await sources_of(services.store, article)
     resource = ArticleResource.of(whole, shown_name(article.publisher_id), view)
-    resource = resource.with_added(mentions=[each.resource(view) for each in mentions.items])
+    resource = resource.with_added(
+        mentions=[MentionResource.of(each.mention, view).with_added(tool=each.tool) for each in mentions.items]
+    )
     unreadable = mentions.unreadable
     if layer == "raw":
         observations = await services.articles.observations(article)
-        found = [observed(each, article, mentions.items, view) for each in observations.items]
+        found = [ObservationResource.of(each, article, mentions.items, view) for each in observations.items]
         resource, unreadable = resource.with_added(observations=found), (*unreadable, *observations.unreadable)
     return json_response(resource.with_added(**left_out(unreadable)).shown())
 

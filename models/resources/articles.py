@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import Field
 
 from models.article import Article, FullText, Observation
 from models.document import DocumentProduct, Eligibility, FileObject
-from models.mention import SentimentScore
+from models.mention import SentimentScore, what_it_says
 from models.quarantine import QuarantineItem
 from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.runs import AttemptResource
-from models.stored import ScoredDocument, WordsJudgement
+from models.stored import WordsJudgement
 from models.values import Count, IdPart, Text
 
 
@@ -40,6 +40,13 @@ class MentionResource(Stored):
         )
 
 
+class NamedMention(NamedTuple):
+    """A mention with the name of its tool. `tool` is the primary name; None for a tool that cannot be read."""
+
+    mention: SentimentScore
+    tool: str | None
+
+
 class SaidOfTool(Resource):
     """What the words of one source say of a tool."""
 
@@ -61,22 +68,31 @@ class ObservationResource(Stored):
 
     @classmethod
     def of(
-        cls,
-        observation: Observation,
-        said: ScoredDocument | WordsJudgement | None,
-        tools: Sequence[SaidOfTool] | None,
-        view: View = "default",
+        cls, observation: Observation, article: Article, mentions: Sequence[NamedMention], view: View = "default"
     ) -> Self:
-        """`said` is the judgement of its words in general, `tools` that for each tool; None if there is none."""
-        judgement = {name: getattr(said, name, None) for name in WordsJudgement.model_fields}
-        article, feed = path("articles", observation.source_id), path("feeds", observation.source)
+        """With the sentiment of its own words, in general and for each tool that they name.
+
+        Null where these words were not judged: an earlier version of what a source published, or the words of a source
+        that the article does not list and no listed source shares.
+        """
+        revision = observation.revision
+        general = article if revision == article.analyzed_revision else (article.other_words or {}).get(revision)
+        tools = []
+        for mention, tool in mentions if general is not None else ():
+            said = what_it_says(mention, revision)
+            if said is not None and (revision == mention.revision or revision in (mention.other_words or {})):
+                tools.append(SaidOfTool.shaped({"tool_id": mention.tool_id, "tool": tool, **_judgement(said)}))
         return cls.made(
             observation,
             view,
-            **judgement,
-            tools=None if tools is None else list(tools),
-            links=links(article=article, feed=feed),
+            **_judgement(general),
+            tools=None if general is None else tools,
+            links=links(article=path("articles", observation.source_id), feed=path("feeds", observation.source)),
         )
+
+
+def _judgement(said: WordsJudgement | None) -> dict[str, Any]:
+    return {name: getattr(said, name, None) for name in WordsJudgement.model_fields}
 
 
 class FullTextPart(Resource):

@@ -8,8 +8,10 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from models.correction import VERDICTS, Correction, CorrectionVerdict, GroupingCorrection, Subject
+from models.mention import SentimentScore
 from models.request import ArticleId, FeedId, Name, SignedBody
 from models.resources.base import Stored, View, added, links, path
+from models.tool import Tool, normalize_name
 
 CorrectionState = Literal["active", "outdated", "undone"]
 STATES: tuple[CorrectionState, ...] = get_args(CorrectionState)
@@ -47,6 +49,48 @@ class CorrectionResource(Stored):
                 run=path("runs", correction.made_by_run),
             ),
         )
+
+
+def state_of(
+    correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool = True
+) -> CorrectionState:
+    """`outdated`: nobody has undone the verdict, and it is not applied. `mention` is that of the correction, if there
+    is one. Without an article, which has expired or was deleted, the verdict is labelled data only."""
+    if not correction.is_active:
+        return "undone"
+    if correction.subject == "SOURCE":
+        is_applied = correction.feed_id in tool.muted_sources
+    elif correction.phrase is not None:
+        is_applied = normalize_name(correction.phrase) in {normalize_name(each) for each in tool.excluded}
+    elif mention is None or not mention.counts:
+        is_applied = not has_article or correction.verdict == "not_this_tool"
+    else:
+        is_applied = mention.verdict == correction.verdict
+    return "active" if is_applied else "outdated"
+
+
+def labelled(correction: Correction) -> dict[str, Any] | None:
+    """The correction as labelled data. None if it labels nothing: it is undone, no verdict on a mention, or confirms a
+    mention without a sentiment."""
+    is_other = correction.verdict == "not_this_tool"
+    if correction.subject != "MENTION" or not correction.is_active or not (is_other or correction.label):
+        return None
+    texts, names, others, at = [], list[list[int]](), list[list[int]](), 0
+    for each in correction.passages:
+        texts.append(each.text)
+        names += [[at + start, at + end] for start, end in each.names]
+        others += [[at + start, at + end] for start, end in each.other_names]
+        at += len(each.text) + 1
+    return {
+        "text": "\n".join(texts) or correction.headline,
+        "names": names,
+        "other_names": others,
+        "label": "not_this_tool" if is_other else correction.label,
+        "language": correction.language,
+        "tool_id": correction.tool_id,
+        "source_id": correction.source_id,
+        "analyzer": correction.said.model_dump() if correction.said is not None else None,
+    }
 
 
 class GroupingCorrectionResource(Stored):

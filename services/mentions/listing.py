@@ -1,21 +1,19 @@
 """Lists mentions that count, with what people read beside them: those of a tool, those of an article with the names of
-their tools, what each observation says in its own words, and the articles that mention a tool.
+their tools, and the articles that mention a tool.
 
 No index has the sentiment of a mention: a list with this filter reads on until its page is full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from models.article import Article, Observation
-from models.mention import SentimentScore, what_it_says
-from models.resources.articles import ArticleResource, MentionResource, ObservationResource, SaidOfTool
+from models.article import Article
+from models.mention import SentimentScore
+from models.resources.articles import ArticleResource, MentionResource, NamedMention
 from models.resources.base import View
-from models.stored import ScoredDocument, WordsJudgement
 from models.values import format_time
 from services.articles.reading import UNSCORED
 from services.articles.sources import with_source_counts
@@ -24,7 +22,6 @@ from services.ports import Document, Listed, Page, Query, Store, Where, listed, 
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 
-_JUDGEMENT = tuple(WordsJudgement.model_fields)
 MAX_PAGES = 20
 """Pages that one list reads to find mentions with a sentiment. It then ends early, with a cursor."""
 
@@ -61,17 +58,6 @@ async def mentions_page(
     return listed(Page(found, page.next), SentimentScore.from_document, "source_id")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedMention:
-    """A mention with the name of its tool. `tool` is the primary name; None for a tool that cannot be read."""
-
-    mention: SentimentScore
-    tool: str | None
-
-    def resource(self, view: View = "default") -> MentionResource:
-        return MentionResource.of(self.mention, view).with_added(tool=self.tool)
-
-
 async def mentions_of_article(store: Store, catalog: Catalog, article: Article) -> Listed[NamedMention]:
     """The mentions that count, by the names of their tools. `unreadable` are the tools whose mention cannot be read."""
     keys = [(tool_id, article.source_id) for tool_id in article.tool_ids_ever_detected]
@@ -83,34 +69,6 @@ async def mentions_of_article(store: Store, catalog: Catalog, article: Article) 
     named = [NamedMention(each, names.get(each.tool_id)) for each in counting]
     named.sort(key=lambda each: ((each.tool or "").casefold(), each.mention.tool_id))
     return Listed(named, None, found.unreadable)
-
-
-def observed(
-    observation: Observation, article: Article, mentions: Sequence[NamedMention], view: View = "default"
-) -> ObservationResource:
-    """The observation with the sentiment of its own words, in general and for each tool that they name.
-
-    Null where these words were not judged: an earlier version of what a source published, or the words of a source
-    that the article does not list and no listed source shares.
-    """
-    revision = observation.revision
-    general = _in_general(article, revision)
-    if general is None:
-        return ObservationResource.of(observation, None, None, view)
-    tools = []
-    for each in mentions:
-        is_judged = revision == each.mention.revision or revision in (each.mention.other_words or {})
-        said = what_it_says(each.mention, revision)
-        if is_judged and said is not None:
-            judgement = {name: getattr(said, name) for name in _JUDGEMENT}
-            tools.append(SaidOfTool.shaped({"tool_id": each.mention.tool_id, "tool": each.tool, **judgement}))
-    return ObservationResource.of(observation, general, tools, view)
-
-
-def _in_general(article: Article, revision: str) -> ScoredDocument | WordsJudgement | None:
-    if revision == article.analyzed_revision:
-        return article
-    return (article.other_words or {}).get(revision)
 
 
 async def tool_articles(

@@ -117,7 +117,7 @@ class ToolReferences:
             page.unreadable += mentions.unreadable
             for each in mentions.items:
                 place = Place(format_time(each.published_at), each.source_id)
-                yield Found(place, reference_of(each) if each.counts else None)
+                yield Found(place, each.reference if each.counts else None)
 
     async def _kept(
         self, tool_id: str, asked: Asked, behind: Place | None, page: ReferencePage
@@ -170,19 +170,6 @@ def _decoded(name: str, cursor: str) -> Place:
         raise InvalidInput("cursor", "must be the `next` of a page of the same query") from None
 
 
-def reference_of(mention: SentimentScore) -> Reference:
-    return Reference(
-        source_id=mention.source_id,
-        source=mention.publisher or mention.source,
-        source_identifier=mention.url or mention.source_id,
-        title=mention.headline,
-        published_at=mention.published_at,
-        role=mention.role,
-        event_id=mention.event_id,
-        created_at=mention.created_at,
-    )
-
-
 async def keep_references(store: Store, tool_id: str, day: date, mentions: Sequence[Document], now: datetime) -> None:
     """Keeps the references of a day that is old enough; `mentions` are those of the tool on that day. Those that cannot
     be read are logged and left out."""
@@ -195,7 +182,7 @@ async def keep_references(store: Store, tool_id: str, day: date, mentions: Seque
         updated_at=now,
         tool_id=tool_id,
         day=day.isoformat(),
-        references=tuple(map(reference_of, latest_first[:MAX_KEPT])),
+        references=tuple(each.reference for each in latest_first[:MAX_KEPT]),
         not_kept=len(latest_first[MAX_KEPT:]),
     )
     await store.upsert(CATALOG.name, kept.to_document())

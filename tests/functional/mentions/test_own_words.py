@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from models.article import Article
+from models.resources.articles import ObservationResource
 from models.tool import Tool
 from services.articles.reading import Articles
 from services.figures.coverage import Coverage
 from services.figures.history import History
 from services.figures.points import span_of
 from services.figures.recount import Recount
-from services.mentions.listing import mentions_of_article, observed
+from services.mentions.listing import mentions_of_article
 from services.ports import Upsert
 from services.store.containers import ARTICLES
 from tests.builders import existing
@@ -65,7 +66,7 @@ class Newsroom:
         article = await self.world.read(self.article)
         mentions = await mentions_of_article(self.world.store, self.world.worker.catalog, article)
         observations = await Articles(self.world.store, self.world.watch).observations(article)
-        shown = [observed(each, article, mentions.items).shown() for each in observations.items]
+        shown = [ObservationResource.of(each, article, mentions.items).shown() for each in observations.items]
         return {
             each["source"]: (
                 each["sentiment"],

@@ -14,6 +14,7 @@ import pytest
 
 import function_app
 from models.resources.base import VIEWS
+from models.resources.corrections import labelled
 from models.resources.tools import Precision
 from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
@@ -21,7 +22,6 @@ from services import container
 from services.articles.reading import MAX_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.metadata import Counters
-from services.mentions.corrections import labelled
 from services.mentions.due import ANALYSIS_STAGE
 from services.operations.cache_health import CacheHealth
 from services.store.sqlite import SqliteStore

@@ -10,7 +10,7 @@ import pytest
 
 from models.correction import Correction, JudgedPassage
 from models.errors import InvalidInput
-from models.resources.corrections import NewCorrectionBody
+from models.resources.corrections import NewCorrectionBody, labelled, state_of
 from models.resources.tools import Precision
 from models.stored import WordsJudgement
 from models.tool import Reviews
@@ -24,11 +24,9 @@ from services.mentions.corrections import (
     holds,
     judged_passages,
     kept_passages,
-    labelled,
     passages_hash,
     removes,
     review,
-    state_of,
     time_of_verdict,
     with_reviews,
     with_verdict,

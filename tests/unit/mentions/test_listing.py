@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from models.resources.articles import MentionResource
+from models.resources.articles import NamedMention, ObservationResource
 from models.stored import WordsJudgement
-from services.mentions.listing import MAX_PAGES, NamedMention, mentions_page, observed
+from services.mentions.listing import MAX_PAGES, mentions_page
 from services.store.sqlite import SqliteStore
 from tests import documents
 from tests.documents import TOOL_ID, article, mention, observation
@@ -62,7 +62,7 @@ SAID = NamedMention(
 
 
 def test_the_words_that_were_canonical_have_the_judgement_of_article_and_mentions() -> None:
-    shown = observed(observation(revision="r1"), JUDGED, [SAID], "full").shown()
+    shown = ObservationResource.of(observation(revision="r1"), JUDGED, [SAID], "full").shown()
     assert (shown["sentiment"], shown["score"], shown["polarity"], shown["unscored_reason"]) == (
         *("positive", 0.8, 0.5),
         None,
@@ -74,7 +74,3 @@ def test_the_words_that_were_canonical_have_the_judgement_of_article_and_mention
         }
     ]
     assert shown["revision"] == "r1"
-
-
-def test_a_named_mention_shows_its_tool() -> None:
-    assert SAID.resource().shown() == {**MentionResource.of(SAID.mention).shown(), "tool": "Quorvia"}

@@ -6,22 +6,21 @@ import pytest
 
 from models.resources.tools import ReferenceResource
 from models.tool import Reference, ReferenceRole
-from services.mentions.references import reference_of
 from tests.documents import ARTICLE_ID, mention, reference, tool
 
 
 def test_a_reference_has_the_data_of_the_mention() -> None:
     said = mention(publisher="Reuters", url="https://reuters.example/1", event_id="story", role="OTHER")
-    found = reference_of(said)
+    found = said.reference
     assert (found.source_id, found.source, found.source_identifier) == (said.source_id, "Reuters", said.url)
     assert (found.title, found.published_at) == (said.headline, said.published_at)
     assert (found.role, found.event_id, found.created_at) == ("OTHER", "story", said.created_at)
 
 
 def test_the_feed_stands_for_an_unknown_publisher_and_the_id_for_a_missing_url() -> None:
-    found = reference_of(mention(publisher=None, url=None))
+    found = mention(publisher=None, url=None).reference
     assert (found.source, found.source_identifier) == (mention().source, mention().source_id)
-    assert reference_of(mention(publisher=None, source=None)).source is None
+    assert mention(publisher=None, source=None).reference.source is None
 
 
 @pytest.mark.parametrize(

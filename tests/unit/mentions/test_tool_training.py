@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from models.correction import JudgedPassage
+from models.resources.corrections import labelled
 from scripts.sentiment import corpus, tools, train
 from scripts.sentiment.corpus import Labelled, places
 from scripts.sentiment.tools import Plan
 from services.mentions.analyzers.embedded import ToolJudge
 from services.mentions.analyzers.port import Judgement, Passage
 from services.mentions.analyzers.tables import ToolTable, Word, WordTable
-from services.mentions.corrections import labelled
 from services.tools.matching import Span
 from tests.documents import TOOL_ID, correction
 

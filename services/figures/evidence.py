@@ -70,12 +70,14 @@ class Times:
 
 @dataclass(slots=True)
 class Part:
-    """The mentions of one story, publisher or source: the `tally` of the present ones, and what the others changed."""
+    """The mentions of one story, publisher or source, or all: those of each time, how many scored ones are in one of
+    the times only, and what these `moved`."""
 
-    key: str
+    key: str = ""
+    present: Tally = field(default_factory=Tally)
+    previous: Tally = field(default_factory=Tally)
     entered: int = 0
     left: int = 0
-    tally: Tally = field(default_factory=Tally)
     moved: float = 0.0
     latest: Mention = field(default_factory=dict)
 
@@ -84,12 +86,41 @@ class Part:
         """None for a mention without a story."""
         return self.key if self.latest.get("event_id") == self.key else None
 
+    @property
+    def difference(self) -> float | None:
+        """Of the two averages; None if one of the times has no scored mention."""
+        now, then = average_of(self.present), average_of(self.previous)
+        return None if now is None or then is None else round(now - then, 4)
 
-def tally_of(mentions: Iterable[Mention]) -> Tally:
-    total = Tally()
-    for each in mentions:
-        total = total.plus(Tally.of(each.get("sentiment"), each.get("polarity")))
-    return total
+    def add(self, mention: Mention, times: Times, average: float = 0.0) -> None:
+        """`average` is that of the previous time; 0 if that had no scored mention."""
+        polarity, self.latest = mention.get("polarity"), mention
+        tally, is_now, was_then = tally_of(mention), times.is_present(mention), times.is_previous(mention)
+        if is_now:
+            self.present = self.present.plus(tally)
+        if was_then:
+            self.previous = self.previous.plus(tally)
+        if polarity is not None and is_now != was_then:
+            self.entered += is_now
+            self.left += was_then
+            self.moved += (polarity - average) if is_now else -(polarity - average)
+
+    def shown(self, whole: Part) -> dict[str, Any]:
+        """The part as one of `whole`."""
+        figures, present = self.present.figures(), whole.present.total
+        return {
+            "mentions": figures.pop("total_mentions"),
+            **figures,
+            "share": round(self.present.total / present, 4) if present else None,
+            "average_sentiment": self.present.average_sentiment if self.present.total else None,
+            "entered": self.entered,
+            "left": self.left,
+            "effect": None if whole.difference is None else round(self.moved / present, 4),
+        }
+
+
+def tally_of(mention: Mention) -> Tally:
+    return Tally.of(mention.get("sentiment"), mention.get("polarity"))
 
 
 def story_of(mention: Mention) -> str:
@@ -102,71 +133,37 @@ def average_of(tally: Tally) -> float | None:
     return tally.polarity_millionths / MILLIONTHS / tally.total if tally.total else None
 
 
-def parts_by(key: Callable[[Mention], str], mentions: Iterable[Mention], times: Times, previous: float) -> list[Part]:
-    """`previous` is the average of the previous time; 0 if that had no scored mention."""
-    parts: dict[str, Part] = {}
-    for mention in mentions:
-        part = parts.setdefault(key(mention), Part(key(mention)))
-        part.latest = mention
-        is_now, was_then, polarity = times.is_present(mention), times.is_previous(mention), mention.get("polarity")
-        if is_now:
-            part.tally = part.tally.plus(Tally.of(mention.get("sentiment"), polarity))
-        if polarity is not None and is_now != was_then:
-            part.entered += is_now
-            part.left += was_then
-            part.moved += (polarity - previous) if is_now else -(polarity - previous)
-    return list(parts.values())
-
-
 @dataclass(frozen=True, slots=True)
 class Movement:
     """What moved a figure: by story those that moved it most, by publisher and source those with the most mentions, at
-    most MAX_LISTED of each. `difference` is None if one of the two times has no scored mention."""
+    most MAX_LISTED of each."""
 
-    present: Tally
-    previous: Tally
-    difference: float | None
-    entered: int
-    left: int
+    whole: Part
     stories: list[Part]
     publishers: list[Part]
     sources: list[Part]
 
-    def shown(self, part: Part) -> dict[str, Any]:
-        figures, present = part.tally.figures(), self.present.total
-        return {
-            "mentions": figures.pop("total_mentions"),
-            **figures,
-            "share": round(part.tally.total / present, 4) if present else None,
-            "average_sentiment": part.tally.average_sentiment if part.tally.total else None,
-            "entered": part.entered,
-            "left": part.left,
-            "effect": None if self.difference is None else round(part.moved / present, 4),
-        }
-
 
 def movement_of(mentions: Sequence[Mention], times: Times) -> Movement:
-    present, previous = tally_of(filter(times.is_present, mentions)), tally_of(filter(times.is_previous, mentions))
-    now, then = average_of(present), average_of(previous)
-    stories, publishers, sources = (
-        parts_by(key, mentions, times, then or 0.0) for key in (story_of, publisher_of, source_of)
-    )
-    return Movement(
-        present=present,
-        previous=previous,
-        difference=None if now is None or then is None else round(now - then, 4),
-        entered=sum(part.entered for part in publishers),
-        left=sum(part.left for part in publishers),
-        stories=sorted(stories, key=lambda part: (-abs(part.moved), -part.tally.total, part.key))[:MAX_LISTED],
-        publishers=largest(publishers),
-        sources=largest(sources),
-    )
+    whole = Part()
+    for mention in mentions:
+        whole.add(mention, times)
+    average = average_of(whole.previous) or 0.0
+
+    def by(key: Callable[[Mention], str]) -> list[Part]:
+        parts: dict[str, Part] = {}
+        for mention in mentions:
+            parts.setdefault(key(mention), Part(key(mention))).add(mention, times, average)
+        return list(parts.values())
+
+    stories = sorted(by(story_of), key=lambda part: (-abs(part.moved), -part.present.total, part.key))
+    return Movement(whole, stories[:MAX_LISTED], largest(by(publisher_of)), largest(by(source_of)))
 
 
 def largest(parts: Sequence[Part]) -> list[Part]:
     """Those with the most mentions now."""
-    there = [part for part in parts if any(part.tally)]
-    return sorted(there, key=lambda part: (-part.tally.total, -part.tally.unscored, part.key))[:MAX_LISTED]
+    there = [part for part in parts if any(part.present)]
+    return sorted(there, key=lambda part: (-part.present.total, -part.present.unscored, part.key))[:MAX_LISTED]
 
 
 def names_in(mentions: Iterable[Mention]) -> list[dict[str, Any]]:
@@ -238,6 +235,7 @@ class Evidence:
         """What moved a figure. Raises InvalidInput if the two times have too many mentions."""
         mentions = await self._mentions(tool_id, times)
         found, present = movement_of(mentions, times), list(filter(times.is_present, mentions))
+        whole = found.whole
         headlines, names = await self._headlines(found.stories), await self._source_names(found.sources)
         languages = await self._languages(present[-MAX_ARTICLES:])
         return {
@@ -245,22 +243,22 @@ class Evidence:
             "to": times.present[1],
             "previous_from": times.previous[0],
             "previous_to": times.previous[1],
-            "present": found.present.figures(),
-            "previous": found.previous.figures(),
-            "difference": found.difference,
-            "entered": found.entered,
-            "left": found.left,
+            "present": whole.present.figures(),
+            "previous": whole.previous.figures(),
+            "difference": whole.difference,
+            "entered": whole.entered,
+            "left": whole.left,
             "stories": [
                 {"event_id": part.event_id, "headline": headlines.get(part.key) or part.latest.get("headline")}
-                | found.shown(part)
+                | part.shown(whole)
                 for part in found.stories
             ],
-            "publishers": [{"publisher": part.key} | found.shown(part) for part in found.publishers],
+            "publishers": [{"publisher": part.key} | part.shown(whole) for part in found.publishers],
             "sources": [
-                {"source": part.key, "source_name": names.get(part.key)} | found.shown(part) for part in found.sources
+                {"source": part.key, "source_name": names.get(part.key)} | part.shown(whole) for part in found.sources
             ],
             "names": names_in(present),
-            "rescored": rescored_in(present, found.present.total),
+            "rescored": rescored_in(present, whole.present.total),
             "languages": [
                 {"language": name, "articles": count}
                 for name, count in sorted(languages.items(), key=lambda each: (-each[1], each[0]))

@@ -23,7 +23,7 @@ from models.tool import Tool
 from models.values import format_time
 from services.figures.counting import days_of
 from services.figures.daily_close import stored_progress
-from services.figures.points import LIVE_DAYS, compared, day_start, first_live_day
+from services.figures.points import compared, day_start, first_live_day
 from services.figures.reader import Aggregate, Reader
 from services.ports import Document, Listed, Store
 from services.store.containers import CATALOG
@@ -31,8 +31,6 @@ from services.store.containers import CATALOG
 log = logging.getLogger("toolpulse.cache")
 
 _HOUR = timedelta(hours=1)
-_ALWAYS = datetime.min.replace(tzinfo=UTC)
-"""From when on the hours of the shorter periods are known: the live days are twice as long."""
 STEPS: Mapping[Period, tuple[int, timedelta]] = {
     "HOUR_24": (24, _HOUR),
     "DAY_7": (14, 12 * _HOUR),
@@ -99,11 +97,6 @@ def change_of(entry: SentimentCacheEntry, before: Tally | None) -> dict[str, Any
     }
 
 
-def _is_long(period: Period) -> bool:
-    """Whether the time before goes back behind the live days, which are known at once."""
-    return 2 * PERIODS[period] > timedelta(days=LIVE_DAYS)
-
-
 def _whole_hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
 
@@ -119,7 +112,7 @@ def version_of(entry: SentimentCacheEntry, since: datetime) -> tuple[object, ...
     """What is made of a tool's hours beside this entry stays the same until it is recounted or the hour ends. `since`
     is from when on the hours are known."""
     end = entry.window.end
-    return entry.recounts, _trend_end(end), _whole_hour(end), since
+    return entry.tool_id, entry.period, entry.recounts, _trend_end(end), _whole_hour(end), since
 
 
 @dataclass(slots=True)
@@ -132,48 +125,40 @@ class Trends:
 
     store: Store
     reader: Reader
-    _pasts: dict[tuple[str, Period], tuple[object, Past]] = field(default_factory=dict)
+    _pasts: dict[object, Past] = field(default_factory=dict)
 
     async def of_tools(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[dict[str, Any]]:
         """In the order of the tools. Those with a document that cannot be read are listed as unreadable."""
         served = await self.reader.read_all(tools, period)
-        by_id = {tool.tool_id: tool for tool in tools}
-        pasts = await self._pasts_of([each.entry for each in served.items], period, now)
-        known = [(each, past) for each, past in zip(served.items, pasts, strict=True) if past is not None]
-        rows = await asyncio.to_thread(_rows, known, by_id, now)
-        unread = [each.entry.tool_id for each, past in zip(served.items, pasts, strict=True) if past is None]
-        return Listed(rows, unreadable=(*served.unreadable, *unread))
-
-    async def _pasts_of(
-        self, entries: Sequence[SentimentCacheEntry], period: Period, now: datetime
-    ) -> list[Past | None]:
-        """None for a tool whose timeline cannot be read."""
-        since = _ALWAYS
-        if _is_long(period):
+        since = day_start(first_live_day(now))
+        if now - 2 * PERIODS[period] < since:
             since = known_from(await stored_progress(self.store), now)
-        versions = {entry.tool_id: version_of(entry, since) for entry in entries}
-        kept = {tool_id: self._pasts.get((tool_id, period)) for tool_id in versions}
-        found = {tool_id: each[1] for tool_id, each in kept.items() if each and each[0] == versions[tool_id]}
-        left = [entry for entry in entries if entry.tool_id not in found]
-        keys = [(entry.tool_id, Timeline.ID) for entry in left]
+        versions = {each.entry.tool_id: version_of(each.entry, since) for each in served.items}
+        pasts = {tool_id: self._pasts[version] for tool_id, version in versions.items() if version in self._pasts}
+        keys = [(tool_id, Timeline.ID) for tool_id in versions if tool_id not in pasts]
         read = await self.store.read_many(CATALOG.name, keys) if keys else []
-        for tool_id, past in (await asyncio.to_thread(_made, left, read, since)).items():
-            found[tool_id] = past
-            self._pasts.pop((tool_id, period), None)
+        timelines = {tool_id: document for (tool_id, _), document in zip(keys, read, strict=True)}
+        made = await asyncio.to_thread(_made, [each.entry for each in served.items], timelines, since)
+        for tool_id, past in made.items():
             while len(self._pasts) >= MAX_KEPT:
                 del self._pasts[next(iter(self._pasts))]
-            self._pasts[tool_id, period] = versions[tool_id], past
-        return [found.get(entry.tool_id) for entry in entries]
+            self._pasts[versions[tool_id]] = past
+        pasts |= made
+        by_id = {tool.tool_id: tool for tool in tools}
+        known = [(each, by_id[each.entry.tool_id], pasts.get(each.entry.tool_id)) for each in served.items]
+        rows = await asyncio.to_thread(lambda: [_row(each, tool, past, now) for each, tool, past in known if past])
+        unread = [tool.tool_id for _, tool, past in known if past is None]
+        return Listed(rows, unreadable=(*served.unreadable, *unread))
 
 
 def _made(
-    entries: Sequence[SentimentCacheEntry], timelines: Sequence[Document | None], since: datetime
+    entries: Sequence[SentimentCacheEntry], timelines: Mapping[str, Document | None], since: datetime
 ) -> dict[str, Past]:
     """By tool, of those whose timeline can be read."""
     made: dict[str, Past] = {}
-    for entry, timeline in zip(entries, timelines, strict=True):
+    for entry in (each for each in entries if each.tool_id in timelines):
         try:
-            hours = TimelineHours(days_of(timeline))
+            hours = TimelineHours(days_of(timelines[entry.tool_id]))
             trend = trend_of(hours, entry.period, entry.window.end)
             made[entry.tool_id] = Past(trend, before_of(hours, entry, since))
         except ValueError:
@@ -181,15 +166,10 @@ def _made(
     return made
 
 
-def _rows(served: Sequence[tuple[Aggregate, Past]], tools: Mapping[str, Tool], now: datetime) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for each, past in served:
-        entry = each.entry
-        tool = tools[entry.tool_id]
-        rows.append(
-            {"tool": each.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
-            | entry.model_dump(mode="json", include=set(Trend.ONLY))
-            | {"is_stale": entry.is_stale(now), **each.completeness.shown()}
-            | {"change": change_of(entry, past.before), "trend": past.trend}
-        )
-    return rows
+def _row(each: Aggregate, tool: Tool, past: Past, now: datetime) -> dict[str, Any]:
+    return (
+        {"tool": each.name, "aliases": list(tool.aliases), "tickers": list(tool.tickers)}
+        | each.entry.model_dump(mode="json", include=set(Trend.ONLY))
+        | {"is_stale": each.entry.is_stale(now), **each.completeness.shown()}
+        | {"change": change_of(each.entry, past.before), "trend": past.trend}
+    )

@@ -26,32 +26,32 @@ def mention(at: str, polarity: float | None, **more: Any) -> dict[str, Any]:
 def test_what_entered_and_left_is_counted_by_story() -> None:
     mentions = [mention(THEN, -0.5, event_id="old"), mention(NOW, 0.5, event_id="new"), mention(NOW, 0.3)]
     found = movement_of(mentions, TIMES)
-    assert (found.entered, found.left, found.difference) == (2, 1, 0.9)
-    stories = {part.key: (part.entered, part.left, found.shown(part)["effect"]) for part in found.stories}
+    assert (found.whole.entered, found.whole.left, found.whole.difference) == (2, 1, 0.9)
+    stories = {part.key: (part.entered, part.left, part.shown(found.whole)["effect"]) for part in found.stories}
     assert stories == {"new": (1, 0, 0.5), mentions[2]["source_id"]: (1, 0, 0.4), "old": (0, 1, 0.0)}
     assert next(iter(stories)) == "new", "the one that moved the figure most"
 
 
 def test_a_mention_in_both_times_neither_enters_nor_leaves() -> None:
     times = Times(("2026-02-20T00:00:00Z", "2026-02-22T00:00:00Z"), ("2026-02-19T00:00:00Z", "2026-02-21T00:00:00Z"))
-    found = movement_of([mention(THEN, 0.5), mention(NOW, -0.5)], times)
-    assert (found.entered, found.left, found.present.total, found.previous.total) == (1, 0, 2, 1)
-    assert found.difference == -0.5
+    whole = movement_of([mention(THEN, 0.5), mention(NOW, -0.5)], times).whole
+    assert (whole.entered, whole.left, whole.present.total, whole.previous.total) == (1, 0, 2, 1)
+    assert whole.difference == -0.5
 
 
 def test_without_mentions_in_one_time_there_is_no_difference_and_no_effect() -> None:
     found = movement_of([mention(NOW, 0.5)], TIMES)
-    assert found.difference is None
-    assert [found.shown(found.stories[0])[name] for name in ("effect", "share")] == [None, 1.0]
-    assert movement_of([mention(THEN, 0.5)], TIMES).shown(Part("x"))["share"] is None
+    assert found.whole.difference is None
+    assert [found.stories[0].shown(found.whole)[name] for name in ("effect", "share")] == [None, 1.0]
+    assert Part("x").shown(movement_of([mention(THEN, 0.5)], TIMES).whole)["share"] is None
 
 
 def test_an_unscored_mention_is_counted_apart_and_moves_nothing() -> None:
     found = movement_of([mention(THEN, 0.5), mention(NOW, 0.5), mention(NOW, None)], TIMES)
     (publisher,) = found.publishers
-    assert (publisher.tally.total, publisher.tally.unscored, publisher.entered) == (1, 1, 1)
-    assert found.present.unscored == 1
-    assert found.difference == 0.0
+    assert (publisher.present.total, publisher.present.unscored, publisher.entered) == (1, 1, 1)
+    assert found.whole.present.unscored == 1
+    assert found.whole.difference == 0.0
 
 
 def test_a_publisher_that_is_not_known_counts_by_its_source() -> None:
@@ -63,7 +63,7 @@ def test_a_publisher_that_is_not_known_counts_by_its_source() -> None:
 def test_a_part_counts_its_present_mentions_and_keeps_the_latest() -> None:
     mentions = [mention(NOW, each) for each in (0.5, 0.25, -0.5, None, None)]
     (part,) = movement_of([mention(THEN, -1.0), *mentions], TIMES).publishers
-    assert part.tally == Tally(2, 1, 0, 250_000, 2)
+    assert part.present == Tally(2, 1, 0, 250_000, 2)
     assert part.latest is mentions[-1]
 
 
@@ -79,7 +79,7 @@ def test_a_time_has_its_beginning_and_not_its_end() -> None:
 
 
 def test_publishers_and_sources_are_listed_by_their_mentions() -> None:
-    parts = [Part(f"p{number:03}", tally=Tally(number)) for number in range(MAX_LISTED + 5)]
+    parts = [Part(f"p{number:03}", Tally(number)) for number in range(MAX_LISTED + 5)]
     assert len(largest(parts)) == MAX_LISTED
     assert [part.key for part in largest(parts[:3])] == ["p002", "p001"]
 
@@ -91,9 +91,9 @@ def test_publishers_and_sources_are_listed_by_their_mentions() -> None:
 )
 def test_the_effects_of_all_stories_add_up_to_the_difference(drawn: list[tuple[bool, float, str]]) -> None:
     found = movement_of([mention(NOW if now else THEN, each, event_id=story) for now, each, story in drawn], TIMES)
-    if found.difference is not None:
-        total = sum(part.moved for part in found.stories) / found.present.total
-        assert total == pytest.approx(found.difference, abs=1e-4)
+    if found.whole.difference is not None:
+        total = sum(part.moved for part in found.stories) / found.whole.present.total
+        assert total == pytest.approx(found.whole.difference, abs=1e-4)
 
 
 def test_names_are_counted_once_for_a_mention_whatever_their_case() -> None:

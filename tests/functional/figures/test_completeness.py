@@ -154,14 +154,6 @@ async def test_memory_serves_no_incomplete_figure_as_complete_at_any_step_of_ano
     await others_store.close()
 
 
-async def test_an_article_in_error_makes_every_figure_incomplete(store: SqliteStore, watch: Watch, tool: Tool) -> None:
-    async with two_workers(store, watch) as (worker, _):
-        await worker.refresh()
-        await store_article(store, 1, status="error", analysis_due_since=None)
-        body = await served(worker)
-        assert [body[name] for name in ("pending_articles", "failed_articles", "complete")] == [0, 1, False]
-
-
 async def test_only_the_tools_that_must_be_recounted_are_incomplete(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
@@ -212,20 +204,6 @@ async def _figure(process: Process) -> SentimentCacheEntry:
     await process.store.upsert(CATALOG.name, TOOL.to_document())
     await process.analyse(TOOL.tool_id, "one", Judgement(NOW - timedelta(minutes=5), "positive"))
     return (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
-
-
-async def test_a_recount_in_the_second_of_the_entry_is_a_change(
-    store: SqliteStore, watch: Watch, process: Process
-) -> None:
-    entry = await _figure(process)
-    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is False
-    await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
-    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
-    await process.cache.generations.raise_(TOOL.tool_id)
-    after = (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).entry
-    assert after.total_mentions == 2
-    assert (await process.cache.evidence.window_facts(after, None))["changed_since"] is False
 
 
 async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, watch: Watch, process: Process) -> None:

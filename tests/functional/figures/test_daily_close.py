@@ -197,6 +197,10 @@ async def test_a_day_that_leaves_the_live_days_keeps_its_last_figures_beside_the
     clock.advance(days=3)
     await Recount(world).rebuild_tool(BUSY, clock.now)
     assert await history.day(BUSY, YESTERDAY, clock.now) == (close, point)
+    counts = await existing(world, CATALOG.name, BUSY, "COUNTS:20260220")
+    await world.upsert(CATALOG.name, {**counts, "whole": 7})
+    damaged = (await history.day(BUSY, YESTERDAY, clock.now))[1]
+    assert (damaged.state, damaged.figures) == ("closed", close.figures)
 
 
 class Slow(DyingStore):

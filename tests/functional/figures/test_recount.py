@@ -157,16 +157,6 @@ async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore
     assert await dirty_hours_of(store, TOOL.tool_id) == []
 
 
-async def test_a_rebuild_restores_lost_tables(store: SqliteStore, process: Process) -> None:
-    for number in range(30):
-        await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(hours=number), "positive"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    await store.delete(CATALOG.name, TOOL.tool_id, Timeline.ID)
-    await store.delete(CATALOG.name, TOOL.tool_id, "COUNTS:20260221")
-    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
-    await check_tables(store, TOOL.tool_id, NOW)
-
-
 async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStore, process: Process) -> None:
     mentions = [a_mention(TOOL.tool_id, f"article-{n}", HOUR + timedelta(seconds=n % 60)) for n in range(2500)]
     await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
@@ -226,14 +216,6 @@ async def test_an_error_of_the_program_is_not_taken_for_a_damaged_document(
     monkeypatch.setattr(Windows, "summed", wrong)
     with pytest.raises(IndexError):
         await process.cache.refresh.refresh_tools([TOOL.tool_id])
-
-
-async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
-    document = await existing(store, MENTIONS.name, TOOL.tool_id, "article")
-    await store.upsert(MENTIONS.name, {**document, "sentiment": "furious"})
-    with pytest.raises(ValueError, match="article"):
-        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
 
 
 async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: SqliteStore, watch: Watch) -> None:

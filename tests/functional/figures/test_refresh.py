@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from models.cache import PERIODS
-from models.feed import FetchDay
 from models.tool import Tool
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
@@ -37,19 +36,6 @@ async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_fin
     assert (await refresh.refresh_tools([tool.tool_id])).written == 4
 
 
-async def test_entries_whose_coverage_has_changed_are_written_again(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    (tool,) = await some_tools(store, 1)
-    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-    watch.advance(minutes=2)
-    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
-    day = FetchDay(created_at=NOW, updated_at=NOW, day="20260221", feeds={"reuters": (1 << 20, 1 << 20, 1 << 20)})
-    await store.create(CATALOG.name, day.to_document())
-    watch.advance(minutes=2)
-    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-
-
 async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_slower_clock(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
@@ -60,14 +46,6 @@ async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_sl
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
     await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(minutes=1), "positive"))
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-
-
-async def test_an_entry_of_a_past_generation_is_written_again(store: SqliteStore, process: Process) -> None:
-    (tool,) = await some_tools(store, 1)
-    await process.cache.refresh.refresh_tools([tool.tool_id])
-    await process.cache.generations.raise_(tool.tool_id)
-    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
-    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).state == "HIT"
 
 
 async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generations_kept(

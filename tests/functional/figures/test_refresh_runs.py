@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +22,7 @@ from services.topology import REFRESH_TOOLS
 from tests.builders import MemoryQueues, Watch, existing
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
-from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.articles.dying import DyingStore
 from tests.functional.figures.world import (
     NOW,
     Judgement,
@@ -196,30 +194,6 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
     assert entry is not None
     assert entry.total_mentions == 1
     await process.close()
-
-
-async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_and_counted_once(
-    store: SqliteStore, watch: Watch, process: Process
-) -> None:
-    await some_tools(store, 60)
-    for k in itertools.count(1):
-        begun = await process.cache.refresh.tick()
-        first, second = [RefreshMessage.from_message(message) for message in begun.messages]
-        dying = Process(DyingStore(store, k, "after"), watch)
-        with contextlib.suppress(Died):
-            await dying.cache.refresh.work(first)
-        is_dead = dying.store.is_dead  # type: ignore[attr-defined]
-        await dying.close()
-        for message in (first, second, first):
-            await process.cache.refresh.work(message)
-        (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
-        assert (run.status, run.progress, run.errors) == ("SUCCEEDED", 60, ())
-        tried = await _tried(store, begun.run_id)
-        assert [each[:3] for each in tried] == [("batch:0001", 1, "SUCCEEDED"), ("batch:0002", 1, "SUCCEEDED")]
-        watch.advance(minutes=15)
-        if not is_dead:
-            assert k > 8
-            break
 
 
 async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, watch: Watch, process: Process) -> None:

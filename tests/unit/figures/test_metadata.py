@@ -93,25 +93,6 @@ async def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_li
     assert found.mostly_unscored_tools == tuple(sorted((*names[0], *names[1])))[:100]
 
 
-@pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])
-async def test_only_a_successful_refresh_becomes_metadata(
-    store: SqliteStore, counters: Counters, status: RunStatus
-) -> None:
-    later = NOW + timedelta(minutes=15)
-    await refresh_ended(store, counters, run(run_id="well"), [batch(1, tool_ids=("b", "a"))])
-    await refresh_ended(store, counters, run(status, "ill", later, errors=("why",)), [batch(1, later)])
-    found, last = await metadata_in(store), await last_in(store)
-    assert (found.last_refresh_run_id, found.last_refresh_at, found.tools_refreshed) == ("well", NOW, ("a", "b"))
-    assert (last.run_id, last.status, last.ended_at, last.errors) == ("ill", status, later, ("why",))
-
-
-async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteStore, counters: Counters) -> None:
-    await refresh_ended(store, counters, run("FAILED"), [])
-    assert (await last_refreshes(store))[0] is None
-    last = await last_in(store)
-    assert (last.status, last.ended_at) == ("FAILED", NOW)
-
-
 async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_last_batch(
     store: SqliteStore, counters: Counters
 ) -> None:

@@ -17,7 +17,7 @@ from services.feeds.bulk import BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.lists import import_opml, write_opml
 from services.feeds.registry import SORTS, Sorting, feed_filter
-from services.work.listing import attempt_filter
+from services.work.listing import attempt_filter, history
 from triggers.bindings import Routes
 from triggers.contract import Answer, File, Header, ListOf, accepted_as_run, created, ok
 from triggers.http_codec import (
@@ -229,7 +229,7 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
     """
     feed = await services.feeds.registry.get(req.route_params["feed_id"])
     by = attempt_filter(given_of(req, ATTEMPT_FILTERS))
-    page, view = await services.runs.history(feed.feed_id, *page_of(req), by), VIEW.of(req)
+    page, view = await history(services.store, feed.feed_id, *page_of(req), by), VIEW.of(req)
     return resources_response(page, lambda attempt: AttemptResource.of(attempt, view))
 
 

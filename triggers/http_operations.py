@@ -18,7 +18,7 @@ from services.feeds.hosts import HOST_SORTS
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
-from services.work.listing import run_filter
+from services.work.listing import page_of_runs, run_filter
 from triggers.bindings import Routes
 from triggers.contract import Answer, ListOf, of_app, ok
 from triggers.http_codec import json_response, left_out, list_response, resources_response, sent, text_response
@@ -97,7 +97,7 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List runs, newest first."""
     by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
-    page, view = await services.runs.page(*page_of(req), by), VIEW.of(req)
+    page, view = await page_of_runs(services.store, *page_of(req), by), VIEW.of(req)
     return resources_response(page, lambda run: RunResource.of(run, view))
 
 
@@ -105,7 +105,7 @@ async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResp
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get a run with its attempts."""
     run, view = await services.runs.get(req.route_params["run_id"]), VIEW.of(req)
-    attempts = await services.runs.listed_attempts(run.run_id)
+    attempts = await services.runs.listed_attempts(run)
     tried = [AttemptResource.of(attempt, view) for attempt in attempts.items]
     resource = RunResource.of(run, view).with_added(attempts=tried, **left_out(attempts.unreadable))
     return json_response(resource.shown())

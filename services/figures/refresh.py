@@ -93,7 +93,7 @@ class Refresh:
     async def tick(self, invocation_id: str | None = None) -> Begun:
         """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
         for run in await self.engine.overdue(WORKFLOW, SUBJECT, OVERDUE):
-            await self._close(run, await self.engine.attempts(run.run_id))
+            await self._close(run, await self.engine.attempts(run))
         with self.counters.failures():
             begun = await self.begin(invocation_id)
         if len(begun.messages) > 1:
@@ -131,11 +131,11 @@ class Refresh:
         run, batch = await self.engine.find(message.run_id), f"batch:{message.batch}"
         if run is None or run.is_finished:
             return
-        attempts = await self.engine.attempts(run.run_id)
+        attempts = await self.engine.attempts(run)
         if batch not in done_batches(attempts):
             number = rules.next_number(attempts, TASK, batch)
             await self._try(rules.started(run.run_id, TASK, batch, number, self.clock()), message.tool_ids)
-            attempts = await self.engine.attempts(run.run_id)
+            attempts = await self.engine.attempts(run)
         if len(done_batches(attempts)) == run.batches:
             await self._close(run, attempts)
 

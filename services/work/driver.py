@@ -103,7 +103,7 @@ class Workflows:
         run = await self.engine.find(run_id)
         if run is None:
             return ()
-        attempts = [] if run.status == "QUEUED" else await self.engine.attempts(run_id)
+        attempts = [] if run.status == "QUEUED" else await self.engine.attempts(run)
         if run.status in ("SUCCEEDED", "PARTIAL"):
             # The worker that finished the run may have died before it sent its messages.
             return changed_tools(attempts)

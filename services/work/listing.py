@@ -109,6 +109,11 @@ _MAX_PAGES = 20
 """Pages of runs that one list reads to find attempts that its filter accepts. It then ends early, with a cursor."""
 
 
+async def page_of_runs(store: Store, limit: int, after: str | None, by: RunFilter = EVERY_RUN) -> Listed[JobRun]:
+    """Runs, newest first."""
+    return listed(await store.query(RUNS.name, by.query(limit, after)), read_run, "run_id")
+
+
 async def history(
     store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter = EVERY_ATTEMPT
 ) -> Listed[Attempt]:

@@ -35,7 +35,6 @@ from services.store.change import until_unchanged
 from services.store.containers import RUNS
 from services.topology import FUNCTION_TIMEOUT
 from services.work import rules
-from services.work.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter, history
 from services.work.rules import Summarize, in_run, with_attempts, with_documents
 from services.work.stage import Stage
 
@@ -123,29 +122,14 @@ class RunEngine:
             raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
         return run
 
-    async def page(self, limit: int, after: str | None, by: RunFilter = EVERY_RUN) -> Listed[JobRun]:
-        """Runs, newest first."""
-        return listed(await self._store.query(RUNS.name, by.query(limit, after)), read_run, "run_id")
-
-    async def history(
-        self, feed_id: str, limit: int, after: str | None, by: AttemptFilter = EVERY_ATTEMPT
-    ) -> Listed[Attempt]:
-        """The attempts at a feed in all runs, newest first; see services/work/listing.py."""
-        return await history(self._store, feed_id, limit, after, by)
-
-    async def attempts(self, run_id: str) -> list[Attempt]:
+    async def attempts(self, run: JobRun) -> list[Attempt]:
         """All attempts of the run that can be read, in the order of their start."""
-        return (await self.listed_attempts(run_id)).items
+        return (await self.listed_attempts(run)).items
 
-    async def listed_attempts(self, run_id: str) -> Listed[Attempt]:
+    async def listed_attempts(self, run: JobRun) -> Listed[Attempt]:
         """The attempts of the run, in the order of their start, and those that cannot be read."""
-        run, found = await self.find(run_id), await self._documents(run_id)
-        return found if run is None else with_documents(run, found)
-
-    async def _documents(self, run_id: str, *where: Where) -> Listed[Attempt]:
-        """The attempts that are documents of their own."""
-        query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE)
-        return listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
+        documents = await query_all(self._store, RUNS.name, Query((_ATTEMPTS,), partition=run.run_id, limit=_PAGE))
+        return with_documents(run, listed_documents(documents, Attempt.from_document, "id"))
 
     async def begin(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> Begun | None:
         """Leases the run to an invocation: it is RUNNING, and due again after LEASE. None if the run is gone or over,
@@ -194,19 +178,17 @@ class RunEngine:
 
         await self._changed(run, closed)
 
-    async def _changed(self, run: JobRun, decide: Callable[[JobRun], JobRun]) -> JobRun:
+    async def _changed(self, run: JobRun, decide: Callable[[JobRun], JobRun]) -> None:
         """Saves what `decide` makes of the run, or of the run that was written meanwhile."""
         known: JobRun | None = run
 
-        async def once() -> JobRun:
+        async def once() -> None:
             nonlocal known
             found, known = known or await self.find(run.run_id), None
-            if found is None:
-                return run
-            after = decide(found)
-            return found if after == found else await self.save(after.changed(self._clock()))
+            if found is not None and (after := decide(found)) != found:
+                await self.save(after.changed(self._clock()))
 
-        return await until_unchanged(once, f"run {run.run_id}")
+        await until_unchanged(once, f"run {run.run_id}")
 
     async def save(self, run: JobRun, attempts: Iterable[Attempt] = ()) -> JobRun:
         """Writes the run and these of its attempts, all or none. Raises ChangedMeanwhile, and writes nothing, if

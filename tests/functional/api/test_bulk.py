@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from services.container import Container
+from services.work.listing import page_of_runs
 from tests.functional.api.conftest import Answer, call
 from tests.queue_service import QueueService
 
@@ -39,7 +40,7 @@ async def test_a_dry_run_says_what_changes_and_changes_nothing(stocked: Containe
         assert outcomes(answer) == {"f1": "changed", "f3": "changed"}
         assert (answer.json["dry_run"], answer.json["action"], answer.sent) == (True, action, [])
     assert await feeds() == before
-    assert (await stocked.runs.page(10, None)).items == []
+    assert (await page_of_runs(stocked.store, 10, None)).items == []
 
 
 async def test_feeds_are_disabled_and_enabled_once(stocked: Container) -> None:
@@ -86,7 +87,7 @@ async def test_a_fetch_whose_messages_cannot_be_sent_is_accepted_and_begins_late
 ) -> None:
     queue_server.refuses = True
     assert set(outcomes(await bulk("fetch", {"enabled": True})).values()) == {"changed"}
-    runs = (await stocked.runs.page(10, None)).items
+    runs = (await page_of_runs(stocked.store, 10, None)).items
     assert {(run.status, run.due_at) for run in runs} == {("QUEUED", run.started_at) for run in runs}
 
 

@@ -14,6 +14,7 @@ from services import container
 from services.container import Container
 from services.ports import utc_now
 from services.store.sqlite import SqliteStore
+from services.work.listing import page_of_runs
 from tests.documents import article, feed
 from tests.functional.api.conftest import FUNCTIONS, call
 from tests.queue_service import QueueService
@@ -63,7 +64,7 @@ async def test_a_worker_that_starts_claims_what_is_due(
     await store_a_due_feed(tmp_path)
     app = await container.get()
     (message,) = await sent_to("ingest-feeds", queue_server)
-    (run,) = (await app.runs.page(10, None)).items
+    (run,) = (await page_of_runs(app.store, 10, None)).items
     await container.close()
     assert isinstance(run, IngestionBatch)
     assert (json.loads(message)["run_id"], list(run.claimed)) == (run.run_id, [feed().feed_id])
@@ -98,7 +99,7 @@ async def test_every_tick_announces_what_is_overdue(app: Container, queue_server
 
 
 async def runs(app: Container) -> list[JobRun]:
-    return (await app.runs.page(100, None)).items
+    return (await page_of_runs(app.store, 100, None)).items
 
 
 @pytest.fixture

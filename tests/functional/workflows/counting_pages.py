@@ -56,7 +56,7 @@ class Office:
 
     async def tried(self, run_id: str) -> list[tuple[str, int, str, str | None]]:
         """The attempts of a run by page and number, with what became of each."""
-        attempts = await self.engine.attempts(run_id)
+        attempts = await self.engine.attempts(await self.run(run_id))
         return [
             (each.subject, each.attempt_no, each.status, each.error_type)
             for each in sorted(attempts, key=lambda each: (each.subject, each.attempt_no))

@@ -51,7 +51,7 @@ async def test_a_run_works_for_two_minutes_at_each_message_and_shows_how_far_it_
         assert now.invocation_id == f"call {message}"
     assert shown == [(True, 20, "RUNNING"), (True, 40, "RUNNING"), (False, 50, "PARTIAL")]
     assert (now.subject, now.parameters, now.duration_ms) == ("tool", {"into": "other"}, 5 * 60_000)
-    check_attempts(await office.engine.attempts(run.run_id))
+    check_attempts(await office.engine.attempts(run))
     assert timedelta(minutes=2) == TIME_PER_MESSAGE
 
 
@@ -69,7 +69,7 @@ async def test_a_run_whose_worker_dies_at_any_operation_counts_each_page_once(
         assert await office.worker().advance(run.run_id, 2) == DONE
         after = await office.run(run.run_id)
         assert is_done(after), f"died {when} operation {k}"
-        attempts = await office.engine.attempts(run.run_id)
+        attempts = await office.engine.attempts(run)
         check_attempts(attempts)
         assert {each.subject for each in attempts} == {"page:0001", "page:0002", "page:0003"}
         assert len(office.work.done) <= 4, "at most the page under way was done twice"
@@ -149,7 +149,7 @@ async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(st
         workers = [office.worker(hesitant(store, seed * 3 + number)) for number in range(3)]
         results = await asyncio.gather(*(each.advance(run.run_id, LAST_DELIVERY) for each in workers))
         assert is_done(await office.run(run.run_id))
-        check_attempts(await office.engine.attempts(run.run_id))
+        check_attempts(await office.engine.attempts(run))
         assert DONE in results
         assert set(results) <= {DONE, ()}
 

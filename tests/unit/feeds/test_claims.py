@@ -34,6 +34,7 @@ from services.feeds.outages import HostStates
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
+from services.work.listing import page_of_runs
 from services.work.runs import RunEngine
 from tests.builders import MemoryQueues, Watch, existing, forgetful
 from tests.documents import NOW, feed, ingestion_batch
@@ -226,7 +227,7 @@ async def test_runs_whose_messages_could_not_be_sent_are_stored_and_due(store: S
     claims = claims_on(store, watch, queues)
     with pytest.raises(Unavailable):
         await claims.claim_due(NOW)
-    (run,) = (await RunEngine(store, watch, lambda: "none").page(10, None)).items
+    (run,) = (await page_of_runs(store, 10, None)).items
     assert INGESTION_STAGE.is_due(run.to_document(), NOW)
     assert await claims.claim("a", NOW) == run.run_id
     await add(store, "c")

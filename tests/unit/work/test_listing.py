@@ -14,8 +14,7 @@ from services.documents import life_cycle
 from services.figures import refresh
 from services.ports import Store
 from services.store.containers import RUNS
-from services.work.listing import attempt_filter, run_filter
-from services.work.runs import RunEngine
+from services.work.listing import attempt_filter, history, page_of_runs, run_filter
 from tests.documents import NOW, attempt, ingestion_batch, metrics, run
 
 
@@ -77,39 +76,39 @@ def test_a_run_under_way_is_not_quiet() -> None:
 
 
 @pytest.fixture
-async def engine(store: Store) -> RunEngine:
+async def stocked(store: Store) -> Store:
     merge = run(run_id="r4", workflow_name="merge_tool", subject="tool", started_at=NOW + timedelta(minutes=4))
     runs = [batch(0), batch(1, "FAILED"), batch(2, articles_new=1, articles_stored=1), batch(3), merge]
     await store.create_many(RUNS.name, [each.to_document() for each in runs])
-    return RunEngine(store, lambda: NOW, lambda: "new")
+    return store
 
 
-async def listed(engine: RunEngine, given: dict[str, str], *, quiet: bool = False) -> str:
+async def listed(store: Store, given: dict[str, str], *, quiet: bool = False) -> str:
     found, after = [], None
     while True:
-        page = await engine.page(2, after, run_filter(given, with_quiet=quiet))
+        page = await page_of_runs(store, 2, after, run_filter(given, with_quiet=quiet))
         found += [each.run_id for each in page.items]
         after = page.next
         if after is None:
             return " ".join(found)
 
 
-async def test_runs_are_listed_by_filter_newest_first(engine: RunEngine) -> None:
-    assert await listed(engine, {}) == "r4 r2 r1"
-    assert await listed(engine, {}, quiet=True) == "r4 r3 r2 r1 r0"
-    assert await listed(engine, {"workflow": "merge_tool"}) == "r4"
-    assert await listed(engine, {"status": "FAILED"}) == "r1"
-    assert await listed(engine, {"subject": "tool"}) == "r4"
-    assert await listed(engine, {"feed": "feed"}) == "r2 r1"
-    assert await listed(engine, {"feed": "other"}, quiet=True) == ""
-    assert await listed(engine, {"since": at(1), "until": at(3)}, quiet=True) == "r2 r1"
-    assert await listed(engine, {"subject": "tool", "since": at(5)}) == ""
+async def test_runs_are_listed_by_filter_newest_first(stocked: Store) -> None:
+    assert await listed(stocked, {}) == "r4 r2 r1"
+    assert await listed(stocked, {}, quiet=True) == "r4 r3 r2 r1 r0"
+    assert await listed(stocked, {"workflow": "merge_tool"}) == "r4"
+    assert await listed(stocked, {"status": "FAILED"}) == "r1"
+    assert await listed(stocked, {"subject": "tool"}) == "r4"
+    assert await listed(stocked, {"feed": "feed"}) == "r2 r1"
+    assert await listed(stocked, {"feed": "other"}, quiet=True) == ""
+    assert await listed(stocked, {"since": at(1), "until": at(3)}, quiet=True) == "r2 r1"
+    assert await listed(stocked, {"subject": "tool", "since": at(5)}) == ""
 
 
-async def history(engine: RunEngine, given: dict[str, str], limit: int) -> str:
+async def attempts(store: Store, given: dict[str, str], limit: int) -> str:
     found, after = [], None
     while True:
-        page = await engine.history("feed", limit, after, attempt_filter(given))
+        page = await history(store, "feed", limit, after, attempt_filter(given))
         found += [each.run_id for each in page.items]
         after = page.next
         if after is None:
@@ -117,12 +116,12 @@ async def history(engine: RunEngine, given: dict[str, str], limit: int) -> str:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
-async def test_attempts_at_a_feed_are_listed_by_filter(engine: RunEngine, limit: int) -> None:
-    assert await history(engine, {}, limit) == "r3 r2 r1 r0"
-    assert await history(engine, {"status": "FAILED"}, limit) == "r1"
-    assert await history(engine, {"status": "SUCCEEDED", "since": at(0), "until": at(3)}, limit) == "r2 r0"
-    assert await history(engine, {"until": at(0)}, limit) == ""
-    assert await history(engine, {"status": "STARTED"}, limit) == ""
+async def test_attempts_at_a_feed_are_listed_by_filter(stocked: Store, limit: int) -> None:
+    assert await attempts(stocked, {}, limit) == "r3 r2 r1 r0"
+    assert await attempts(stocked, {"status": "FAILED"}, limit) == "r1"
+    assert await attempts(stocked, {"status": "SUCCEEDED", "since": at(0), "until": at(3)}, limit) == "r2 r0"
+    assert await attempts(stocked, {"until": at(0)}, limit) == ""
+    assert await attempts(stocked, {"status": "STARTED"}, limit) == ""
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from models.values import parse_time
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from services.work import rules
+from services.work.listing import history
 from services.work.rules import ingestion_summary as summary
 from services.work.rules import with_attempts
 from services.work.runs import LEASE, RunEngine
@@ -111,7 +112,7 @@ async def test_attempts_are_read_back_without_those_that_cannot_be_read(
     assert document is not None
     document["attempts"][0]["status"] = "ODD"
     await store.upsert(RUNS.name, document)
-    listed = await engine.listed_attempts("run-1")
+    listed = await engine.listed_attempts(await engine.get("run-1"))
     assert (listed.unreadable, len(listed.items)) == (("feed-000",), 100)
 
 
@@ -195,7 +196,7 @@ async def test_a_run_is_saved_with_its_attempts_or_not_at_all(engine: RunEngine,
     saved = await engine.save(run.changed(watch.now, checkpoint={"after": "x"}), [page])
     with pytest.raises(ChangedMeanwhile):
         await engine.save(run, [rules.worker_died(page, watch.now)])
-    assert await engine.attempts(run.run_id) == [page]
+    assert await engine.attempts(run) == [page]
     await engine.save(saved.changed(watch.now, progress=2))
     found = await engine.find(run.run_id)
     assert found is not None
@@ -211,7 +212,7 @@ async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(e
         attempt(run_id="other"),
     )
     found = await engine.get("r")
-    attempts = await engine.attempts("r")
+    attempts = await engine.attempts(found)
     assert [(each.subject, each.attempt_no) for each in attempts] == [("a", 1), ("b", 1), ("b", 2)]
     fields = RunResource.of(found).shown()
     assert (fields["batch_id"], fields["completed_at"]) == ("r", "2026-02-21T20:00:02Z")
@@ -223,20 +224,20 @@ def of(run_id: str, minute: int, *feeds: str) -> list[Attempt]:
     return [attempt(run_id=run_id, subject=feed, attempt_no=n, started_at=at) for n, feed in enumerate(feeds, 1)]
 
 
-async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(engine: RunEngine, put: Put) -> None:
+async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(store: SqliteStore, put: Put) -> None:
     for n in range(5):
         each = ingestion_batch(run_id=f"r{n}", started_at=NOW + timedelta(minutes=n), ended_at=NOW + timedelta(hours=1))
         await put(with_attempts(each, of(f"r{n}", n, *(("a", "a") if n == 3 else ("a", "b")))))
     await put(ingestion_batch(run_id="waits", claimed={"a": ""}), ingestion_batch(run_id="other", feeds=("b",)))
     pages, after = [], None
     while True:
-        page = await engine.history("a", 2, after)
+        page = await history(store, "a", 2, after)
         pages.append([(each.run_id, each.attempt_no) for each in page.items])
         after = page.next
         if after is None:
             break
     assert pages == [[("r4", 1)], [("r3", 2), ("r3", 1)], [("r2", 1), ("r1", 1)], [("r0", 1)]]
-    assert [len((await engine.history("a", limit, None)).items) for limit in (1, 3, 10)] == [1, 3, 6]
+    assert [len((await history(store, "a", limit, None)).items) for limit in (1, 3, 10)] == [1, 3, 6]
 
 
 @pytest.mark.parametrize("run_id", ["gone", "", "x" * 3000, "a/b"])

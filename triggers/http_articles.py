@@ -193,7 +193,7 @@ async def preview_quarantine(services: Container, req: func.HttpRequest) -> func
 
     Nothing is written.
     """
-    found = await services.workflows.quarantine_previews.of(req.route_params["quarantine_id"])
+    found = await services.workflows.previews.of_batch(req.route_params["quarantine_id"])
     return json_response(found.shown())
 
 

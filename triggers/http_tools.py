@@ -186,7 +186,7 @@ async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpR
     """
     change = await _change(services, req)
     tool = await services.tools.get(req.route_params["tool"])
-    found = await services.workflows.tool_previews.of(tool, change)
+    found = await services.workflows.previews.of_tool(tool, change)
     return json_response(found.shown())
 
 

@@ -15,7 +15,7 @@ from services.workflows.comparing import compare
 from services.workflows.correcting import CorrectionChanges, correct
 from services.workflows.grouping_corrections import GroupingChanges, correct_grouping
 from services.workflows.merging import merge
-from services.workflows.previews import QuarantinePreviews, ToolPreviews
+from services.workflows.previews import Previews
 from services.workflows.priorities import prioritize
 
 PAGES = {
@@ -66,8 +66,9 @@ class WorkflowPart(Part):
         return Changes(self._services, self.driver)
 
     @cached_property
-    def tool_previews(self) -> ToolPreviews:
-        return ToolPreviews(self.of.store, self.of.tools, self.of.mentions.watchlist, self.of.clock)
+    def previews(self) -> Previews:
+        of = self.of
+        return Previews(of.store, of.tools, of.quarantine, of.mentions.watchlist, of.clock)
 
     @cached_property
     def correction_changes(self) -> CorrectionChanges:
@@ -76,7 +77,3 @@ class WorkflowPart(Part):
     @cached_property
     def grouping_changes(self) -> GroupingChanges:
         return GroupingChanges(self._services, self.driver)
-
-    @cached_property
-    def quarantine_previews(self) -> QuarantinePreviews:
-        return QuarantinePreviews(self.of.store, self.of.quarantine, self.of.mentions.watchlist, self.of.clock)

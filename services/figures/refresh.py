@@ -38,7 +38,7 @@ from services.tools.catalog import Catalog
 from services.topology import REFRESH_SENTIMENT_CACHE
 from services.work import rules
 from services.work.announcing import Announcer
-from services.work.runs import RunEngine
+from services.work.runs import RunEngine, milliseconds_since
 
 log = logging.getLogger("toolpulse.cache")
 
@@ -211,12 +211,12 @@ class Refresh:
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
                 why = rules.reason_of(error)
-                await self.engine.note(rules.failed(attempt, why, _milliseconds(began), self.clock()))
+                await self.engine.note(rules.failed(attempt, why, milliseconds_since(began), self.clock()))
             raise
         failed = {**refreshed.failed, **dict.fromkeys(refreshed.late, LATE)}
         ended = rules.succeeded(
             attempt,
-            _milliseconds(began),
+            milliseconds_since(began),
             self.clock(),
             progress=len(refreshed.done),
             counts={
@@ -243,10 +243,6 @@ class Refresh:
             level = logging.INFO if after.status == "SUCCEEDED" else logging.ERROR
             fields = {"run_id": run.run_id, "status": after.status, "tools": after.progress}
             log_event(log, level, "cache_refreshed", **fields, failed=after.metrics["tools_failed"])
-
-
-def _milliseconds(began: float) -> int:
-    return round((time.perf_counter() - began) * 1000)
 
 
 def reason_of(error: Exception) -> str:

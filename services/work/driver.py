@@ -23,7 +23,7 @@ from services.logs import log_event
 from services.ports import Clock, Where
 from services.topology import LAST_DELIVERY, REANALYZE_TOOLS
 from services.work import rules
-from services.work.runs import LEASE, RunEngine, run_stage
+from services.work.runs import LEASE, RunEngine, milliseconds_since, run_stage
 from services.work.stage import message_of
 
 log = logging.getLogger("toolpulse.analysis")
@@ -77,12 +77,11 @@ class _Overtaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Workflows:
-    """Carries out runs of workflows. `seconds` measures how long a page took."""
+    """Carries out runs of workflows."""
 
     engine: RunEngine
     workflows: Mapping[str, Workflow]
     clock: Clock
-    seconds: Callable[[], float] = time.perf_counter
 
     async def carry_out(self, run: JobRun) -> None:
         """Does the work of a correction while a person waits. Raises Conflict if the work cannot be done, Unavailable
@@ -123,14 +122,14 @@ class Workflows:
         run, known = await self._take_over(run, attempts, invocation_id)
         workflow = self.workflows[run.workflow_name]
         while True:
-            page, began = known[-1], self.seconds()
+            page, began = known[-1], time.perf_counter()
             try:
                 result = await workflow(run)
             except Exception as error:
-                await self._record_failure(run, known[:-1], page, error, self._milliseconds(began), delivery)
+                await self._record_failure(run, known[:-1], page, error, milliseconds_since(began), delivery)
                 raise
             now = self.clock()
-            known[-1] = _finished(page, result, self._milliseconds(began), now)
+            known[-1] = _finished(page, result, milliseconds_since(began), now)
             if result.report is not None:
                 run = run.changed(now, report=result.report)
             if result.checkpoint is None:
@@ -143,9 +142,6 @@ class Workflows:
             if is_over:
                 return None
             known += following
-
-    def _milliseconds(self, began: float) -> int:
-        return round((self.seconds() - began) * 1000)
 
     async def _take_over(
         self, run: JobRun, attempts: Sequence[Attempt], invocation_id: str | None

@@ -11,6 +11,7 @@ several workers record attempts of one run at once.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -42,6 +43,11 @@ LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
 """A worker that has not written its run for so long has died: no invocation lasts longer."""
 _PAGE = 500
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
+
+
+def milliseconds_since(began: float) -> int:
+    """The time that has passed since `began`, of `time.perf_counter`."""
+    return round((time.perf_counter() - began) * 1000)
 
 
 def run_form(run_ids: Sequence[str]) -> dict[str, Any]:

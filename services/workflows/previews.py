@@ -71,43 +71,34 @@ class _Change:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Detectors:
-    """The detector of all tools, before and after the change of one tool."""
-
-    tool_id: str
-    before: Detector
-    after: Detector
-
-    def changes(self, documents: Iterable[Document]) -> list[_Change]:
-        found = (
-            self._change(article)
-            for each in documents
-            if (article := readable(each, Article.from_document)) is not None
-        )
-        return [change for change in found if change is not None]
-
-    def _change(self, article: Article) -> _Change | None:
-        after = detect(article, self.after).get(self.tool_id)
+def _changes(documents: Iterable[Document], tool_id: str, old: Detector, new: Detector) -> list[_Change]:
+    """What changes for the tool once `new` takes the place of `old`."""
+    found = []
+    for document in documents:
+        article = readable(document, Article.from_document)
+        if article is None:
+            continue
+        after = detect(article, new).get(tool_id)
         is_analyzed = article.status == "analyzed" and article.analysis_due_since is None
-        if is_analyzed and (self.tool_id in article.detected_tool_ids) == (after is not None):
-            return None
-        before = detect(article, self.before).get(self.tool_id)
-        if after is not None:
-            return _Change(article, True, after) if is_analyzed or before is None else None
-        return _Change(article, False, before or Detected(())) if is_analyzed or before is not None else None
+        if is_analyzed and (tool_id in article.detected_tool_ids) == (after is not None):
+            continue
+        before = detect(article, old).get(tool_id)
+        if is_analyzed or (before is None) != (after is None):
+            found.append(_Change(article, after is not None, after or before or Detected(())))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class ToolPreviews:
-    """Tries changes of tools without making them."""
+class Previews:
+    """Tries changes of tools, and decisions about batches, without making them."""
 
     store: Store
     catalog: Catalog
+    quarantine: Quarantine
     watchlist: Watchlist
     clock: Clock
 
-    async def of(self, tool: Tool, change: ToolFields) -> ToolPreview:
+    async def of_tool(self, tool: Tool, change: ToolFields) -> ToolPreview:
         """What `change`, which `tool_change` checked, would do to the tool's mentions in the articles of the last 30
         days, the newest first. Raises InvalidInput."""
         now = self.clock()
@@ -117,11 +108,11 @@ class ToolPreviews:
         if after.status == "ACTIVE":  # another is not searched for, and keeps its mentions
             present = await self.watchlist.detector()
             others = [each for each in present.tools.values() if each.tool_id != tool.tool_id]
-            detectors = _Detectors(tool.tool_id, present, await asyncio.to_thread(Detector, [*others, after]))
+            changed = await asyncio.to_thread(Detector, [*others, after])
             since = format_time(now - LOOKED_BACK)
             while looked_at < MAX_ARTICLES:
                 page = await self.store.query(ARTICLES.name, published_since(since, cursor, newest_first=True))
-                changes = await asyncio.to_thread(detectors.changes, page.items)
+                changes = await asyncio.to_thread(_changes, page.items, tool.tool_id, present, changed)
                 if tool.corrections:
                     changes = await self._without_corrected(tool.tool_id, changes)
                 counts.update(each.is_added for each in changes)
@@ -153,17 +144,7 @@ class ToolPreviews:
         found = (await corrections_of_mentions(self.store, keys)).items
         return [each for each in changes if not removes(found.get(each.article.source_id, {}).get(tool_id))]
 
-
-@dataclass(frozen=True, slots=True)
-class QuarantinePreviews:
-    """Counts what each decision about a batch would do."""
-
-    store: Store
-    quarantine: Quarantine
-    watchlist: Watchlist
-    clock: Clock
-
-    async def of(self, quarantine_id: str) -> QuarantinePreview:
+    async def of_batch(self, quarantine_id: str) -> QuarantinePreview:
         """The effect of each decision, by its name. Dropping has none, and neither has any decision once the feed is
         gone. Raises InvalidInput for a full text, and Conflict for an item that was reviewed."""
         item = await self.quarantine.get(quarantine_id)

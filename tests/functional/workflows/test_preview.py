@@ -9,15 +9,12 @@ import pytest
 
 from models.resources.tools import ToolPreview
 from services.tools.form import tool_change
-from services.workflows.previews import ToolPreviews
 from tests.functional.mentions.world import World
 
 
 async def tried(world: World, tool: str, **change: Any) -> ToolPreview:
-    worker = world.worker
-    stored = await worker.catalog.get(tool)
-    previews = ToolPreviews(world.store, worker.catalog, worker.watchlist, world.watch)
-    return await previews.of(stored, tool_change(change))
+    previews = world.worker.services.workflows.previews
+    return await previews.of_tool(await world.worker.catalog.get(tool), tool_change(change))
 
 
 def counts(found: ToolPreview) -> tuple[int, int]:

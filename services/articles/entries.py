@@ -11,7 +11,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from services import deadline
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Entry, Source, entries_of, in_languages, without_text
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
-from services.articles.quarantine import FLOOD, VOLUME, NewIds, QuarantinedBatches
+from services.articles.quarantine import FLOOD, VOLUME, add_batch, add_ids, sort_out
 from services.articles.writing import Announce, ArticleWriter, Discover
 from services.feeds.outcome import OVER_BUDGET, Ingested
 from services.feeds.volume import is_implausible, room_for_new
@@ -126,12 +126,7 @@ class EntryIngestion:
     discover: Discover
     _: KW_ONLY
     most_listed: int = LISTED_SOURCES
-    writing_at_once: InitVar[int] = WRITING_AT_ONCE
-
-    def __post_init__(self, writing_at_once: int) -> None:
-        self._writing = asyncio.Semaphore(writing_at_once)
-        self._quarantined = QuarantinedBatches(self.store)
-        self._new_ids = NewIds(self.store)
+    writing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(WRITING_AT_ONCE))
 
     async def ingest(self, feed: Feed, attempt: SourceAttempt, document: ParsedDocument) -> Ingested:
         """Stores what is new or changed in the feed's document. Raises NoTurn if the deadline is near before the feed's
@@ -161,7 +156,7 @@ class EntryIngestion:
         )
         if not unknown:
             return Ingested(len(entries), refused, form_hashes=forms)
-        async with deadline.turn(self._writing) as has_turn:
+        async with deadline.turn(self.writing) as has_turn:
             if not has_turn:
                 raise NoTurn
             ingested = await self._ingest(feed, attempt, document, forms, known, unknown)
@@ -189,7 +184,7 @@ class EntryIngestion:
         held, left = _held_and_left(feed, flood, intake.excess)
         quarantine_id = None
         if held:
-            quarantine_id = await self._quarantined.add(feed.feed_id, held, attempt.at, FLOOD if flood else VOLUME)
+            quarantine_id = await add_batch(self.store, feed.feed_id, held, attempt.at, FLOOD if flood else VOLUME)
         fresh = intake.groups
         refused = intake.entries - len(fresh)
         for each in left:
@@ -213,8 +208,8 @@ class EntryIngestion:
         and ambiguous ones are left out."""
         valid, refused, left = 0, 0, 0
         if have_new_ids:
-            found = await self._new_ids.sorted_out(items, attempt)
-            await self._new_ids.add(found.known, attempt)
+            found = await sort_out(self.store, items, attempt)
+            await add_ids(self.store, found.known, attempt)
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]

@@ -26,7 +26,7 @@ from services import telemetry
 from services.articles.entries import AMBIGUOUS, EntryIngestion, NoTurn, source_of
 from services.articles.entry_documents import SourceAttempt
 from services.articles.poll import FeedPoller
-from services.articles.quarantine import QuarantinedBatches
+from services.articles.quarantine import finish_batch, items_of, released_batch
 from services.feeds.claims import is_to_fetch
 from services.feeds.outages import HostStates
 from services.feeds.outcome import (
@@ -254,9 +254,6 @@ class FeedAttempts:
     clock: Clock
     chance: Callable[[], float]
 
-    def __post_init__(self) -> None:
-        self._quarantined = QuarantinedBatches(self.store)
-
     async def fetch(self, run: IngestionBatch, document: Document, delivery: int) -> Attempt | None:
         """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, is
         disabled or gone, or cannot be read: the run ends, since it keeps the other feeds of its hosts from being
@@ -294,15 +291,15 @@ class FeedAttempts:
 
     async def release(self, run: JobRun, quarantine_id: str) -> Attempt | None:
         """Ingests a batch that a person released from quarantine. Its feed counts it, whoever fetches it meanwhile."""
-        item = await self._quarantined.released(quarantine_id)
+        item = await released_batch(self.store, quarantine_id)
         if item is None:
             return None
         document = await self.store.read(FEEDS.name, item.subject, Feed.ID)
         if document is None:
-            await self._quarantined.finish(item, self.clock())  # the feed is gone, and its batch with it
+            await finish_batch(self.store, item, self.clock())  # the feed is gone, and its batch with it
             return None
         one = begun(document, run, RELEASE_BATCH, self.clock())
-        items, have_new_ids = await self._quarantined.items(item), item.decision == "same_articles_new_ids"
+        items, have_new_ids = await items_of(self.store, item), item.decision == "same_articles_new_ids"
         ingested = await self.entries.ingest_released(one.feed, one.attempt(), items, have_new_ids=have_new_ids)
 
         def counted(stored: Document | None) -> Document | None:
@@ -312,7 +309,7 @@ class FeedAttempts:
             return after_release(present.feed, ingested.new, present.started_at, quarantine_id).to_document()
 
         saved = await change(self.store, FEEDS.name, item.subject, Feed.ID, counted, known=document)
-        await self._quarantined.finish(item, self.clock(), ingested.skipped.get(AMBIGUOUS, 0))
+        await finish_batch(self.store, item, self.clock(), ingested.skipped.get(AMBIGUOUS, 0))
         return _recorded(one, one.feed if saved is None else Feed.from_document(saved), ingested, None)
 
     async def _fetched(self, one: FeedTry, delivery: int) -> Attempt | None:

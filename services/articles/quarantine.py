@@ -53,83 +53,87 @@ _ITEMS = Where("entity_type", "eq", "QuarantineItem")
 _PARTS = Where("entity_type", "eq", "QuarantinePart")
 
 
-class QuarantinedBatches:
-    """Batches of entries. Each is an item that people review, and its parts: the entries, in the item's partition."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def add(self, feed_id: str, entries: Sequence[Candidate], now: datetime, reason: BatchReason) -> str:
-        """Stores the batch and returns its id. A batch that is stored already is not stored again."""
-        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in entries)))
-        if await self._store.read(QUARANTINE.name, name, name) is not None:
-            return name
-        items = [each.entry.item for each in entries]
-        parts = [
-            QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
-            for number, some in enumerate(parts_of(items), start=1)
-        ]
-        # The parts first: an item that people can see can be released.
-        await self._store.write_many(QUARANTINE.name, [part.to_document() for part in parts])
-        item = QuarantineItem(
-            created_at=now,
-            updated_at=now,
-            quarantine_id=name,
-            kind="BATCH",
-            subject=feed_id,
-            reason_code=reason,
-            reason=_REASONS[reason].format(len(items)),
-            item_count=len(items),
-            parts=len(parts),
-            payload={"samples": [{"url": each.url, "headline": each.headline} for each in items[:SAMPLES]]},
-        )
-        await self._store.create_many(QUARANTINE.name, [item.to_document()])
+async def add_batch(
+    store: Store, feed_id: str, entries: Sequence[Candidate], now: datetime, reason: BatchReason
+) -> str:
+    """Stores the batch and returns its id. A batch that is stored already is not stored again."""
+    name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in entries)))
+    if await store.read(QUARANTINE.name, name, name) is not None:
         return name
+    items = [each.entry.item for each in entries]
+    parts = [
+        QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
+        for number, some in enumerate(parts_of(items), start=1)
+    ]
+    # The parts first: an item that people can see can be released.
+    await store.write_many(QUARANTINE.name, [part.to_document() for part in parts])
+    item = QuarantineItem(
+        created_at=now,
+        updated_at=now,
+        quarantine_id=name,
+        kind="BATCH",
+        subject=feed_id,
+        reason_code=reason,
+        reason=_REASONS[reason].format(len(items)),
+        item_count=len(items),
+        parts=len(parts),
+        payload={"samples": [{"url": each.url, "headline": each.headline} for each in items[:SAMPLES]]},
+    )
+    await store.create_many(QUARANTINE.name, [item.to_document()])
+    return name
 
-    async def released(self, name: str) -> QuarantineItem | None:
-        """The batch, if a person released it and it was not ingested since."""
-        document = await self._store.read(QUARANTINE.name, name, name)
-        item = QuarantineItem.from_document(document) if document else None
-        return item if item is not None and item.waits_for_ingestion else None
 
-    async def items(self, item: QuarantineItem) -> list[RawItem]:
-        parts = await self._parts(item.quarantine_id)
-        return [item_of(each) for part in parts for each in part["items"]]
+async def released_batch(store: Store, name: str) -> QuarantineItem | None:
+    """The batch, if a person released it and it was not ingested since."""
+    document = await store.read(QUARANTINE.name, name, name)
+    item = QuarantineItem.from_document(document) if document else None
+    return item if item is not None and item.waits_for_ingestion else None
 
-    async def finish(self, item: QuarantineItem, now: datetime, left_out: int = 0) -> None:
-        """Records that the batch was ingested, and deletes its parts."""
-        done = item.changed(now, released_at=now, left_out=left_out)
-        await self._without_parts(done.to_document(), item.stored_etag or "")
 
-    async def clean_up(self) -> None:
-        """Deletes the parts of batches that a person dropped."""
-        dropped = Where("manual_review_status", "eq", "CLEARED_TERMINAL")
-        where = (Where("kind", "eq", "BATCH"), Where("parts", "gt", 0), dropped)
-        page = await self._store.query(QUARANTINE.name, Query(where))
-        for document in page.items:
-            await self.forget_in_feed(document["subject"], document["pk"])
-            try:
-                await self._without_parts(document, document["_etag"])
-            except ChangedMeanwhile:
-                continue  # another worker deletes the parts
+async def items_of(store: Store, item: QuarantineItem) -> list[RawItem]:
+    """The entries of the batch."""
+    parts = await _parts(store, item.quarantine_id)
+    return [item_of(each) for part in parts for each in part["items"]]
 
-    async def forget_in_feed(self, feed_id: str, name: str) -> None:
-        """Removes the batch from the feed's document, so that the next poll finds what was left because of it. A fetch
-        that is under way keeps its own changes."""
 
-        def without(feed: Document | None) -> Document | None:
-            if feed is None or feed.get("quarantine_id") != name:
-                return None
-            return {key: value for key, value in feed.items() if key not in ("quarantine_id", *UNCONDITIONAL)}
+async def finish_batch(store: Store, item: QuarantineItem, now: datetime, left_out: int = 0) -> None:
+    """Records that the batch was ingested, and deletes its parts."""
+    done = item.changed(now, released_at=now, left_out=left_out)
+    await _without_parts(store, done.to_document(), item.stored_etag or "")
 
-        await change(self._store, FEEDS.name, feed_id, Feed.ID, without)
 
-    async def _without_parts(self, document: Document, etag: str) -> None:
-        parts = [Delete(part["id"]) for part in await self._parts(document["pk"])]
-        await self._store.batch(QUARANTINE.name, document["pk"], [Replace({**document, "parts": 0}, etag), *parts])
+async def delete_dropped(store: Store) -> None:
+    """Deletes the parts of batches that a person dropped."""
+    dropped = Where("manual_review_status", "eq", "CLEARED_TERMINAL")
+    where = (Where("kind", "eq", "BATCH"), Where("parts", "gt", 0), dropped)
+    page = await store.query(QUARANTINE.name, Query(where))
+    for document in page.items:
+        await forget_in_feed(store, document["subject"], document["pk"])
+        try:
+            await _without_parts(store, document, document["_etag"])
+        except ChangedMeanwhile:
+            continue  # another worker deletes the parts
 
-    async def _parts(self, name: str) -> list[Document]:
-        return await query_all(self._store, QUARANTINE.name, Query((_PARTS,), partition=name, limit=10))
+
+async def forget_in_feed(store: Store, feed_id: str, name: str) -> None:
+    """Removes the batch from the feed's document, so that the next poll finds what was left because of it. A fetch
+    that is under way keeps its own changes."""
+
+    def without(feed: Document | None) -> Document | None:
+        if feed is None or feed.get("quarantine_id") != name:
+            return None
+        return {key: value for key, value in feed.items() if key not in ("quarantine_id", *UNCONDITIONAL)}
+
+    await change(store, FEEDS.name, feed_id, Feed.ID, without)
+
+
+async def _without_parts(store: Store, document: Document, etag: str) -> None:
+    parts = [Delete(part["id"]) for part in await _parts(store, document["pk"])]
+    await store.batch(QUARANTINE.name, document["pk"], [Replace({**document, "parts": 0}, etag), *parts])
+
+
+async def _parts(store: Store, name: str) -> list[Document]:
+    return await query_all(store, QUARANTINE.name, Query((_PARTS,), partition=name, limit=10))
 
 
 def parts_of(items: Iterable[RawItem]) -> Iterator[list[dict[str, Any]]]:
@@ -219,7 +223,8 @@ class Quarantine:
             return Reviewed(QuarantineItem.from_document(stored), run_id)
 
         reviewed = await until_unchanged(once, f"quarantine item {quarantine_id}")
-        await self._forget_dropped(reviewed.item)
+        if reviewed.item.decision == "drop":
+            await forget_in_feed(self._store, reviewed.item.subject, quarantine_id)
         return reviewed
 
     async def get(self, quarantine_id: str) -> QuarantineItem:
@@ -238,10 +243,6 @@ class Quarantine:
         if item.kind != "BATCH" or not item.waits_for_ingestion:
             return None
         return (await self._engine.accept(INGEST_FEEDS, item.subject, held=item.quarantine_id)).run_id
-
-    async def _forget_dropped(self, item: QuarantineItem) -> None:
-        if item.kind == "BATCH" and item.released_at is None and item.manual_review_status == "CLEARED_TERMINAL":
-            await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)
 
 
 _PAGE = 500
@@ -340,45 +341,39 @@ def sorted_out(candidates: Sequence[Candidate], stored: Iterable[StoredEntry]) -
     return SortedOut(tuple(known), tuple(new), tuple(ambiguous))
 
 
-@dataclass(frozen=True, slots=True)
-class NewIds:
-    """Finds the known articles of a flood, and adds its ids to them. Writes locator aliases, and nothing else.
+async def sort_out(store: Store, items: Sequence[RawItem], attempt: SourceAttempt) -> SortedOut:
+    """Which known articles the entries of a flood are. What the attempt's own run has stored does not count as known: a
+    second try then decides as the first one did."""
+    candidates = await asyncio.to_thread(_candidates, items, attempt)
+    stored = await _stored(store, attempt)
+    found = await asyncio.to_thread(sorted_out, candidates, stored)
+    source_ids = list({each.source_id for each in found.known})
+    articles = await store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+    created = {each["source_id"]: each["created_at"] for each in articles if each is not None}
+    # An entry whose article has expired is a new one.
+    gone = (each.candidate for each in found.known if each.source_id not in created)
+    known = (each._replace(created_at=at) for each in found.known if (at := created.get(each.source_id)))
+    return SortedOut(tuple(known), (*found.new, *gone), found.ambiguous)
 
-    An alias is as old as its article, and so never outlives it.
-    """
 
-    store: Store
+async def add_ids(store: Store, known: Sequence[Known], attempt: SourceAttempt) -> None:
+    """Adds the id of each entry to its article: a locator alias as old as the article, which it never outlives. Doing
+    it again changes nothing."""
+    aliases = [{**alias(each.candidate, each.source_id, attempt), "created_at": each.created_at} for each in known]
+    await store.create_many(LOCATORS.name, aliases)
 
-    async def sorted_out(self, items: Sequence[RawItem], attempt: SourceAttempt) -> SortedOut:
-        """Which articles the entries are. What the attempt's own run has stored does not count as known: a second try
-        then decides as the first one did."""
-        candidates = await asyncio.to_thread(_candidates, items, attempt)
-        stored = await self._stored(attempt)
-        found = await asyncio.to_thread(sorted_out, candidates, stored)
-        source_ids = list({each.source_id for each in found.known})
-        articles = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        created = {each["source_id"]: each["created_at"] for each in articles if each is not None}
-        # An entry whose article has expired is a new one.
-        gone = (each.candidate for each in found.known if each.source_id not in created)
-        known = (each._replace(created_at=at) for each in found.known if (at := created.get(each.source_id)))
-        return SortedOut(tuple(known), (*found.new, *gone), found.ambiguous)
 
-    async def add(self, known: Sequence[Known], attempt: SourceAttempt) -> None:
-        """Adds each entry's id to its article. Doing it again changes nothing."""
-        aliases = [{**alias(each.candidate, each.source_id, attempt), "created_at": each.created_at} for each in known]
-        await self.store.create_many(LOCATORS.name, aliases)
-
-    async def _stored(self, attempt: SourceAttempt) -> list[StoredEntry]:
-        where = (Where("entity_type", "eq", "Observation"), Where("source", "eq", attempt.source.key))
-        found: list[StoredEntry] = []
-        async for page in pages(self.store, ARTICLES.name, Query(where, limit=_PAGE)):
-            observations = page.items
-            found += [
-                stored_entry(each, attempt.source)
-                for each in observations
-                if not each.get("added_by_attempt", "").startswith(f"{attempt.run_id}:")
-            ]
-        return found
+async def _stored(store: Store, attempt: SourceAttempt) -> list[StoredEntry]:
+    where = (Where("entity_type", "eq", "Observation"), Where("source", "eq", attempt.source.key))
+    found: list[StoredEntry] = []
+    async for page in pages(store, ARTICLES.name, Query(where, limit=_PAGE)):
+        observations = page.items
+        found += [
+            stored_entry(each, attempt.source)
+            for each in observations
+            if not each.get("added_by_attempt", "").startswith(f"{attempt.run_id}:")
+        ]
+    return found
 
 
 def _candidates(items: Sequence[RawItem], attempt: SourceAttempt) -> list[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from datetime import timedelta
 from functools import cached_property
@@ -61,7 +62,7 @@ class FetchingPart(Part):
             timedelta(days=settings.dedup_retention_days),
             self.of.announce,
             self.documents.discover,
-            writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
+            writing=asyncio.Semaphore(WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE),
         )
 
     @cached_property

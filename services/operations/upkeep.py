@@ -20,7 +20,7 @@ from models.operations import Heartbeat
 from models.values import format_time, unix_seconds
 from services import deadline, telemetry
 from services.archive.keys import source_of
-from services.articles.quarantine import QuarantinedBatches
+from services.articles.quarantine import delete_dropped
 from services.feeds.schedule import Budget
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
@@ -117,7 +117,7 @@ class Upkeep:
         log_event(log, logging.INFO, "refresh_age", seconds=age)
         if age is not None:
             telemetry.record(telemetry.REFRESH_AGE, age)
-        await QuarantinedBatches(self.store).clean_up()
+        await delete_dropped(self.store)
         await self.budget.correct(now)
         await self.announce_overdue(ahead=True)
         for depth in depths:

@@ -26,7 +26,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, entries_of
 from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, pinned, separated
 from services.articles.merge import merge
-from services.articles.quarantine import Ambiguous, NewIds, Quarantine, QuarantinedBatches
+from services.articles.quarantine import Ambiguous, Quarantine, items_of, sort_out
 from services.articles.writing import known_articles
 from services.mentions.correction_documents import corrections_of_mentions
 from services.mentions.corrections import removes
@@ -152,7 +152,7 @@ class Previews:
             raise InvalidInput("quarantine_id", "a batch of a feed: what a full text changes is known once it is read")
         if item.decision is not None:
             raise Conflict(f"quarantine item {quarantine_id} was reviewed already: {item.decision}")
-        items = await QuarantinedBatches(self.store).items(item)
+        items = await items_of(self.store, item)
         looked_at = items[:MAX_ENTRIES]
         effects: dict[str, EffectOfDecision] = dict.fromkeys(item.decisions, NO_EFFECT)
         ambiguous: Sequence[Ambiguous] = ()
@@ -164,7 +164,7 @@ class Previews:
             present = frozenset(each.url for each in looked_at)
             effects["new_articles"] = await self._effect(candidates, attempt, present)
             if "same_articles_new_ids" in effects:
-                found = await NewIds(self.store).sorted_out(looked_at, attempt)
+                found = await sort_out(self.store, looked_at, attempt)
                 new, ambiguous = {each.locator_id for each in found.new}, found.ambiguous
                 of_new = [each for each in candidates if each.locator_id in new]
                 effect = await self._effect(of_new, attempt, present)

@@ -6,7 +6,7 @@ from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.entries import PORTION
 from services.articles.feed_attempts import begun, save
-from services.articles.quarantine import Quarantine, QuarantinedBatches
+from services.articles.quarantine import Quarantine, delete_dropped, released_batch
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.builders import existing
 from tests.functional.articles.world import START, Item, World, item
@@ -98,8 +98,8 @@ async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: 
     quarantined = await flooded(world)
     dropped = await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
     assert dropped.run_id is None
-    assert await QuarantinedBatches(world.store).released(quarantined.quarantine_id) is None
-    await QuarantinedBatches(world.store).clean_up()
+    assert await released_batch(world.store, quarantined.quarantine_id) is None
+    await delete_dropped(world.store)
     assert [each["entity_type"] for each in await world.all("quarantine")] == ["QuarantineItem"]
     world.publish("a", [*FLOOD, item(700)])
     await world.poll("a", world.new_worker())

@@ -14,10 +14,14 @@ from services.articles.quarantine import (
     FLOOD,
     PART_BYTES,
     Quarantine,
-    QuarantinedBatches,
+    add_batch,
+    delete_dropped,
+    finish_batch,
     item_of,
+    items_of,
     json_of,
     parts_of,
+    released_batch,
 )
 from services.ports import Query
 from services.store.containers import QUARANTINE
@@ -170,42 +174,39 @@ def test_a_part_is_filled_up_to_a_million_and_a_half_bytes() -> None:
 
 async def test_a_batch_is_stored_once_with_a_sample_for_the_reviewer(store: SqliteStore) -> None:
     flood = [candidate(number) for number in range(25)]
-    batches = QuarantinedBatches(store)
-    name = await batches.add("a", flood, NOW, FLOOD)
-    assert await batches.add("a", flood[::-1], NOW + timedelta(days=1), FLOOD) == name
-    assert await batches.add("a", flood[1:], NOW, FLOOD) != name
+    name = await add_batch(store, "a", flood, NOW, FLOOD)
+    assert await add_batch(store, "a", flood[::-1], NOW + timedelta(days=1), FLOOD) == name
+    assert await add_batch(store, "a", flood[1:], NOW, FLOOD) != name
     document = await existing(store, QUARANTINE.name, name, name)
     item = QuarantineItem.from_document(document)
     assert (item.created_at, item.item_count, item.parts, item.reason_code) == (NOW, 25, 1, "FLOOD")
     samples = document["payload"]["samples"]
     assert len(samples) == 20
     assert samples[0] == {"url": "https://news.example/0", "headline": "Number 0 is in the news"}
-    assert await batches.items(item) == [each.entry.item for each in flood]
+    assert await items_of(store, item) == [each.entry.item for each in flood]
 
 
 async def test_only_a_released_batch_waits_for_ingestion_and_only_until_it_is_finished(
     review: Quarantine, store: SqliteStore
 ) -> None:
-    batches = QuarantinedBatches(store)
-    name = await batches.add("a", [candidate()], NOW, FLOOD)
-    assert await batches.released(name) is None
-    assert await batches.released("BATCH:other") is None
+    name = await add_batch(store, "a", [candidate()], NOW, FLOOD)
+    assert await released_batch(store, name) is None
+    assert await released_batch(store, "BATCH:other") is None
     await review.review(name, "new_articles", "Ann", "a new CMS")
-    released = await batches.released(name)
+    released = await released_batch(store, name)
     assert released is not None
-    await batches.finish(released, NOW)
-    assert await batches.released(name) is None
+    await finish_batch(store, released, NOW)
+    assert await released_batch(store, name) is None
     (left,) = (await store.query(QUARANTINE.name, Query(partition=name))).items
     assert (left["id"], left["parts"], left["released_at"]) == (name, 0, "2026-02-21T20:00:00Z")
     with pytest.raises(ChangedMeanwhile):
-        await batches.finish(released, NOW)
+        await finish_batch(store, released, NOW)
 
 
 async def test_only_dropped_batches_lose_their_parts(review: Quarantine, store: SqliteStore) -> None:
-    batches = QuarantinedBatches(store)
-    names = [await batches.add("a", [candidate(number)], NOW, FLOOD) for number in range(3)]
+    names = [await add_batch(store, "a", [candidate(number)], NOW, FLOOD) for number in range(3)]
     await review.review(names[1], "new_articles", "Ann", "a new CMS")
     await review.review(names[2], "drop", "Ann", "spam")
-    await batches.clean_up()
+    await delete_dropped(store)
     documents = [len((await store.query(QUARANTINE.name, Query(partition=name))).items) for name in names]
     assert documents == [2, 2, 1]

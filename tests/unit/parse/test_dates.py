@@ -41,15 +41,9 @@ def test_every_day_of_a_year_is_read() -> None:
         assert dates._parse_rfc822(format_datetime(moment, usegmt=True)) == moment
 
 
-@pytest.mark.parametrize(("text", "moment"), RFC822)
-def test_dates_of_rss_are_read_without_feedparser(text: str, moment: datetime) -> None:
-    assert dates._parse_rfc822(text) == moment
-    assert dates._parse_as_feedparser(text) == parse_date(text) == moment
-
-
-@pytest.mark.parametrize(("text", "moment"), ISO8601)
-def test_dates_of_atom_are_read_without_feedparser(text: str, moment: datetime) -> None:
-    assert dates._parse_iso8601(text) == moment
+@pytest.mark.parametrize(("text", "moment"), [*RFC822, *ISO8601])
+def test_dates_of_rss_and_atom_are_read_without_feedparser(text: str, moment: datetime) -> None:
+    assert (dates._parse_rfc822(text) if (text, moment) in RFC822 else dates._parse_iso8601(text)) == moment
     assert dates._parse_as_feedparser(text) == parse_date(text) == moment
 
 

@@ -37,10 +37,6 @@ def test_a_feed_that_moves_names_its_new_address() -> None:
     assert read("rss20_media.xml").moved_to == "https://new.example/feed.xml"
 
 
-def test_an_aggregator_names_the_publisher() -> None:
-    assert [item.publisher for item in read("rss20_aggregator.xml").items] == ["Reuters"]
-
-
 def videos(page: str) -> bytes:
     """A feed with this page, of two videos and an article elsewhere; a source is named for the second video."""
     items = [
@@ -91,19 +87,6 @@ def test_titles_become_plain_text_however_often_they_were_escaped() -> None:
     assert document.warnings["headline_cut"] == 1
 
 
-def test_dates_of_any_form_become_utc_and_the_rest_is_flagged() -> None:
-    items = {item.url.rpartition("/")[2]: item for item in read("rss20_dates.xml").items}
-    evening = datetime(2026, 2, 21, 20, tzinfo=UTC)
-    assert items["0"].published == items["4"].published == items["6"].published == evening
-    assert items["1"].published == datetime(2026, 2, 22, 1, tzinfo=UTC)
-    assert items["8"].published == datetime(1970, 1, 1, tzinfo=UTC)
-    assert items["9"].published == datetime(2099, 1, 1, tzinfo=UTC)
-    assert (items["10"].published, items["10"].published_flag) == (None, "unparsable")
-    assert (items["11"].published, items["11"].published_flag) == (None, "missing")
-    assert (items["none"].published, items["none"].published_flag) == (None, "missing")
-    assert items["both"].published == datetime(2026, 2, 21, 10, tzinfo=UTC)
-
-
 def test_a_json_feed_is_read() -> None:
     document = read("jsonfeed11.json")
     first, second, fourth = document.items
@@ -113,18 +96,6 @@ def test_a_json_feed_is_read() -> None:
     assert (second.article_id, second.url, second.content_html) == ("2", "http://feeds.example/two", "a &lt; b")
     assert fourth.headline.encode()
     assert document.skipped == {"no_title": 1, "not_an_entry": 1}
-
-
-def test_a_truncated_document_gives_the_entries_before_its_end() -> None:
-    document = read("rss20_truncated.xml")
-    assert [item.headline for item in document.items][:2] == ["First one whole", "Second one whole"]
-    assert document.warnings["malformed"] == 1
-
-
-def test_control_characters_do_not_reach_a_headline() -> None:
-    document = read("rss20_control_characters.xml")
-    assert [item.headline for item in document.items] == ["Bell rings twice"]
-    assert document.warnings["malformed"] == 1
 
 
 @pytest.mark.parametrize(
@@ -150,13 +121,12 @@ def test_an_element_over_which_feedparser_raises_costs_no_entry_behind_it(
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "cp037", "rot13"])
-@pytest.mark.parametrize("says", ["its declaration", "the header"])
-def test_a_declared_charset_that_contradicts_the_first_character_is_ignored(charset: str, says: str) -> None:
-    declaration = f'<?xml version="1.0" encoding="{charset}"?>' if says == "its declaration" else ""
+def test_a_declared_charset_that_contradicts_the_first_character_is_ignored(charset: str) -> None:
     entry = "<item><title>Caf\xe9 ouvert</title><link>https://x.example/1</link></item>"
-    body = f"{declaration}<rss version='2.0'><channel>{entry}</channel></rss>".encode()
-    document = parse(body, BASE, f"text/xml; charset={charset}" if says == "the header" else "application/xml")
-    assert [item.headline for item in document.items] == ["Caf\xe9 ouvert"]
+    feed = f"<rss version='2.0'><channel>{entry}</channel></rss>"
+    declared = parse(f'<?xml version="1.0" encoding="{charset}"?>{feed}'.encode(), BASE)
+    for document in (declared, parse(feed.encode(), BASE, f"text/xml; charset={charset}")):
+        assert [item.headline for item in document.items] == ["Caf\xe9 ouvert"]
 
 
 @pytest.mark.parametrize(
@@ -256,24 +226,17 @@ def test_a_feed_names_its_site(link: str, site_url: str | None) -> None:
     assert parse(channel(f"<link>{link}</link>"), BASE).site_url == site_url
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_wide_encodings_are_read(encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "content_type"),
+    [
+        *((each, "text/xml; charset=utf-8") for each in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")),
+        ("iso-8859-1", None),
+    ],
+)
+def test_a_wide_encoding_or_a_declared_charset_is_read(encoding: str, content_type: str | None) -> None:
     entry = "<item><title>Caf\u00e9</title><link>https://x.example/1</link></item>"
     text = f"<?xml version='1.0' encoding='{encoding}'?><rss version='2.0'><channel>{entry}</channel></rss>"
-    assert [item.headline for item in parse(text.encode(encoding), BASE, "text/xml; charset=utf-8").items] == [
-        "Caf\u00e9"
-    ]
-
-
-def test_a_feed_with_a_doctype_of_html_is_a_feed() -> None:
-    body = b"<!DOCTYPE html>\n<rss version='2.0'><channel><item><title>T</title><link>https://x.example/1</link></item></channel></rss>"
-    assert [item.headline for item in parse(body, BASE).items] == ["T"]
-
-
-def test_without_a_type_the_declaration_names_the_charset() -> None:
-    entry = "<item><title>Caf\u00e9</title><link>https://x.example/1</link></item>"
-    text = f"<?xml version='1.0' encoding='iso-8859-1'?><rss version='2.0'><channel>{entry}</channel></rss>"
-    document = parse(text.encode("iso-8859-1"), BASE, None)
+    document = parse(text.encode(encoding), BASE, content_type)
     assert [item.headline for item in document.items] == ["Caf\u00e9"]
     assert document.warnings == {"date_missing": 1}
 

@@ -63,12 +63,12 @@ class _Overtaken(Exception):
 
 @dataclass
 class _Try:
-    """One try: the document as it is stored, its article, the attempt that will be recorded, and when it began, with
-    the fraction of a second that documents do not have. `files`: what it has put into the archive."""
+    """One try: the document as it is stored, its article, the run, and when it began, with the fraction of a second
+    that documents do not have. `files`: what it has put into the archive."""
 
     document: DocumentProduct
     article: Article
-    attempt: Attempt
+    run_id: str
     began: datetime
     files: list[FileObject] = field(default_factory=list)
     error: str | None = None
@@ -160,9 +160,7 @@ class Acquisition:
         if life_cycle.is_exhausted(document):
             await self._saved(document, life_cycle.failed(document, WORKER_DIED, None, now))
             raise _Overtaken
-        claimed = await self._saved(document, life_cycle.claimed(document, run_id, now))
-        attempt = rules.started(run_id, life_cycle.TASK, document.source_id, claimed.attempt_count, now)
-        return _Try(claimed, article, attempt, now)
+        return _Try(await self._saved(document, life_cycle.claimed(document, run_id, now)), article, run_id, now)
 
     async def _tried(self, one: _Try) -> Attempt | None:
         """An unforeseen error ends the try of this document only. It is logged, and the document is tried again."""
@@ -278,7 +276,7 @@ class Acquisition:
             byte_length=stored.byte_length,
             etag=stored.etag,
             sha256=stored.sha256,
-            created_by=CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.attempt.run_id),
+            created_by=CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.run_id),
         )
         one.files.append(file)
         return file
@@ -319,7 +317,8 @@ def counted_as(validation: ValidationStatus, acquisition: AcquisitionStatus) -> 
 def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
     """The attempt as it ended. What a site does not give, and what waits for a person, is no failure of the try."""
     has_failed = after.acquisition_status == "FAILED_RETRYABLE"
-    return one.attempt.changed(
+    attempt = rules.started(one.run_id, life_cycle.TASK, after.source_id, after.attempt_count, one.began)
+    return attempt.changed(
         now,
         status="FAILED" if has_failed else "SUCCEEDED",
         duration_ms=max(0, round((now - one.began).total_seconds() * 1000)),

@@ -58,6 +58,15 @@ def test_plain_text_is_taken_at_its_word_unless_it_reads_like_html() -> None:
         ("!? - Reuters", [], "!? - Reuters"),
         ("Reuters - who they are", [], "Reuters - who they are"),
         ("", [], ""),
+        ("Rates rise - Reuters | CNBC - BBC", [], "Rates rise - Reuters"),
+        ("Rates rise :: Reuters", [], "Rates rise"),
+        ("Rates rise \u00b7 The Reuters", [], "Rates rise"),
+        ("Rates rise - reuters.com", [], "Rates rise"),
+        ("Rates rise - www.reuters.co.uk", [], "Rates rise"),
+        ("Rates - rise - Reuters", [], "Rates - rise"),
+        ("Rates rise - " + "x" * 60, ["x" * 60], "Rates rise"),
+        ("Rates rise - " + "x" * 61, ["x" * 61], "Rates rise - " + "x" * 61),
+        ("Rates rise - !?", ["..."], "Rates rise - !?"),
     ],
 )
 def test_only_a_known_publisher_is_removed_and_never_all(headline: str, names: list[str | None], left: str) -> None:
@@ -87,9 +96,15 @@ def test_only_a_known_publisher_is_removed_and_never_all(headline: str, names: l
         ("&#0;&#1114112;&#x110000;", "\ufffd\ufffd"),
         ("&#129;x", "x"),
         ("&#127;&#159;&#160;x", "\u0178 x"),
+        ("<p>Run</p><pre><code>a;\n  b;</code></pre><p>now</p>", "Run ``` a; b; ``` now"),
+        ("<PRE class='x'>a</PRE>", "``` a ```"),
+        ('<p title="a<b">x</p><pre>a</pre>', "x ``` a ```"),
+        ("a <code>b</code> c", "a b c"),
     ],
 )
-def test_tags_of_blocks_separate_words_and_invisible_elements_have_none(source: str, text: str) -> None:
+def test_blocks_separate_words_code_is_between_fences_and_invisible_elements_have_no_text(
+    source: str, text: str
+) -> None:
     assert html_to_text(source) == text
 
 
@@ -147,37 +162,6 @@ def test_plain_text_looks_like_html_if_all_its_tags_and_entities_are_known(text:
 )
 def test_characters_in_a_wrong_charset_are_set_right(text: str | None, right: str) -> None:
     assert repaired(text) == right
-
-
-@pytest.mark.parametrize(
-    ("headline", "names", "left"),
-    [
-        ("Rates rise - Reuters | CNBC - BBC", [], "Rates rise - Reuters"),
-        ("Rates rise :: Reuters", [], "Rates rise"),
-        ("Rates rise \u00b7 The Reuters", [], "Rates rise"),
-        ("Rates rise - reuters.com", [], "Rates rise"),
-        ("Rates rise - www.reuters.co.uk", [], "Rates rise"),
-        ("Rates - rise - Reuters", [], "Rates - rise"),
-        ("Rates rise - " + "x" * 60, ["x" * 60], "Rates rise"),
-        ("Rates rise - " + "x" * 61, ["x" * 61], "Rates rise - " + "x" * 61),
-        ("Rates rise - !?", ["..."], "Rates rise - !?"),
-    ],
-)
-def test_a_publishers_name_is_found_in_its_usual_spellings(headline: str, names: list[str | None], left: str) -> None:
-    assert strip_publisher(headline, names) == left
-
-
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("<p>Run</p><pre><code>a;\n  b;</code></pre><p>now</p>", "Run ``` a; b; ``` now"),
-        ("<PRE class='x'>a</PRE>", "``` a ```"),
-        ('<p title="a<b">x</p><pre>a</pre>', "x ``` a ```"),
-        ("a <code>b</code> c", "a b c"),
-    ],
-)
-def test_blocks_of_code_are_between_fences(source: str, text: str) -> None:
-    assert html_to_text(source) == text
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,9 +28,9 @@ Work = Callable[[sqlite3.Connection], T]
 
 READING_THREADS = 4
 MAX_CONNECTIONS = READING_THREADS + 3
-"""The event loop's, the writer's, the readers' and the housekeeper's."""
+"""The event loop's, the writer's, the readers' and the keeper's."""
 
-HOUSEKEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the housekeeper meanwhile
+KEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the keeper meanwhile
 PAGE_BYTES = 8192  # several documents, not one and an empty half
 CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
@@ -108,7 +109,8 @@ class Threads:
         self._inline: sqlite3.Connection | None = None
         self._write_lock = threading.Lock()
         self._inline_writes = 0
-        self._housekeeper: Housekeeper | None = None
+        self._is_checkpoint_due = False
+        self._keeper = ThreadPoolExecutor(1, "store-keeper")
         self._writer = ThreadPoolExecutor(1, "store-writer")
         self._readers = ThreadPoolExecutor(READING_THREADS, "store-reader")
         self._of_thread = threading.local()
@@ -117,9 +119,8 @@ class Threads:
     def check(self) -> None:
         """Raises Unusable if damage of the file is known, or if the disk could not be written in the last minute. Reads
         the file a little."""
-        found = self._damage or (self._housekeeper and self._housekeeper.damage)
-        if found:
-            raise damaged(self._path, found)
+        if self._damage:
+            raise damaged(self._path, self._damage)
         if self._failed_write is not None and self._clock() - self._failed_write[0] < FAILED_WRITE_SHOWN_FOR:
             raise Unusable(self._failed_write[1])
         if self._inline is not None:
@@ -190,14 +191,11 @@ class Threads:
             return
         connection = open_file(self._path, self._wait_seconds)
         connection.execute("PRAGMA busy_timeout = 0")
-        with _closed_on_error(connection):
-            keeping = connect(self._path, HOUSEKEEPER_WAITS_SECONDS)
-        self._housekeeper = Housekeeper(keeping, self._write_lock, self._checkpoint_seconds)
-        self._housekeeper.start()
         self._inline = connection
+        self._keep(self._search_damage)
 
     async def _in_writer(self, work: Work[T]) -> T:
-        """Waits for other processes and for the housekeeper: the store itself writes one transaction after another."""
+        """Waits for other processes and for checkpoints: the store itself writes one transaction after another."""
         deadline = time.monotonic() + self._wait_seconds
 
         def locked(connection: sqlite3.Connection) -> T:
@@ -208,28 +206,58 @@ class Threads:
                 connection.execute(f"PRAGMA busy_timeout = {int(left * 1000) + 1}")
                 return work(connection)
 
-        try:
-            return await self._in_thread(self._writer, locked)
-        finally:
-            self._note_write()
+        result = await self._in_thread(self._writer, locked)
+        self._note_write()
+        return result
 
     def _note_write(self) -> None:
-        if self._housekeeper is not None:
-            self._housekeeper.note_write()
+        """A while after a write, the log is copied into the file."""
+        if not self._is_checkpoint_due:
+            self._is_checkpoint_due = True
+            asyncio.get_running_loop().call_later(self._checkpoint_seconds, self._begin_checkpoint)
+
+    def _begin_checkpoint(self) -> None:
+        self._is_checkpoint_due = False
+        if not self._closed:
+            self._keep(self._checkpoint)
+
+    def _keep(self, work: Work[None]) -> None:
+        """Does the work some time, in a thread of its own."""
+        self._keeper.submit(self._connected, work, KEEPER_WAITS_SECONDS, CACHE_KIB)
+
+    def _checkpoint(self, connection: sqlite3.Connection) -> None:
+        # If another process has the lock, or the disk is full, which writers notice, the next write brings another one.
+        with suppress(sqlite3.Error):
+            _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if pages > LARGE_LOG_PAGES:
+                # While writes never pause, the log is never empty and grows: stop them until the rest is copied.
+                with self._write_lock:
+                    connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+
+    def _search_damage(self, connection: sqlite3.Connection) -> None:
+        """Searches the pages of the file for damage: SQLite notices damage only where it reads."""
+        try:
+            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if result != "ok":
+                self._damage = str(result).splitlines()[-1]
+        except sqlite3.DatabaseError as error:
+            if _code(error) in _DAMAGED:
+                self._damage = error
 
     async def _in_thread(self, pool: ThreadPoolExecutor, work: Work[T]) -> T:
         if self._inline is None:
             await self.opened()
 
-        def run() -> T:
-            connection = getattr(self._of_thread, "connection", None)
-            if connection is None:
-                cache_kib = WRITER_CACHE_KIB if pool is self._writer else CACHE_KIB
-                connection = self._of_thread.connection = connect(self._path, self._wait_seconds, cache_kib)
-                self._of_all_threads.append(connection)
-            return work(connection)
+        cache_kib = WRITER_CACHE_KIB if pool is self._writer else CACHE_KIB
+        return await self._run(pool, partial(self._connected, work, self._wait_seconds, cache_kib))
 
-        return await self._run(pool, run)
+    def _connected(self, work: Work[T], wait_seconds: float, cache_kib: int) -> T:
+        """Does the work with the connection of this thread."""
+        connection = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = self._of_thread.connection = connect(self._path, wait_seconds, cache_kib)
+            self._of_all_threads.append(connection)
+        return work(connection)
 
     async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
         if self._closed:
@@ -245,10 +273,8 @@ class Threads:
             raise
 
     def _close(self, inline: sqlite3.Connection | None = None) -> None:
-        for pool in (self._writer, self._readers):
+        for pool in (self._writer, self._readers, self._keeper):
             pool.shutdown(cancel_futures=True)
-        if self._housekeeper is not None:
-            self._housekeeper.stop()
         opened_late, self._inline = self._inline, None
         for connection in (*self._of_all_threads, inline, opened_late):
             if connection is not None:
@@ -256,7 +282,7 @@ class Threads:
 
 
 def connect(path: Path, wait_seconds: float, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
-    """A connection that commits each statement by itself and leaves checkpoints to the housekeeper."""
+    """A connection that commits each statement by itself and leaves checkpoints to the keeper."""
     connection = sqlite3.connect(
         path, timeout=wait_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
     )
@@ -333,58 +359,3 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
 def _objects(connection: sqlite3.Connection) -> dict[str, str]:
     """The kind of each table, index and trigger, by name."""
     return dict(connection.execute("SELECT name, type FROM sqlite_master"))
-
-
-class Housekeeper(threading.Thread):
-    """Copies the log into the file a little while after writes; sleeps otherwise.
-
-    Closes `connection` when it stops. `damage` is why the file cannot be trusted, once that is known.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, write_lock: threading.Lock, pause_seconds: float) -> None:
-        super().__init__(name="store-housekeeper", daemon=True)
-        self.damage: str | None = None
-        self._connection = connection
-        self._write_lock = write_lock
-        self._pause_seconds = pause_seconds
-        self._written = threading.Event()
-        self._stopping = threading.Event()
-
-    def note_write(self) -> None:
-        if not self._written.is_set():
-            self._written.set()
-
-    def stop(self) -> None:
-        self._stopping.set()
-        self._written.set()
-        self.join()
-
-    def run(self) -> None:
-        with closing(self._connection) as connection:
-            self._check(connection)
-            while self._written.wait() and not self._stopping.wait(self._pause_seconds):
-                self._written.clear()
-                if self._stopping.is_set():
-                    return  # `stop` was called before `clear`: nothing would wake this thread again
-                try:
-                    self._checkpoint(connection)
-                except sqlite3.Error:
-                    # Another process has the lock, or the disk is full, which writers notice. The next round tries
-                    # again.
-                    self._written.set()
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Searches the pages of the file for damage: SQLite notices damage only where it reads."""
-        try:
-            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            self.damage = None if result == "ok" else str(result).splitlines()[-1]
-        except sqlite3.DatabaseError as error:
-            if _code(error) in _DAMAGED:
-                self.damage = str(error)
-
-    def _checkpoint(self, connection: sqlite3.Connection) -> None:
-        _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        if pages > LARGE_LOG_PAGES:
-            # While writes never pause, the log is never empty and grows: stop them until the rest is copied.
-            with self._write_lock:
-                connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()

@@ -1,4 +1,4 @@
-"""What only the embedded store does: waiting for locks, housekeeping, opening old files, and using its indexes."""
+"""What only the embedded store does: waiting for locks, checkpoints, opening old files, and using its indexes."""
 
 import asyncio
 import dataclasses
@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from services.ports import Document, Operator, Query, Replace, Where
 from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_connection import Housekeeper, connect, open_file, translated
+from services.store.sqlite_connection import translated
 from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
 from tests.builders import Watch
 
@@ -397,24 +396,6 @@ async def test_replaces_of_several_transactions_need_their_own_etags(
     changes[-2] = Replace(changes[-2].document, "old")
     outcomes = await store.batch_many("mentions", [("t", [each]) for each in changes])
     assert [isinstance(outcome, list) for outcome in outcomes] == [n != count - 2 for n in range(count)]
-
-
-def test_the_housekeeper_ends_even_if_it_is_stopped_just_as_its_round_begins(path: Path) -> None:
-    open_file(path, 1.0).close()
-    keeper = Housekeeper(connect(path, 1.0), threading.Lock(), 0.001)
-    stopping = threading.Thread(target=keeper.stop, daemon=True)
-
-    def stop_before_it_forgets_the_write(frame: FrameType, event: str, _: object) -> None:
-        if frame.f_code is threading.Event.clear.__code__ and threading.current_thread() is keeper:
-            stopping.start()
-            stopping.join(0.1)  # it waits for the keeper: all that it says has been said
-
-    threading.settrace(stop_before_it_forgets_the_write)
-    keeper.start()
-    threading.settrace(None)
-    keeper.note_write()
-    keeper.join(5)
-    assert not keeper.is_alive()
 
 
 async def test_a_store_that_is_closed_while_it_is_read_refuses_further_reads(tmp_path: Path) -> None:

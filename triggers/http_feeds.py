@@ -16,7 +16,7 @@ from services.feeds import lists as feed_lists
 from services.feeds.bulk import BulkActionBody
 from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
 from services.feeds.lists import import_opml, write_opml
-from services.feeds.registry import SORTS, Sorting, feed_filter
+from services.feeds.registry import SORTS, feed_filter
 from services.work.listing import attempt_filter, history
 from triggers.bindings import Routes
 from triggers.contract import Answer, File, Header, ListOf, accepted_as_run, created, ok
@@ -86,8 +86,8 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     given: dict[str, Any] = given_of(req, FILTERS)
     if (enabled := ENABLED.of(req)) is not None:
         given["enabled"] = enabled
-    sorting = Sorting(SORT.of(req), REVERSE.of(req))
-    page, view = await services.feeds.registry.page(*page_of(req), feed_filter(given), sorting), VIEW.of(req)
+    registry, view = services.feeds.registry, VIEW.of(req)
+    page = await registry.page(*page_of(req), feed_filter(given), SORT.of(req), reverse=REVERSE.of(req))
     return resources_response(page, lambda feed: FeedResource.of(feed, view))
 
 

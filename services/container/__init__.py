@@ -240,7 +240,7 @@ class FeedPart(Part):
 
     @cached_property
     def bulk_actions(self) -> BulkActions:
-        return BulkActions(self.of.store, self.registry, self.claims, self.of.clock)
+        return BulkActions(self.registry, self.claims, self.of.clock)
 
     @cached_property
     def hosts(self) -> HostStates:

@@ -20,8 +20,8 @@ from models.resources.feeds import BulkResult
 from models.values import Flag
 from services.feeds.claims import Claims
 from services.feeds.form import Tags, changed_feed, feed_change
-from services.feeds.registry import MAX_IDS, FeedQuery, FeedRegistry, feed_filter, feeds_of
-from services.ports import Clock, Listed, Store
+from services.feeds.registry import MAX_IDS, FeedQuery, FeedRegistry, feed_filter
+from services.ports import Clock, Listed
 
 MAX_FEEDS = MAX_IDS
 _AT_ONCE = 16
@@ -78,8 +78,7 @@ class BulkActionBody(
 class BulkActions:
     """Carries out bulk actions."""
 
-    def __init__(self, store: Store, registry: FeedRegistry, claims: Claims, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, registry: FeedRegistry, claims: Claims, clock: Clock) -> None:
         self._registry = registry
         self._claims = claims
         self._clock = clock
@@ -88,7 +87,7 @@ class BulkActions:
         """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them. Raises InvalidInput
         that names the field and what is allowed."""
         by = feed_filter(wanted.filter.given())
-        page = await feeds_of(self._store, by, wanted.limit or MAX_FEEDS, wanted.cursor)
+        page = await self._registry.matching(by, wanted.limit or MAX_FEEDS, wanted.cursor)
         if wanted.action == "fetch":
             results = await self._fetch(page.items, self._clock(), dry_run=wanted.dry_run)
         else:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 from models.feed import MAX_ERRORS, PROBED_CAUSES, UNCONDITIONAL, DisabledCause, Feed, ShortHash
 from models.raw_item import ParsedDocument
@@ -38,12 +38,7 @@ MAX_NOT_FOUND = 10
 JITTER = 0.1
 """Feeds that were disabled together are not all probed together."""
 
-CAUSES: Mapping[str, DisabledCause] = {
-    "gone": "gone",
-    "not_found": "not_found",
-    "duplicate": "duplicate",
-    "worker_died": "worker_died",
-}
+CAUSES: Mapping[str, DisabledCause] = {each: each for each in get_args(DisabledCause)}
 """The cause by the kind of the failure; every other kind is `errors`."""
 
 ENABLED: Mapping[str, Any] = {

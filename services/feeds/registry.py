@@ -23,7 +23,6 @@ from services.ports import (
     Document,
     Listed,
     Operation,
-    Page,
     Query,
     Store,
     Where,
@@ -90,20 +89,8 @@ class FeedQuery(Request):
 class FeedFilter:
     """Which feeds. `ids`: none but these; None means any."""
 
-    where: tuple[Where, ...] = (ONLY_FEEDS,)
-    ids: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sorting:
-    """An order of feeds."""
-
-    by: Sort = "id"
-    reverse: bool = False
-
-
-EVERY_FEED = FeedFilter()
-BY_ID = Sorting()
+    where: tuple[Where, ...]
+    ids: tuple[str, ...] | None
 
 
 def feed_filter(fields: Mapping[str, Any]) -> FeedFilter:
@@ -123,48 +110,10 @@ def accepts(by: FeedFilter, document: Document) -> bool:
     return is_named and all(each.is_met_by(document) for each in by.where)
 
 
-async def feeds_page(
-    store: Store, by: FeedFilter, sorting: Sorting, limit: int, after: str | None = None
-) -> Listed[Feed]:
-    """One page of feeds. `by` has no ids. Feeds without the value that the list is sorted by come last, by id."""
-    query = Query(by.where, reverse=sorting.reverse, limit=limit, may_be_stale=True)
-    if sorting.by == "id":
-        return _listed(await store.query(FEEDS.name, replace(query, order=_order_by_id(by), after=after)))
-    order, field = _ORDERS[sorting.by]
-    without = replace(query, where=(*by.where, Where(field, "missing")), reverse=False)
-    if after is not None and after.startswith(_WITHOUT):
-        return await _without(store, replace(without, after=after.removeprefix(_WITHOUT) or None))
-    page = _listed(await store.query(FEEDS.name, replace(query, order=order, after=after)))
-    if page.next is not None:
-        return page
-    rest = await _without(store, replace(without, limit=max(1, limit - len(page.items) - len(page.unreadable))))
-    if len(page.items) + len(page.unreadable) >= limit:
-        return replace(page, next=_WITHOUT if rest.items or rest.unreadable else None)
-    return Listed([*page.items, *rest.items], rest.next, (*page.unreadable, *rest.unreadable))
-
-
 def _order_by_id(by: FeedFilter) -> str | None:
     """An order whose first field the filter fixes is an order by id, and its index finds just these feeds."""
     fixed = {each.field for each in by.where if each.op == "eq"}
     return next((order for order, field in (("by_host", "host"), ("by_verdict", "verdict")) if field in fixed), None)
-
-
-async def _without(store: Store, query: Query) -> Listed[Feed]:
-    page = _listed(await store.query(FEEDS.name, query))
-    return replace(page, next=_WITHOUT + page.next if page.next is not None else None)
-
-
-def _listed(page: Page) -> Listed[Feed]:
-    return listed(page, Feed.from_document, "feed_id")
-
-
-async def feeds_of(store: Store, by: FeedFilter, limit: int, after: str | None = None) -> Listed[Feed]:
-    """The feeds that meet the filter, by id: exactly as they are stored now. With `ids`, all of them at once."""
-    if by.ids is not None:
-        found = await store.read_many(FEEDS.name, [(each, Feed.ID) for each in by.ids])
-        wanted = [each for each in found if each is not None and accepts(by, each)]
-        return listed_documents(wanted, Feed.from_document, "feed_id")
-    return _listed(await store.query(FEEDS.name, Query(by.where, order=_order_by_id(by), limit=limit, after=after)))
 
 
 _ENABLED = Where("enabled", "eq", True)
@@ -213,11 +162,40 @@ class FeedRegistry:
         return next((each.feed_id for each in found.values()), None)
 
     async def page(
-        self, limit: int, after: str | None = None, by: FeedFilter = EVERY_FEED, sorting: Sorting = BY_ID
+        self, limit: int, after: str | None, by: FeedFilter, sort: Sort = "id", *, reverse: bool = False
     ) -> Listed[Feed]:
-        """One page of the feeds that meet the filter; by id, an order that does not change while feeds are fetched,
-        unless `sorting` says otherwise."""
-        return await feeds_page(self._store, by, sorting, limit, after)
+        """One page of the feeds that meet the filter, which has no ids: by id, an order that does not change while
+        feeds are fetched, or as `sort` says. Feeds without the value that the list is sorted by come last, by id."""
+        query = Query(by.where, reverse=reverse, limit=limit, may_be_stale=True)
+        if sort == "id":
+            return await self._page(replace(query, order=_order_by_id(by), after=after))
+        order, field = _ORDERS[sort]
+        without = replace(query, where=(*by.where, Where(field, "missing")), reverse=False)
+        if after is not None and after.startswith(_WITHOUT):
+            return await self._without(replace(without, after=after.removeprefix(_WITHOUT) or None))
+        page = await self._page(replace(query, order=order, after=after))
+        if page.next is not None:
+            return page
+        found = len(page.items) + len(page.unreadable)
+        rest = await self._without(replace(without, limit=max(1, limit - found)))
+        if found >= limit:
+            return replace(page, next=_WITHOUT if rest.items or rest.unreadable else None)
+        return Listed([*page.items, *rest.items], rest.next, (*page.unreadable, *rest.unreadable))
+
+    async def _page(self, query: Query) -> Listed[Feed]:
+        return listed(await self._store.query(FEEDS.name, query), Feed.from_document, "feed_id")
+
+    async def _without(self, query: Query) -> Listed[Feed]:
+        page = await self._page(query)
+        return replace(page, next=_WITHOUT + page.next if page.next is not None else None)
+
+    async def matching(self, by: FeedFilter, limit: int, after: str | None = None) -> Listed[Feed]:
+        """The feeds that meet the filter, by id: exactly as they are stored now. With `ids`, all of them at once."""
+        if by.ids is None:
+            return await self._page(Query(by.where, order=_order_by_id(by), limit=limit, after=after))
+        found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in by.ids])
+        wanted = [each for each in found if each is not None and accepts(by, each)]
+        return listed_documents(wanted, Feed.from_document, "feed_id")
 
     async def every(self) -> list[Feed]:
         """All feeds that can be read, by id."""

@@ -132,8 +132,7 @@ class Fetcher:
 
     async def _follow(self, hops: _Hops) -> FetchResult:
         """One attempt: from the URL over its redirects to a response."""
-        request = hops.request
-        target = hops.to(request.url)
+        target = hops.to(hops.request.url)
         while isinstance(target, URL):
             response = await self._send(target, hops)
             if isinstance(response, Failure):
@@ -144,10 +143,7 @@ class Fetcher:
                 return self._result(response, target, hops)
         return FetchResult(
             target.status,
-            request.url,
-            etag=request.etag,
-            last_modified=request.last_modified,
-            body_hash=request.body_hash,
+            hops.request.url,
             retry_after=target.retry_after,
             error=target.error,
             fingerprint=target.fingerprint,
@@ -197,9 +193,6 @@ class Fetcher:
             status_code=response.status_code,
             content_type=headers.get("Content-Type"),
             robots_tag=headers.get("X-Robots-Tag"),
-            etag=request.etag,
-            last_modified=request.last_modified,
-            body_hash=request.body_hash,
         )
         if response.status_code == 304 and (request.etag or request.last_modified):
             return replace(
@@ -207,6 +200,7 @@ class Fetcher:
                 status=FetchStatus.NOT_MODIFIED,
                 etag=validator(headers.get("ETag")) or request.etag,
                 last_modified=validator(headers.get("Last-Modified")) or request.last_modified,
+                body_hash=request.body_hash,
                 max_age=max_age_seconds(headers, now),
                 moved_to=hops.moved_to,
             )

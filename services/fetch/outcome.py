@@ -118,12 +118,12 @@ class FetchRequest:
 class FetchResult:
     """The outcome of a fetch, with the values to save.
 
-    `etag`, `last_modified` and `body_hash` are to be saved after any outcome: a 304 or an error keeps those of the
-    request, a body has its own. `max_age` is that of the response; a 304 may have none. `moved_to` is set if all
-    redirects were permanent; save it once the body has proved to be a feed. BREAKER_OPEN is not a failure of the feed;
-    `retry_after` is then the wait until the host may be tried again. `duration_ms` is time spent with servers, without
-    waiting for a slot or between attempts. `error` has no query and no secret; `fingerprint` is a class of failures,
-    for counting. `robots_tag` is the header X-Robots-Tag.
+    `etag`, `last_modified` and `body_hash` are those of the body, or after a 304 those of the request. `max_age` is
+    that of the response; a 304 may have none. `moved_to` is set if all redirects were permanent; save it once the body
+    has proved to be a feed. BREAKER_OPEN is not a failure of the feed; `retry_after` is then the wait until the host
+    may be tried again. `duration_ms` is time spent with servers, without waiting for a slot or between attempts.
+    `error` has no query and no secret; `fingerprint` is a class of failures, for counting. `robots_tag` is the header
+    X-Robots-Tag.
     """
 
     status: FetchStatus

@@ -10,11 +10,9 @@ from models.feed import Feed, host_of_address, words_of_name
 from services.feeds.registry import (
     MAX_IDS,
     SORTS,
-    Sorting,
+    FeedRegistry,
     accepts,
     feed_filter,
-    feeds_of,
-    feeds_page,
 )
 from services.ports import Store
 from services.store.containers import FEEDS
@@ -43,10 +41,10 @@ async def stored(store: Store) -> Store:
     return store
 
 
-async def walked(store: Store, given: dict[str, Any], sorting: Sorting, limit: int) -> list[Feed]:
+async def walked(store: Store, given: dict[str, Any], limit: int, sort: Any, reverse: bool = False) -> list[Feed]:
     found, after = [], None
     while True:
-        page = await feeds_page(store, feed_filter(given), sorting, limit, after)
+        page = await FeedRegistry(store, lambda: NOW).page(limit, after, feed_filter(given), sort, reverse=reverse)
         assert len(page.items) <= limit
         found += page.items
         after = page.next
@@ -69,7 +67,7 @@ KEYS: dict[str, Any] = {
 async def test_the_pages_of_a_list_have_every_feed_once_in_order_and_those_without_the_value_last(
     stored: Store, sort: Any, reverse: bool, limit: int
 ) -> None:
-    found = await walked(stored, {}, Sorting(sort, reverse), limit)
+    found = await walked(stored, {}, limit, sort, reverse)
     assert sorted(each.feed_id for each in found) == sorted(each.feed_id for each in FEEDS_STORED)
     values = [KEYS[sort](each) for each in found]
     having = [each for each in values if each is not None]
@@ -92,12 +90,12 @@ FILTERED: list[tuple[dict[str, Any], Any]] = [
 @pytest.mark.parametrize("sort", ["id", "last_success"])
 async def test_a_list_has_the_feeds_that_meet_all_filters(stored: Store, given: Any, expected: Any, sort: Any) -> None:
     wanted = {each.feed_id for each in FEEDS_STORED if expected(each)}
-    found = await walked(stored, given, Sorting(sort), 2)
+    found = await walked(stored, given, 2, sort)
     assert {each.feed_id for each in found} == wanted
     assert len(found) == len(wanted)
     by = feed_filter(given)
     assert {each.feed_id for each in FEEDS_STORED if accepts(by, each.to_document())} == wanted
-    assert {each.feed_id for each in (await feeds_of(stored, by, 100)).items} == wanted
+    assert {each.feed_id for each in (await FeedRegistry(stored, lambda: NOW).matching(by, 100)).items} == wanted
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class Pair:
 
 
 def signed(made: Made) -> Signature:
-    return signature_of(made.headline, made.text, made.at, "en", made.publisher)
+    return signature_of(made.headline, made.text, made.at, made.publisher)
 
 
 def similar(one: Made, other: Made) -> bool:

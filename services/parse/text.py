@@ -262,8 +262,4 @@ def is_unspaced(word: str) -> bool:
 
 def hashed(text: str) -> int:
     """32 bits that are the same in every process."""
-    return hashed_bytes(text.encode())
-
-
-def hashed_bytes(data: bytes) -> int:
-    return zlib.crc32(data) * 0x9E3779B1 & 0xFFFFFFFF
+    return zlib.crc32(text.encode()) * 0x9E3779B1 & 0xFFFFFFFF

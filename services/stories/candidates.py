@@ -1,9 +1,9 @@
 """Finds the articles that an article is compared with: those that share most keys with it, by documents in `locators`.
 
-A key stands for rare terms of a headline, or for some words of a lead (services/stories/signature.py). Its document
-names the latest MAX_UNDER_KEY articles that have it, and an article is compared with MAX_COMPARED at most: so the
-cost of an article does not grow with what is stored. A name under a key is a hint: the article may have been deleted or
-edited since.
+A key stands for one of the most telling terms of an article (services/stories/signature.py). Its document names the
+latest MAX_UNDER_KEY articles that have it, and an article is compared with MAX_COMPARED at most: so the cost of an
+article does not grow with what is stored. A name under a key is a hint: the article may have been deleted or edited
+since.
 """
 
 from __future__ import annotations

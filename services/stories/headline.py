@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from services.mentions.prose import headline_prose
-from services.parse.text import publisher_key, words_of
+from services.parse.text import publisher_key
 from services.stories.terms import (
     ALSO_WORDS,
     FUNCTION_WORDS,
@@ -21,9 +20,10 @@ from services.stories.terms import (
     ROMAN,
     TIMES,
     WEEKDAYS,
-    amount_of,
+    stem,
+    words_in,
 )
-from services.tools.lexicon import is_common_word
+from services.tools.lexicon import COMMON
 
 MAX_WORDS = 30
 LONGEST_TAIL = 60
@@ -58,10 +58,7 @@ _STATION = re.compile(
     r"Tribune|Gazette|Journal|Daily|Chronicle|Observer|Press|Magazine|Blog|Radio|Online|Zeitung|Nachrichten)\b"
 )
 _ONE = re.compile(r"\b[Oo]ne-(?=[a-z])")
-_UNIT = re.compile(r"(\d+(?:\.\d+)?)(?:bn|b|mn|m|mln|mrd|k|tn|pc|pct|st|nd|rd|th|p|g|gb|tb|mb|km|kg)")
-_THOUSAND = frozenset({"thousand", "k"})
-_LONG = 6
-"""Digits of a number below a million."""
+_UNIT = re.compile(r"(\d+(?:\.\d+)?)(?:%|b|m|t|mrd|st|nd|rd|th|p|g|gb|tb|mb|km|kg)")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _QUARTER = re.compile(r"(?:fy)?[qhtk]([1-4])|([1-4])[qht]")
 _QUARTERS = frozenset({"quarter", "quartal", "trimestre", "kwartal", "half"})
@@ -71,12 +68,10 @@ _MAY_BE_MARKS = frozenset((*NUMBERS, *MONTHS, *WEEKDAYS, *TIMES, *ORDINALS))
 class Headline(NamedTuple):
     """A headline as it is compared.
 
-    `words`: all words, in their order. `marks`: numbers, versions, dates and the like, each with its class before a
-    colon. `names`: the words that are likely names. `is_cut`: the end is missing.
+    `words`: all words, in their order. `names`: those that are likely names. `is_cut`: the end is missing.
     """
 
     words: tuple[str, ...]
-    marks: tuple[str, ...]
     names: tuple[str, ...]
     is_cut: bool
 
@@ -84,8 +79,8 @@ class Headline(NamedTuple):
 def headline_of(headline: str, publisher: str = "", publisher_names: Iterable[str | None] = ()) -> Headline:
     """`publisher`: its id, such as its domain. `publisher_names`: as the sources name it, or themselves."""
     plain, is_cut = _without_additions(headline, publisher, tuple(publisher_names))
-    words = words_of(_ONE.sub("1-", plain))[:MAX_WORDS]
-    return Headline(tuple(words), marks_of(words), _names(plain), is_cut)
+    words = words_in(_ONE.sub("1-", plain))[:MAX_WORDS]
+    return Headline(tuple(words), _names(plain), is_cut)
 
 
 def _without_additions(headline: str, publisher: str, names: tuple[str | None, ...]) -> tuple[str, bool]:
@@ -131,7 +126,8 @@ def _is_name(separator: re.Match[str], headline: str, publisher: str, is_cut: bo
 
 
 def marks_of(words: Sequence[str]) -> tuple[str, ...]:
-    """What tells the issues of a series apart: numbers, versions, quarters, months, weekdays, parts."""
+    """What tells the issues of a series apart: numbers, versions, quarters, months, weekdays, parts; each with its
+    class before a colon."""
     found: dict[str, None] = {}
     before = ""
     for at, word in enumerate(words):
@@ -151,7 +147,7 @@ def _mark(word: str, before: str, after: str) -> str | None:
         return f"quarter:{quarter[1] or quarter[2]}"
     if word in ORDINALS and after in _QUARTERS:
         return f"quarter:{ORDINALS[word]}"
-    number = _number(word, after)
+    number = _number(word)
     if number is not None:
         return f"number:{number}"
     return _time(word, before, after)
@@ -159,21 +155,15 @@ def _mark(word: str, before: str, after: str) -> str | None:
 
 def _counted(word: str) -> str | None:
     """The number that the word is behind "part", "week" and the like."""
-    return (
-        _plain(word) if word[0].isdigit() else ROMAN.get(word) or NUMBERS.get(word) or ("1" if word == "one" else None)
-    )
+    return _plain(word) if word[0].isdigit() else ROMAN.get(word) or ("1" if word == "one" else None)
 
 
-def _number(word: str, after: str) -> str | None:
+def _number(word: str) -> str | None:
     if word[0].isdigit():
-        if after in _THOUSAND or word[-1] == "k" or len(word) > _LONG:  # "40 thousand", "40K", "1200000"
-            word = amount_of(word, "k" if after in _THOUSAND else "")
         unit = _UNIT.fullmatch(word)
         return _plain(unit[1] if unit else word)
     version = _VERSION.fullmatch(word)
-    if version is not None:
-        return version[1]
-    return None if word in ALSO_WORDS else NUMBERS.get(word)
+    return None if version is None else version[1]
 
 
 def _time(word: str, before: str, after: str) -> str | None:
@@ -193,38 +183,21 @@ _CAPITALISED = re.compile(r"(?<![\w'\u2019])[A-Z\u00c0-\u00de\u0391-\u03a9\u0410
 
 def _names(headline: str) -> tuple[str, ...]:
     """The words with a capital that are no common words. The first word counts only if it is not one either."""
-    capitalised = words_of(" ".join(_CAPITALISED.findall(headline)))
+    capitalised = words_in(" ".join(_CAPITALISED.findall(headline)))
     return tuple(
         word
         for word in dict.fromkeys(capitalised)
-        if len(word) > 1 and word not in FUNCTION_WORDS and word not in _MAY_BE_MARKS and not is_usual(word)
+        if len(word) > 1
+        and word not in FUNCTION_WORDS
+        and word not in NUMBERS
+        and word not in _MAY_BE_MARKS
+        and not is_usual(word)
     )
 
 
-@lru_cache(maxsize=20_000)
 def is_usual(word: str) -> bool:
-    """Whether the word, or what it is an inflected form of, is in the list of common English words."""
-    if is_common_word(word):
-        return True
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) > 2:
-            stem = word[: -len(ending)]
-            if is_common_word(stem + instead) or (stem[-1] == stem[-2] and is_common_word(stem[:-1])):
-                return True
-    return False
+    """Whether the word, or one with the same stem, is in the list of common English words."""
+    return stem(word) in _USUAL
 
 
-_ENDINGS = (
-    ("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"), ("er", ""),
-    ("er", "e"), ("ers", ""), ("ers", "e"), ("ly", ""),
-)  # fmt: skip
-
-
-def stem(word: str) -> str:
-    """What the forms of a word have in common: its first letters."""
-    if len(word) > _STEM:
-        return word[:_STEM]
-    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word
-
-
-_STEM = 6
+_USUAL = frozenset(map(stem, COMMON))

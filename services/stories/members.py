@@ -59,7 +59,6 @@ def signed(article: Article) -> Signature:
         reading.headline,
         article.text_for_analysis or "",
         published_at(article),
-        article.language or "",
         article.publisher_id or "",
         (reading.publisher, attribution.source_name if attribution else None),
     )

@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from itertools import combinations, islice, pairwise
+from itertools import islice, pairwise
 from typing import Any
 
-from services.parse.text import hashed, hashed_bytes, words_of
-from services.stories.headline import headline_of, is_usual, stem
+from services.parse.text import hashed, words_of
+from services.stories.headline import headline_of, marks_of
 from services.stories.terms import (
     COUNTING,
     DIGESTS,
@@ -30,6 +30,7 @@ from services.stories.terms import (
     UP,
     terms_of,
     weight,
+    words_in,
 )
 
 SHINGLE = 3
@@ -37,17 +38,9 @@ SHINGLE = 3
 MAX_TOPICS = 16
 TOPIC_WORDS = 60
 """The words at the start of a lead that are searched for topics."""
-MAX_STORY_KEYS = 4
-TELLING = 3.5
-"""What a term says at least that is a key by itself."""
+MAX_KEYS = 6
 HEADLINE_BONUS = 1.0
 """A term of the headline is preferred as a key to a term of the lead that says as much."""
-_KEY_PAIRS = 2
-_KEY_SHINGLE = 4
-_KEY_SPANS = ((0, 16), (10, 50))
-"""The parts of a lead of which each gives a key: one for leads that are cut soon, one for leads that begin with
-something else."""
-_MAX_INFORMATIVE = 6
 MAX_LEAD_WORDS = 100
 """The words of a lead that are compared."""
 FEWEST_WORDS = 6
@@ -63,19 +56,19 @@ _MAX_CAPITALS = 7
 
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s*(?=\S)|\s{2,}|\s[|\u2022\u00b7\u00bb\u203a]\s")
 _CASED_WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
-_IN_NOTICES = frozenset(stem(max(words_of(notice), key=len)) for notice in NOTICES)
-"""A word of each notice: most texts have none of them."""
+_PREFIX = 6
+_IN_NOTICES = frozenset(max(words_of(notice), key=len)[:_PREFIX] for notice in NOTICES)
+"""How a word of each notice begins: most texts have no such word."""
 MARKET_SHARE = 0.6
 """Of what a headline says: that share is about markets in a report of markets."""
 
 _DIGEST = re.compile(r"\b(?:" + "|".join(DIGESTS) + r")\b")
 _MARKET, _UP, _DOWN = (frozenset(terms_of(words)) for words in (MARKET_WORDS, UP, DOWN))
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
-_UNITS = frozenset({"%", "percent", "pct", "pc", "million", "billion", "trillion", "mln", "bln", "bn", "m", "b", "tn"})
 
 
-_LISTS = ("words", "marks", "headline_names", "topics", "keys")
-_PLAIN = ("is_cut", "publisher", "language", "minute")
+_LISTS = ("words", "headline_names", "topics")
+_PLAIN = ("is_cut", "publisher", "minute")
 """The fields of a stored signature: lists of words, and values."""
 
 
@@ -114,10 +107,9 @@ class Subject:
         """The numbers of the headline that name an issue of a series, by the word before them; versions besides under
         no word. Numbers that count or measure are left out."""
         found: dict[str, set[str]] = {}
-        words = self._words
-        for at, (before, word) in enumerate(pairwise(("", *words))):
+        for before, word in pairwise(("", *self._words)):
             plain = word.removeprefix("v")
-            if not plain[:1].isdigit() or (at + 1 < len(words) and words[at + 1] in _UNITS) or before in COUNTING:
+            if not plain[:1].isdigit() or before in COUNTING:
                 continue
             if _VERSION.fullmatch(plain):
                 found.setdefault("", set()).add(plain)
@@ -130,32 +122,35 @@ class Subject:
 class Signature:
     """What is kept of an article to compare it.
 
-    `words`: of the headline, without publishers' names and wire prefixes. `marks`: what tells the issues of a series
-    apart, see headline.py. `headline_names`: those of its words that are likely names. `is_cut`: the headline has no
-    end. `topics`: the most telling terms of the lead that the headline does not have. `lead`: 16 bits of each of its
-    first words, odd for numbers; empty if the text is missing or is not an article's. `publisher`: its id. `minute`: of
-    the publication, counted from 1970.
+    `words`: of the headline, without publishers' names and wire prefixes. `headline_names`: those of its words that are
+    likely names. `is_cut`: the headline has no end. `topics`: the most telling terms of the lead that the headline does
+    not have. `lead`: 16 bits of each of its first words, odd for numbers; empty if the text is missing or is not an
+    article's. `publisher`: its id. `minute`: of the publication, counted from 1970.
     """
 
     words: tuple[str, ...]
-    marks: tuple[str, ...]
     headline_names: tuple[str, ...]
     is_cut: bool
     topics: tuple[str, ...]
     lead: tuple[int, ...]
     publisher: str
-    language: str
     minute: int
-    keys: tuple[str, ...]
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The most telling terms: articles that are alike share one of them with high probability."""
+        says = {term: weight(term) for term in self.topics}
+        says |= {term: more + HEADLINE_BONUS for term, more in self.subject.headline.items()}
+        telling = sorted((-more, hashed(term)) for term, more in says.items())
+        return tuple(f"{each:08x}" for _, each in telling[:MAX_KEYS])
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        return frozenset(marks_of(self.words))
 
     @cached_property
     def word_set(self) -> frozenset[str]:
         return frozenset(self.words)
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The words of the headline that say something about its subject, without their endings."""
-        return frozenset(stem(word) for word in self.words if word not in FUNCTION_WORDS)
 
     @cached_property
     def lead_set(self) -> frozenset[int]:
@@ -173,7 +168,7 @@ class Signature:
         """The signature as it is stored in a StoryMember: short, since there is one for each article."""
         lists = {name: " ".join(getattr(self, name)) for name in _LISTS}
         plain = {name: getattr(self, name) for name in _PLAIN}
-        return {**lists, **plain, "lead": base64.b64encode(_packed(self.lead)).decode()}
+        return {**lists, **plain, "lead": base64.b64encode(struct.pack(f"<{len(self.lead)}H", *self.lead)).decode()}
 
     @classmethod
     def from_document(cls, stored: dict[str, Any]) -> Signature:
@@ -187,7 +182,6 @@ def signature_of(
     headline: str,
     text: str,
     published_at: datetime,
-    language: str = "",
     publisher: str = "",
     publisher_names: Iterable[str | None] = (),
 ) -> Signature:
@@ -196,18 +190,14 @@ def signature_of(
     lead = lead_of(text, read.words)
     headline_terms = terms_of(read.words)
     topics = _topics(lead, headline_terms)
-    ids = tuple(map(word_id, lead))
     return Signature(
         words=read.words,
-        marks=read.marks,
         headline_names=read.names,
         is_cut=read.is_cut,
         topics=topics,
-        lead=ids,
+        lead=tuple(map(word_id, lead)),
         publisher=publisher,
-        language=language,
         minute=int(published_at.astimezone(UTC).timestamp()) // 60,
-        keys=tuple(dict.fromkeys((*_keys(read.words, read.names, ids), *_story_keys(headline_terms, topics)))),
     )
 
 
@@ -217,47 +207,16 @@ def word_id(word: str) -> int:
     return hashed(word) >> 16 & 0xFFFE | word[0].isdigit()
 
 
-def _keys(words: Sequence[str], names: Sequence[str], lead: Sequence[int]) -> list[str]:
-    """Articles that are alike in headline or lead share one of them with high probability; articles that are not seldom
-    do, since a key stands for several words."""
-    subject = {stem(word) for word in words if word not in FUNCTION_WORDS}
-    telling = {stem(word) for word in names} | {stem(word) for word in words if len(word) > 3 and not is_usual(word)}
-    if len(telling) <= _KEY_PAIRS:
-        telling.update(each for each in subject if len(each) > 3)
-    chosen = sorted(sorted(telling, key=word_id)[:_MAX_INFORMATIVE])
-    pairs = sorted(hashed(f"{one} {other}") for one, other in combinations(chosen, 2))[:_KEY_PAIRS]
-    keys = [f"p{each:08x}" for each in pairs]
-    if len(keys) < _KEY_PAIRS and subject:
-        keys.append(f"h{hashed(' '.join(sorted(subject))):08x}")
-    packed = _packed(lead)
-    for start, end in _KEY_SPANS:
-        shingles = range(start, min(end, len(lead) - _KEY_SHINGLE + 1))
-        if shingles:
-            keys.append(f"l{min(hashed_bytes(packed[2 * at : 2 * (at + _KEY_SHINGLE)]) for at in shingles):08x}")
-    return list(dict.fromkeys(keys))
-
-
-def _packed(lead: Sequence[int]) -> bytes:
-    return struct.pack(f"<{len(lead)}H", *lead)
-
-
 def _topics(lead: Sequence[str], headline: Collection[str]) -> tuple[str, ...]:
     found = [term for term in terms_of(lead[:TOPIC_WORDS]) if term not in headline and weight(term) > 0]
     return tuple(sorted(found, key=weight, reverse=True)[:MAX_TOPICS])  # equal ones: the first in the lead
 
 
-def _story_keys(headline: Iterable[str], topics: Iterable[str]) -> list[str]:
-    """The most telling terms: independent articles about one event share one of them with high probability."""
-    bonus = dict.fromkeys(topics, 0.0) | dict.fromkeys(headline, HEADLINE_BONUS)
-    telling = [(-weight(term) - more, hashed(term)) for term, more in bonus.items() if weight(term) >= TELLING]
-    return [f"t{each:08x}" for _, each in sorted(telling)[:MAX_STORY_KEYS]]
-
-
 def lead_of(text: str, headline: Sequence[str]) -> list[str]:
     """The words of the lead, without a repetition of the headline's words before it. Empty if the text has none."""
-    words = words_of(text[:READ])
-    if not _IN_NOTICES.isdisjoint(map(stem, words)) or _is_menu(text[:READ]):
-        words = words_of(_without_menu(_without_notices(_without_menu(text[:READ_FURTHER])))[:READ])
+    words = words_in(text[:READ])
+    if any(word[:_PREFIX] in _IN_NOTICES for word in words) or _is_menu(text[:READ]):
+        words = words_in(_without_menu(_without_notices(_without_menu(text[:READ_FURTHER])))[:READ])
     if len(headline) > 2 and words[: len(headline)] == list(headline):
         words = words[len(headline) :]
     return words[:MAX_LEAD_WORDS] if len(words) >= FEWEST_WORDS else []

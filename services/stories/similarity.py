@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from models.story import SILENCE, Reason
 from services.parse.text import is_unspaced
 from services.stories.signature import Signature, Subject, word_id
-from services.stories.terms import FUNCTION_WORDS, MONTHS, NUMBERS, SERIES_WORDS, WEEKDAYS, terms_of, weight
+from services.stories.terms import FUNCTION_WORDS, MONTHS, SERIES_WORDS, WEEKDAYS, terms_of, weight
 from services.stories.wording import OWN_LEAD, copied_by, has_other_mark, likeness, shared_lead
 
 BY_TERMS = "same_event"
@@ -215,7 +215,7 @@ def _differ_in_numbers(one: Signature, other: Signature) -> bool:
 
 
 def _besides_numbers(subject: Subject) -> set[str]:
-    return {term for term in subject.headline if not term[0].isdigit() and term not in NUMBERS}
+    return {term for term in subject.headline if not term[0].isdigit()}
 
 
 def _is_template(mine: Subject, theirs: Subject) -> bool:

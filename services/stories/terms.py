@@ -1,5 +1,5 @@
-"""The terms of headlines and leads: words without endings, of words that mean the same the first one, amounts in one
-spelling; and how much each says of what an article is about. Also the lists of words.txt. No I/O after the import."""
+"""The words of headlines and leads, with amounts in one spelling; their terms: words without endings, of words that
+mean the same the first one; and how much each says of what an article is about. Also the lists of words.txt. No I/O after the import."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
+
+from services.parse.text import words_of
 
 
 def _sections() -> dict[str, list[str]]:
@@ -79,23 +81,29 @@ _ENDINGS = (("ies", "y", 6), ("ing", "", 7), ("ed", "", 6), ("es", "", 6), ("s",
 """An ending, what takes its place, and the length of the shortest word that has it."""
 
 
-def terms_of(words: Iterable[str]) -> tuple[str, ...]:
-    """The terms of these words, each once, in their order. A number with its magnitude is one term: `36b`."""
-    found: dict[str, None] = {}
-    number = ""
-    for word in words:
+_DOLLARS = frozenset({"us", "a", "c", "s", "nz", "hk"})
+"""Before the sign: "US$", "A$"."""
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, with amounts and small numbers in one spelling ("$3bn", "3 billion"; "40K", "40,000")."""
+    found: list[str] = []
+    for word in words_of(text):
+        if word == "$" and found and found[-1] in _DOLLARS:
+            found.pop()
         magnitude = MAGNITUDES.get(word)
-        if number and magnitude:
-            found.pop(amount_of(number), None)
-            found[amount_of(number, magnitude)] = None
-            number = ""
+        if magnitude and found and found[-1][0].isdigit() and found[-1][-1].isdigit():
+            found[-1] = amount_of(found[-1], magnitude)
         elif word[0].isdigit():
-            number = word
-            found.setdefault(amount_of(word))
+            found.append(amount_of(word))
         else:
-            number = ""
-            found.setdefault(_term(word))
-    return tuple(found)
+            found.append(word if word in ALSO_WORDS else NUMBERS.get(word, word))
+    return found
+
+
+def terms_of(words: Iterable[str]) -> tuple[str, ...]:
+    """The terms of these words, each once, in their order."""
+    return tuple(dict.fromkeys(map(_term, words)))
 
 
 @lru_cache(maxsize=20_000)
@@ -128,11 +136,11 @@ def weight(term: str) -> float:
 
 @lru_cache(maxsize=20_000)
 def _term(word: str) -> str:
-    plain = _stem(word)
+    plain = stem(word)
     return _SAME.get(plain, plain)
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     for ending, instead, shortest in _ENDINGS:
         if len(word) >= shortest and word.endswith(ending) and not word.endswith("ss"):
             word = word[: len(word) - len(ending)] + instead
@@ -151,7 +159,7 @@ def _read() -> tuple[dict[str, float], dict[str, str]]:
         first, *words = line.split() or ("#",)
         if first == "=":
             for word in words:
-                same.setdefault(_stem(word), _stem(words[0]))
+                same.setdefault(stem(word), stem(words[0]))
         elif first != "#":
             weights |= dict.fromkeys(words, float(first))
     return weights, same

@@ -15,20 +15,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from services.stories.headline import stem
 from services.stories.signature import Signature, word_id
 from services.stories.terms import (
-    ALSO_WORDS,
     FUNCTION_WORDS,
-    MAGNITUDES,
     NEGATIONS,
-    NUMBERS,
     OPPOSITES,
     SERIES_WORDS,
-    amount_of,
     terms_of,
     weight,
 )
@@ -64,12 +58,7 @@ TURNED = 5
 
 _OF_ISSUES = ("number", "quarter", "month", "day", "time", "part")
 """The marks that tell the issues of a series apart."""
-_TELLS_LITTLE = frozenset(map(stem, SERIES_WORDS))
-_SPELLED = {term: number for word, number in NUMBERS.items() for term in terms_of([word])}
-"""The terms of words for numbers, with these numbers."""
-_SYMBOLS = frozenset("$\u20ac\u00a3")
-_DOLLARS = frozenset({"us", "a", "c", "s", "nz", "hk"})
-"""Before the sign: "US$", "A$"."""
+_TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
 
 
 class Likeness(NamedTuple):
@@ -84,12 +73,12 @@ class Likeness(NamedTuple):
 
 def likeness(one: Signature, other: Signature) -> Likeness:
     shared, lead = shared_lead(one, other)
-    every = len(one.stems | other.stems)
+    every = len(one.subject.headline.keys() | other.subject.headline.keys())
     if not every:
         return Likeness(0.0, 0.0, shared, lead)
-    mine, theirs = worded(one.words), worded(other.words)
+    mine, theirs = one.words, other.words
     in_order = 2 * _in_order(mine, theirs) / (len(mine) + len(theirs))
-    said = _stems(mine), _stems(theirs)
+    said = [{word for word in each if word not in FUNCTION_WORDS} for each in (mine, theirs)]
     both = len(said[0] & said[1]) / max(1, len(said[0] | said[1]))
     return Likeness((both + in_order) / 2, in_order, shared, lead)
 
@@ -104,7 +93,7 @@ def shared_lead(one: Signature, other: Signature) -> tuple[int, float | None]:
 def copied_by(one: Signature, other: Signature, alike: Likeness) -> str | None:
     """The rule by which one of the articles repeats the other; null if no rule tells it."""
     own = one.publisher == other.publisher  # where neither is known, nothing says that they are two
-    if own and (set(one.marks) != set(other.marks) or _has_other_name(one, other)):
+    if own and (one.marks != other.marks or _has_other_name(one, other)):
         return None
     if has_other_mark(one, other, *_OF_ISSUES) and not _is_rewritten(alike):
         return None
@@ -124,7 +113,7 @@ def _is_rewritten(alike: Likeness) -> bool:
 def _is_same_lead(one: Signature, other: Signature, alike: Likeness, *, own: bool) -> bool:
     if alike.lead is None or alike.shared < FEWEST_SHINGLES:
         return False
-    telling = one.stems & other.stems
+    telling = one.subject.headline.keys() & other.subject.headline.keys()
     if own and (alike.headlines < OWN_HEADLINE or len(telling) < FEWEST_TELLING or len(telling - _TELLS_LITTLE) < 2):
         return False
     if alike.headlines >= OWN_HEADLINE and _is_of_another(one, other) and _is_of_another(other, one):
@@ -137,7 +126,7 @@ def _is_same_headline(one: Signature, other: Signature, alike: Likeness, *, own:
     """Whether the headlines are equal, or one is the start of the other and is cut, and identify the article."""
     if one.words != other.words and not _is_start(one, other) and not _is_start(other, one):
         return False
-    telling = one.stems & other.stems
+    telling = one.subject.headline.keys() & other.subject.headline.keys()
     if len(telling) < FEWEST_TELLING or len(telling - _TELLS_LITTLE) < 2:
         return False
     if own:
@@ -151,16 +140,17 @@ def _is_start(cut: Signature, whole: Signature) -> bool:
 
 
 def _is_similar_headline(one: Signature, other: Signature, alike: Likeness) -> bool:
-    if len((one.stems & other.stems) - _TELLS_LITTLE) < FEWEST_TELLING:
+    if len((one.subject.headline.keys() & other.subject.headline.keys()) - _TELLS_LITTLE) < FEWEST_TELLING:
         return False
     if is_contrary(one, other) or _has_other_name(one, other):
         return False
-    mine, theirs = _only_in(one, other), _only_in(other, one)
+    mine, theirs = (each.subject.headline.keys() for each in (one, other))
+    mine, theirs = mine - theirs, theirs - mine
     if len(mine) == len(theirs) == 1:  # one word was exchanged, as in a template
         return False
     chosen = chosen_words(one, other)
     if _is_turned(one, other):
-        return len(one.stems & other.stems) >= TURNED and chosen >= CHOSEN_IN_ALL
+        return len(one.subject.headline.keys() & other.subject.headline.keys()) >= TURNED and chosen >= CHOSEN_IN_ALL
     contained = not mine or not theirs
     asked = LIKE - CONTAINED * contained
     if alike.lead is None:
@@ -171,7 +161,7 @@ def _is_similar_headline(one: Signature, other: Signature, alike: Likeness) -> b
 
 def _is_turned(one: Signature, other: Signature) -> bool:
     """Whether the headlines have the same telling words in another order."""
-    mine, theirs = ([word for word in worded(each.words) if word not in FUNCTION_WORDS] for each in (one, other))
+    mine, theirs = ([word for word in each.words if word not in FUNCTION_WORDS] for each in (one, other))
     return mine != theirs and set(mine) == set(theirs)
 
 
@@ -188,7 +178,7 @@ def is_contrary(one: Signature, other: Signature) -> bool:
     ):
         return True
     names = set(one.headline_names) & set(other.headline_names)
-    first, second = worded(one.words), worded(other.words)
+    first, second = one.words, other.words
     if [word for word in first if word in names] == [word for word in second if word in names]:
         return False
     return first[1:] != second[:-1] and first[:-1] != second[1:]
@@ -205,14 +195,8 @@ def _is_of_another(one: Signature, other: Signature) -> bool:
     return bool(names) and other.lead_set.isdisjoint(names)
 
 
-def _names_only_in(one: Signature, other: Signature) -> list[str]:
-    return [name for name in one.headline_names if name not in other.word_set and stem(name) not in other.stems]
-
-
-def _only_in(one: Signature, other: Signature) -> list[str]:
-    """What only the first of the headlines says."""
-    said = {_SPELLED.get(term, term) for term in other.subject.headline} | other.stems
-    return [term for term in one.subject.headline if _SPELLED.get(term, term) not in said and stem(term) not in said]
+def _names_only_in(one: Signature, other: Signature) -> frozenset[str]:
+    return one.subject.names - other.subject.headline.keys()
 
 
 def chosen_words(one: Signature, other: Signature) -> float:
@@ -231,29 +215,6 @@ def has_other_mark(one: Signature, other: Signature, *kinds: str) -> bool:
         if mine != theirs and ((mine - theirs and theirs - mine) or kind == "part"):
             return True
     return False
-
-
-@lru_cache(maxsize=20_000)
-def worded(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a headline with amounts and small numbers in one spelling ("$3bn", "3 billion"; "40K", "40,000"),
-    without signs of currencies."""
-    found: list[str] = []
-    for word in words:
-        magnitude = MAGNITUDES.get(word)
-        if magnitude and found and found[-1][0].isdigit() and found[-1][-1].isdigit():
-            found[-1] = amount_of(found[-1], magnitude)
-        elif word[0].isdigit():
-            found.append(amount_of(word))
-        elif word in _SYMBOLS:
-            if found and found[-1] in _DOLLARS:
-                found.pop()
-        else:
-            found.append(word if word in ALSO_WORDS else NUMBERS.get(word, word))
-    return tuple(found)
-
-
-def _stems(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(stem(word) for word in words if word not in FUNCTION_WORDS)
 
 
 def _in_order(one: Sequence[str], other: Sequence[str]) -> int:

@@ -66,7 +66,8 @@ _GROUPS: Mapping[Group, frozenset[str]] = {
     "capital": _words(_NAMES["capital"]),
     "word": _words(_NAMES["word"]),
 }
-_COMMON = _words(_sections("common.txt")[""])
+COMMON = _words(_sections("common.txt")[""]) | _GROUPS["word"]
+"""Common English words."""
 _GIVEN = _words(_NAMES["given name"])
 _SURNAMES = _words(_NAMES["surname"])
 _LANGUAGES = _words(_NAMES["language"])
@@ -108,7 +109,7 @@ def _group_of(plain: str) -> Group | None:
     for group, names in _GROUPS.items():
         if plain in names:
             return group
-    if plain in _COMMON:
+    if plain in COMMON:
         return "word"
     return "capital" if plain in CUES["given name"] | _GIVEN else None
 
@@ -121,7 +122,7 @@ def _pattern(phrases: Iterator[str]) -> re.Pattern[str] | None:
 
 
 def is_common_word(plain: str) -> bool:
-    return plain in _COMMON or plain in _GROUPS["word"]
+    return plain in COMMON
 
 
 def is_listed(plain: str) -> bool:

@@ -25,7 +25,7 @@ UNLIKE = ("Acme recalls printers over battery fires", "Foobar opens an office in
 
 def article(number: int, headline: str, hour: float = 0, constraints: Constraints = WITHOUT, **more: str) -> Known:
     published = START + timedelta(hours=hour)
-    return Known(name(number), published, signature_of(headline, "", published, "en", **more), constraints)
+    return Known(name(number), published, signature_of(headline, "", published, **more), constraints)
 
 
 def name(number: int) -> str:

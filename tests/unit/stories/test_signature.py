@@ -15,19 +15,19 @@ TEXT = (
 
 
 def test_a_signature_is_the_same_after_it_was_stored() -> None:
-    signature = signature_of("Acme buys Initech for $3 billion", TEXT, NOW, "en", "acme.example")
+    signature = signature_of("Acme buys Initech for $3 billion", TEXT, NOW, "acme.example")
 
     assert Signature.from_document(orjson.loads(orjson.dumps(signature.document()))) == signature
 
 
 def test_a_stored_signature_stays_below_a_kilobyte() -> None:
-    signature = signature_of("Acme buys Initech for $3 billion in cash and shares, sources say", TEXT * 9, NOW, "en")
+    signature = signature_of("Acme buys Initech for $3 billion in cash and shares, sources say", TEXT * 9, NOW)
 
     assert len(orjson.dumps(signature.document())) <= 1024
 
 
 PROSE = "The town council voted late on Monday to close the old bridge for two years, because the pillars are weak."
-WORDS = PROSE.lower().replace(",", "").replace(".", "").split()
+WORDS = PROSE.lower().replace(",", "").replace(".", "").replace("two", "2").split()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ LEAD = "Acme will pay $2.4 billion in cash for Quuxsoft, the maker of the Foobar
 
 
 def signature(headline: str, text: str = "", hours: float = 0, publisher: str = "") -> Signature:
-    return signature_of(headline, text, START + timedelta(hours=hours), "en", publisher)
+    return signature_of(headline, text, START + timedelta(hours=hours), publisher)
 
 
 def similarity(one: Signature, other: Signature) -> float:

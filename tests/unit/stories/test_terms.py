@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.parse.text import words_of
-from services.stories.terms import terms_of, weight
+from services.stories.terms import terms_of, weight, words_in
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,7 @@ from services.stories.terms import terms_of, weight
     ],
 )
 def test_words_that_mean_the_same_are_one_term(one: str, other: str) -> None:
-    assert terms_of(words_of(one)) == terms_of(words_of(other))
+    assert terms_of(words_in(one)) == terms_of(words_in(other))
 
 
 @pytest.mark.parametrize(

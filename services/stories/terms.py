@@ -1,5 +1,6 @@
 """The words of headlines and leads, with amounts in one spelling; their terms: words without endings, of words that
-mean the same the first one; and how much each says of what an article is about. Also the lists of words.txt. No I/O after the import."""
+mean the same the first one; and how much each says of what an article is about. Also the lists of words.txt. No I/O
+after the import."""
 
 from __future__ import annotations
 
@@ -102,8 +103,8 @@ def words_in(text: str) -> list[str]:
 
 
 def terms_of(words: Iterable[str]) -> tuple[str, ...]:
-    """The terms of these words, each once, in their order."""
-    return tuple(dict.fromkeys(map(_term, words)))
+    """The terms of these words but function words, each once, in their order."""
+    return tuple(dict.fromkeys(_term(word) for word in words if word not in FUNCTION_WORDS))
 
 
 @lru_cache(maxsize=20_000)
@@ -124,9 +125,7 @@ def amount_of(number: str, magnitude: str = "") -> str:
 
 @lru_cache(maxsize=20_000)
 def weight(term: str) -> float:
-    """How much a term says of what an article is about: 0 for function words."""
-    if term in FUNCTION_WORDS:
-        return 0.0
+    """How much a term says of what an article is about."""
     if term[0].isdigit():
         if not term[-1].isdigit():
             return AMOUNT

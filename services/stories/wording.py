@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from services.stories.signature import Signature, word_id
+from services.stories.signature import Signature
 from services.stories.terms import (
     FUNCTION_WORDS,
     NEGATIONS,
@@ -116,8 +116,6 @@ def _is_same_lead(one: Signature, other: Signature, alike: Likeness, *, own: boo
     telling = one.subject.headline.keys() & other.subject.headline.keys()
     if own and (alike.headlines < OWN_HEADLINE or len(telling) < FEWEST_TELLING or len(telling - _TELLS_LITTLE) < 2):
         return False
-    if alike.headlines >= OWN_HEADLINE and _is_of_another(one, other) and _is_of_another(other, one):
-        return False
     market = one.subject.is_market_report and other.subject.is_market_report  # each day's are written alike
     return alike.lead >= (OWN_LEAD if own or market else SAME_LEAD)
 
@@ -140,18 +138,17 @@ def _is_start(cut: Signature, whole: Signature) -> bool:
 
 
 def _is_similar_headline(one: Signature, other: Signature, alike: Likeness) -> bool:
-    if len((one.subject.headline.keys() & other.subject.headline.keys()) - _TELLS_LITTLE) < FEWEST_TELLING:
+    mine, theirs = one.subject.headline.keys(), other.subject.headline.keys()
+    if len((mine & theirs) - _TELLS_LITTLE) < FEWEST_TELLING:
         return False
     if is_contrary(one, other) or _has_other_name(one, other):
         return False
-    mine, theirs = (each.subject.headline.keys() for each in (one, other))
-    mine, theirs = mine - theirs, theirs - mine
-    if len(mine) == len(theirs) == 1:  # one word was exchanged, as in a template
+    if len(mine - theirs) == len(theirs - mine) == 1:  # one word was exchanged, as in a template
         return False
     chosen = chosen_words(one, other)
     if _is_turned(one, other):
-        return len(one.subject.headline.keys() & other.subject.headline.keys()) >= TURNED and chosen >= CHOSEN_IN_ALL
-    contained = not mine or not theirs
+        return len(mine & theirs) >= TURNED and chosen >= CHOSEN_IN_ALL
+    contained = mine <= theirs or theirs <= mine
     asked = LIKE - CONTAINED * contained
     if alike.lead is None:
         enough = CHOSEN_IN_ALL if contained else CHOSEN
@@ -186,17 +183,8 @@ def is_contrary(one: Signature, other: Signature) -> bool:
 
 def _has_other_name(one: Signature, other: Signature) -> bool:
     """Whether each headline has a name that the other lacks: the same words may be about another place or company."""
-    return bool(_names_only_in(one, other) and _names_only_in(other, one))
-
-
-def _is_of_another(one: Signature, other: Signature) -> bool:
-    """Whether the headline has names of which the other article has none: so have headlines of a template."""
-    names = [word_id(name) for name in _names_only_in(one, other)]
-    return bool(names) and other.lead_set.isdisjoint(names)
-
-
-def _names_only_in(one: Signature, other: Signature) -> frozenset[str]:
-    return one.subject.names - other.subject.headline.keys()
+    mine, theirs = one.subject, other.subject
+    return not (mine.names <= theirs.headline.keys() or theirs.names <= mine.headline.keys())
 
 
 def chosen_words(one: Signature, other: Signature) -> float:

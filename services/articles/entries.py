@@ -11,7 +11,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from typing import TypeVar
 
@@ -69,10 +69,8 @@ class _Intake:
     writer: ArticleWriter
     languages_before: Mapping[str, int]
     room: int = sys.maxsize
-    entries: int = 0
     groups: dict[ShortHash, str] = field(default_factory=dict)
     excess: list[Candidate] = field(default_factory=list)
-    languages: Counter[str] = field(default_factory=Counter)
 
     async def store(self, entries: Sequence[Entry]) -> None:
         """Stores what is new or changed among these entries."""
@@ -86,16 +84,12 @@ class _Intake:
         excess = new[max(0, self.room) :]
         out = {each.entry.form_hash for each in excess}
         await self.writer.write([each for each in candidates if each.entry.form_hash not in out])
-        self.entries += len(entries)
+        done = self.writer.done
+        done.entries += len(entries)
+        done.languages = languages + Counter(done.languages)
         self.groups |= {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
         self.room -= len(new) - len(excess)
         self.excess += map(without_text, excess)
-        self.languages += languages
-
-    def ingested(self, refused: int) -> Ingested:
-        done = self.writer.written
-        due = frozenset(done.due)
-        return Ingested(self.entries, refused, done.new, done.created, tuple(done.published), due)
 
 
 def portions(entries: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -160,7 +154,9 @@ class EntryIngestion:
             if not has_turn:
                 raise NoTurn
             ingested = await self._ingest(feed, attempt, document, forms, known, unknown)
-        return replace(ingested, entries=len(entries), refused=refused + ingested.refused)
+        ingested.entries = len(entries)
+        ingested.refused += refused
+        return ingested
 
     async def _ingest(
         self,
@@ -177,28 +173,23 @@ class EntryIngestion:
         room = 0 if is_implausible(feed, len(unknown), attempt.at) else room_for_new(feed, attempt.at)
         intake = _Intake(writer, feed.languages, room)
         for portion in portions(unknown[:PER_POLL]):
-            if intake.entries and deadline.is_near():
+            if writer.done.entries and deadline.is_near():
                 break
             await intake.store(portion)
-        flood = writer.written.flood
+        done, flood = writer.done, writer.flood
         held, left = _held_and_left(feed, flood, intake.excess)
-        quarantine_id = None
         if held:
-            quarantine_id = await add_batch(self.store, feed.feed_id, held, attempt.at, FLOOD if flood else VOLUME)
+            done.quarantine_id = await add_batch(self.store, feed.feed_id, held, attempt.at, FLOOD if flood else VOLUME)
         fresh = intake.groups
-        refused = intake.entries - len(fresh)
+        done.refused = done.entries - len(fresh)
         for each in left:
             del fresh[each.entry.form_hash]
         groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
-        return replace(
-            intake.ingested(refused),
-            quarantine_id=quarantine_id,
-            held=len(held),
-            skipped=+Counter({OVER_BUDGET: len(unknown) - intake.entries, AWAITS_REVIEW: len(left)}),
-            languages=intake.languages,
-            seen=seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
-            form_hashes=tuple(groups),
-        )
+        done.held = len(held)
+        done.skipped = +Counter({OVER_BUDGET: len(unknown) - done.entries, AWAITS_REVIEW: len(left)})
+        done.seen = seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time)
+        done.form_hashes = tuple(groups)
+        return done
 
     async def ingest_released(
         self, feed: Feed, attempt: SourceAttempt, items: Sequence[RawItem], *, have_new_ids: bool = False
@@ -213,12 +204,14 @@ class EntryIngestion:
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]
-        intake = _Intake(self._writer(attempt, KnownEntries(), items, trust_hashes=False), feed.languages)
+        writer = self._writer(attempt, KnownEntries(), items, trust_hashes=False)
+        intake = _Intake(writer, feed.languages)
         for portion in portions(items):
             await intake.store(entries_of(attempt.source, portion))
-        count = len(intake.groups)
-        ingested = intake.ingested(refused + len(items) - count)
-        return replace(ingested, entries=valid + count, skipped=+Counter({AMBIGUOUS: left}))
+        done, count = writer.done, len(intake.groups)
+        done.entries, done.refused = valid + count, refused + len(items) - count
+        done.skipped = +Counter({AMBIGUOUS: left})
+        return done
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
         """Caches the hashes of the feed document, once `feed` was saved."""

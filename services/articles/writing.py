@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ObservationDocument
@@ -33,6 +32,7 @@ from services.articles.matching import (
 )
 from services.articles.merge import Merged, merge
 from services.articles.sources import attribution_of, is_listed, observation_id, observations_of
+from services.feeds.outcome import Ingested
 from services.parse.urls import link_of
 from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.change import until_unchanged
@@ -85,22 +85,6 @@ class Announce(Protocol):
     async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None) -> None: ...
 
 
-@dataclass(slots=True)
-class Written:
-    """What was written so far. `due` are the ids of articles whose analysis is due.
-
-    The source was added to `new` articles, of which `created` did not exist before.
-    `published` are the publication times of the entries that are new to the source, as far as the source gives them.
-    `flood` are the candidates that are to be quarantined.
-    """
-
-    due: set[str] = field(default_factory=set)
-    new: int = 0
-    created: int = 0
-    published: list[datetime] = field(default_factory=list)
-    flood: list[Candidate] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
 class ArticleWriter:
     """Writes the entries of one attempt.
@@ -109,6 +93,7 @@ class ArticleWriter:
     before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
     `known` are the entries that the feed had lately, `present` the URLs of all entries in the feed document.
     `most_listed`: how many sources an article lists itself. Without `trust_hashes` stored hashes are not read.
+    `flood` are the candidates that are to be quarantined.
     """
 
     store: Store
@@ -120,7 +105,8 @@ class ArticleWriter:
     present: Collection[str] = ()
     most_listed: int = LISTED_SOURCES
     trust_hashes: bool = False
-    written: Written = field(default_factory=Written, init=False)
+    done: Ingested = field(default_factory=Ingested, init=False)
+    flood: list[Candidate] = field(default_factory=list, init=False)
 
     async def write(self, candidates: Sequence[Candidate]) -> None:
         """Stores what is new or changed among the candidates. Each must be another form of an entry."""
@@ -135,12 +121,12 @@ class ArticleWriter:
         merged = await self._write(matches, renewed)
         merged += await self._with_changed_priority(merged)
         new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
-        done = self.written
+        done = self.done
         done.due |= {each.matches[0].source_id for each in merged if each.makes_analysis_due}
         done.new += len(new)
         done.created += sum(each.before is None and each.article is not None for each in merged)
-        done.published += [each.published for each in new if each.flag is None]
-        done.flood += map(without_text, flood)
+        done.published += tuple(each.published for each in new if each.flag is None)
+        self.flood.extend(map(without_text, flood))
 
     async def _without_stored_hash(
         self, candidates: Sequence[Candidate]

@@ -136,10 +136,10 @@ OVER_BUDGET = "over_budget"
 """The reason of entries that are left for the next poll, since the budget of this one is spent."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ingested:
-    """What was done with the entries of one feed document. `entries` could be read and others were `refused`; some were
-    quarantined (`held`), or left for a later poll (`skipped`, by reason).
+    """What was done so far with the entries of one feed document. `entries` could be read and others were `refused`;
+    some were quarantined (`held`), or left for a later poll (`skipped`, by reason).
 
     The feed is new to `new` articles, of which `created` did not exist before; `published` are the publication times of
     their entries, as far as the feed gives them. `due` are the ids of articles whose analysis is due. `languages`

@@ -14,7 +14,8 @@ from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.matching import KnownEntries
 from services.articles.reading import Articles
 from services.articles.sources import observations_of, sources_of
-from services.articles.writing import ArticleWriter, Asked, Written
+from services.articles.writing import ArticleWriter, Asked
+from services.feeds.outcome import Ingested
 from services.ports import Store
 from services.store.containers import ARTICLES
 from tests.unit.articles.builders import raw
@@ -31,7 +32,7 @@ class Sources:
         self.now = datetime.now(UTC).replace(microsecond=0)
         self.announced: set[str] = set()
 
-    async def joined(self, number: int, priority: int = 999) -> Written:
+    async def joined(self, number: int, priority: int = 999) -> Ingested:
         source = Source(f"feed-{number}", f"Feed {number}", priority)
         attempt = SourceAttempt(source, f"run-{number}", 1, self.now + timedelta(seconds=number % 7))
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=self.now)
@@ -39,7 +40,7 @@ class Sources:
         store = self.stores[number % len(self.stores)]
         writer = ArticleWriter(store, attempt, 86_400, self._announce, self._discover, KnownEntries())
         await writer.write([candidate])
-        return writer.written
+        return writer.done
 
     async def _announce(self, source_ids: Iterable[str], feed_id: str | None = None) -> None:
         self.announced.update(source_ids)

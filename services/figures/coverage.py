@@ -8,16 +8,13 @@ fetches were made in a part of the time, those that were due in the rest of it a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from models.cache import PERIODS, Period, Window
 from models.feed import FetchDay
-from models.timeline import WindowTables
-from models.tool import Tool
-from models.values import parse_time
-from services.figures.windows import sources_of
+from services.figures.windows import Windows
 from services.ports import Document, Query, Store, Where, pages, readable
 from services.store.containers import CATALOG
 
@@ -101,19 +98,6 @@ class Coverage:
             self._read_at = now
         return self._fetches
 
-    async def of_tools(self, tool_ids: Sequence[str], now: datetime) -> dict[str, ToolCoverage]:
-        fetches = await self.fetches(now)
-        unknown = fetches.unknown_feeds(now)
-        keys = [(tool_id, name) for tool_id in tool_ids for name in (WindowTables.ID, Tool.ID)]
-        read = await self.store.read_many(CATALOG.name, keys) if keys else []
-        found: dict[str, ToolCoverage] = {}
-        for tool_id, windows, tool in zip(tool_ids, read[::2], read[1::2], strict=True):
-            sources = sources_of(windows)
-            since = tool and (tool.get("searched_since") or tool["created_at"])
-            searched = parse_time(since) if since else now
-            found[tool_id] = ToolCoverage(fetches, fetches.relevant(sources, unknown), searched)
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCoverage:
@@ -132,7 +116,7 @@ class Shares:
     """The four windows at one time, and their coverage. What is equal for several tools is computed once."""
 
     def __init__(self, fetches: Fetches, now: datetime) -> None:
-        self._fetches = fetches
+        self._fetches, self._now = fetches, now
         self._windows = {period: Window.at(period, now) for period in PERIODS}
         self.seconds = {period: window.seconds for period, window in self._windows.items()}
         self._unknown = fetches.unknown_feeds(now)
@@ -143,9 +127,15 @@ class Shares:
         window = self._windows[period]
         key = period, sources, max(window.start, since)
         if key not in self._known:
-            of_tool = ToolCoverage(self._fetches, self._fetches.relevant(sources, self._unknown), since)
-            self._known[key] = of_tool.share(window.start, window.end)
+            self._known[key] = self._of(sources, since).share(window.start, window.end)
         return self._known[key]
+
+    def of_tool(self, windows: Windows) -> ToolCoverage:
+        """The coverage in any time for the tool of these windows."""
+        return self._of(windows.sources(), windows.searched_since or windows.made_at or self._now)
+
+    def _of(self, sources: frozenset[str], since: datetime) -> ToolCoverage:
+        return ToolCoverage(self._fetches, self._fetches.relevant(sources, self._unknown), since)
 
 
 def _number(moment: datetime) -> int:

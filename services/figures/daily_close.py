@@ -8,7 +8,7 @@ what exists is not written again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -16,9 +16,10 @@ from models.timeline import DailyClose, DayCounts, HistoryProgress
 from models.values import is_ahead
 from services import deadline
 from services.figures.counting import Count
-from services.figures.coverage import Coverage
+from services.figures.coverage import Coverage, Shares
 from services.figures.points import LIVE_DAYS, STEPS, day_start, first_live_day
 from services.figures.recount import NOT_REMOVED, Recount, published
+from services.figures.windows import Windows
 from services.logs import log_event
 from services.mentions.references import keep_references
 from services.ports import Clock, Document, Query, Store, query_all, readable
@@ -96,7 +97,7 @@ class DailyCloses:
                 recounted = await self.recount.windows_of(tool_ids, now)
                 if deadline.is_near():
                     break  # some tools may not have been recounted
-                done.closed += await self._close(list(recounted.windows), day, now)
+                done.closed += await self._close(recounted.windows, day, now)
                 await self._keep_references(tool_ids, day - (LIVE_DAYS - 1) * _DAY, now)
             done.tools += len(tool_ids)
             # Of two workers at once, both do the same.
@@ -106,23 +107,21 @@ class DailyCloses:
             log_event(log, logging.INFO, "days_closed", tools=done.tools, closed=done.closed)
         return done
 
-    async def _close(self, tool_ids: Sequence[str], day: date, now: datetime) -> int:
-        """`tool_ids`: their counts are right. One whose mentions cannot be read has no close: a close never changes."""
-        name, start = day.isoformat(), day_start(day)
-        keys = [(tool_id, DayCounts.id_of(f"{day:%Y%m%d}")) for tool_id in tool_ids]
-        stored = await self.store.read_many(CATALOG.name, keys)
-        counts = {
-            tool_id: Count.stored(document["whole"])
-            for tool_id, document in zip(tool_ids, stored, strict=True)
-            if document is not None and readable(document, DayCounts.from_document) is not None
-        }
-        with_mentions = [tool_id for tool_id, count in counts.items() if count.mentions]
+    async def _close(self, windows: Mapping[str, Windows], day: date, now: datetime) -> int:
+        """The counts of these tools are right. One whose mentions cannot be read has no close: a close never
+        changes."""
+        start, shares = day_start(day), Shares(await self.coverage.fetches(now), now)
+        keys = [(tool_id, DayCounts.id_of(f"{day:%Y%m%d}")) for tool_id in windows]
+        stored = await self.store.read_many(CATALOG.name, keys) if keys else []
         closes: list[Document] = []
-        for tool_id, coverage in (await self.coverage.of_tools(with_mentions, now)).items():
-            share = coverage.share(start, start + STEPS["day"])
-            closes.append(
-                DailyClose.of(tool_id, name, {**counts[tool_id].figures(), "coverage": share}, now).to_document()
-            )
+        for (tool_id, _), document in zip(keys, stored, strict=True):
+            if document is None or readable(document, DayCounts.from_document) is None:
+                continue
+            count = Count.stored(document["whole"])
+            if count.mentions:
+                share = shares.of_tool(windows[tool_id]).share(start, start + STEPS["day"])
+                figures = {**count.figures(), "coverage": share}
+                closes.append(DailyClose.of(tool_id, day.isoformat(), figures, now).to_document())
         return sum(await self.store.create_many(CATALOG.name, closes)) if closes else 0
 
     async def _keep_references(self, tool_ids: Sequence[str], day: date, now: datetime) -> None:

@@ -27,7 +27,7 @@ from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
-from services.figures.coverage import Coverage
+from services.figures.coverage import Coverage, Shares, ToolCoverage
 from services.figures.daily_close import stored_progress
 from services.figures.points import MENTIONS_KEPT, STEPS, Counted, Point, Span, day_start, days_between, first_live_day
 from services.figures.recount import NOT_REMOVED, Recount, published
@@ -65,11 +65,13 @@ class History:
         """A point for each step of the span, oldest first."""
         counted, live = Counted(span), day_start(first_live_day(span.now))
         unreadable: list[str] = []
+        coverage: ToolCoverage | None = None
         if span.until > live:
-            try:
-                await self.recount.recount_tool(tool_id, span.now)
-            except UnreadableDocument as error:  # its hour is shown as it was counted last
-                unreadable.append(error.key.rpartition(" / ")[2])
+            recounted = await self.recount.windows_of([tool_id], span.now)
+            # The hour of a mention that cannot be read is shown as it was counted last.
+            unreadable += [error.key.rpartition(" / ")[2] for error in recounted.failed.values()]
+            shares = Shares(await self.coverage.fetches(span.now), span.now)
+            coverage = next((shares.of_tool(each) for each in recounted.windows.values()), None)
         days = dict.fromkeys(days_between(counted.start, span.until))
         async for page in pages(self.store, CATALOG.name, _of_days(DayCounts, tool_id, list(days))):
             for document in page.items:
@@ -88,12 +90,12 @@ class History:
             for day in (each for each in days if each < live.date()):
                 if progress is None or not progress.since <= day.isoformat() <= progress.closed_until:
                     counted.add(day, None)
-        coverage, length = (await self.coverage.of_tools([tool_id], span.now))[tool_id], STEPS[span.step]
-        points = [
-            _with_coverage(point, closes.get(point.name), coverage.share(start, min(start + length, span.until)))
-            for point, start in zip(counted.points(), span.starts, strict=True)
-        ]
-        share = coverage.share(span.start, span.until) if span.start >= live else None
+        points = []
+        for point, start in zip(counted.points(), span.starts, strict=True):
+            end = min(start + STEPS[span.step], span.until)
+            share = coverage.share(start, end) if coverage else None
+            points.append(_with_coverage(point, closes.get(point.name), share))
+        share = coverage.share(span.start, span.until) if coverage and span.start >= live else None
         total = {**counted.total.count.figures(), "coverage": share}
         return ToolHistory(points, total, counted.change(), tuple(unreadable))
 

@@ -145,7 +145,11 @@ class Windows:
         return {story for rows in self.rows.values() for story in stories_in(rows)}
 
     def sources(self) -> frozenset[str]:
-        return _sources(self.whole[_SHORTEST_FIRST[-1]].sources, self.rows)
+        """Those of the mentions in the windows."""
+        count = Count()
+        for rows in self.rows.values():
+            count.add_rows(rows)
+        return frozenset((*self.whole[_SHORTEST_FIRST[-1]].sources, *count.sources))
 
     def to_document(self, tool_id: str, now: datetime, days: Iterable[str] = ()) -> Document:
         """`days` are those with a DayCounts."""
@@ -153,13 +157,6 @@ class Windows:
         own = {"hour": self.edges.last, "recounts": self.recounts, "whole": whole, "edges": self.rows}
         since = times(made_at=self.made_at, searched_since=self.searched_since)
         return of_tool(WindowTables, tool_id, now, {**since, **own, "days": sorted(days)})
-
-
-def sources_of(document: Document | None) -> frozenset[str]:
-    """The sources of the mentions in a tool's windows."""
-    if document is None:
-        return frozenset()
-    return _sources(document["whole"].get(_SHORTEST_FIRST[-1], {"sources": ()})["sources"], document["edges"])
 
 
 def analyzers_of(document: Document | None) -> list[str]:
@@ -179,13 +176,6 @@ def _rows_in(rows: HourRows) -> Iterator[list[Any]]:
 
 def stories_in(rows: HourRows) -> set[str]:
     return {row[1] for row in _rows_in(rows) if row[1]}
-
-
-def _sources(of_whole: Iterable[str], edges: Mapping[str, HourRows]) -> frozenset[str]:
-    count = Count()
-    for rows in edges.values():
-        count.add_rows(rows)
-    return frozenset((*of_whole, *count.sources))
 
 
 def between_of(edges: Edges, days: Mapping[str, DayCount]) -> dict[str, Count]:

@@ -12,7 +12,7 @@ from models.cache import PERIODS
 from models.timeline import WindowTables
 from models.values import format_time, hour_key
 from services.figures.counting import Count, CountedMention
-from services.figures.windows import Windows, analyzers_of, edges_of, sources_of
+from services.figures.windows import Windows, analyzers_of, edges_of
 from services.ports import Document
 from tests.functional.figures.world import count_of
 from tests.unit.figures.mentions import a_mention, counted
@@ -73,7 +73,6 @@ def test_stored_windows_are_those_that_were_summed(mentions: list[Document]) -> 
     document = windows.to_document("tool-1", NOW)
     assert Windows.stored(document, edges_of(NOW)) == windows
     assert WindowTables.from_document(document).to_document() == document
-    assert sources_of(document) == windows.sources()
     assert analyzers_of(document) == sorted(
         {
             CountedMention.of(each).analyzer
@@ -95,8 +94,8 @@ def test_windows_of_another_hour_or_without_a_period_are_summed_again() -> None:
     assert Windows.stored(document, edges_of(NOW)) is None
 
 
-def test_a_tool_without_windows_has_no_sources_and_no_analyzers() -> None:
-    assert (sources_of(None), analyzers_of(None)) == (frozenset(), [])
+def test_a_tool_without_windows_has_no_analyzers() -> None:
+    assert analyzers_of(None) == []
 
 
 def test_windows_end_in_one_hour_and_begin_in_others() -> None:

@@ -23,8 +23,7 @@ from services.store.sqlite import SqliteStore
 from tests import documents
 from tests.builders import Watch, existing
 from tests.failing_stores import Interrupted
-from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import NOW, Judgement, Process, a_mention, a_tool
+from tests.functional.figures.world import NOW, Judgement, Meanwhile, Process, a_mention, a_tool
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 PUBLISHED = NOW - timedelta(minutes=5)

@@ -17,8 +17,7 @@ from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
 from tests.builders import MemoryQueues, Watch
 from tests.functional.articles.counting import CountingStore
-from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import NOW, Judgement, Process, a_tool, check_entry, stored_entry
+from tests.functional.figures.world import NOW, Judgement, Meanwhile, Process, a_tool, check_entry, stored_entry
 
 TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -15,16 +14,15 @@ from models.values import hour_key
 from services.figures.recount import Recount
 from services.figures.windows import Windows
 from services.mentions.due import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
-from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch, existing
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.figures.meanwhile import Meanwhile
 from tests.functional.figures.world import (
     NOW,
     Judgement,
+    Meanwhile,
     Process,
     Said,
     a_mention,
@@ -35,27 +33,6 @@ from tests.functional.figures.world import (
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 HOUR = NOW - timedelta(hours=2)
-
-
-class Late:
-    """A store whose first write waits until it is let go; `counted` says that it is waiting."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.counted = asyncio.Event()
-        self.go = asyncio.Event()
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
-        if name != "batch_many":
-            return method
-
-        async def call(*args: Any) -> Any:
-            self.counted.set()
-            await self.go.wait()
-            return await method(*args)
-
-        return call
 
 
 @pytest.fixture
@@ -75,15 +52,15 @@ async def test_a_recount_that_was_overtaken_overwrites_nothing(
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, first))
-    late = Late(store)
-    recount = Recount(cast("Store", late))
-    counting = recount.rebuild_tool if everything else recount.recount_tool
-    work = asyncio.ensure_future(counting(TOOL.tool_id, NOW))
-    await late.counted.wait()
-    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, then))
-    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    late.go.set()
-    await work
+
+    async def others() -> None:
+        await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, then))
+        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+
+    late = Meanwhile(store, "query", MENTIONS.name, 1, others)
+    recount = Recount(late)
+    await (recount.rebuild_tool if everything else recount.recount_tool)(TOOL.tool_id, NOW)
+    assert late.happened
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
@@ -121,13 +98,15 @@ async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     watch.advance(minutes=60)
-    late = Late(store)
-    work = asyncio.ensure_future(Recount(cast("Store", late)).windows_of([TOOL.tool_id], watch.now))
-    await late.counted.wait()
-    await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
-    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
-    late.go.set()
-    assert (await work).windows[TOOL.tool_id].at(watch.now)["DAY_7"].tally.total == 2
+
+    async def others() -> None:
+        await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
+        await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+
+    late = Meanwhile(store, "read_many", CATALOG.name, 2, others)
+    found = await Recount(late).windows_of([TOOL.tool_id], watch.now)
+    assert late.happened
+    assert found.windows[TOOL.tool_id].at(watch.now)["DAY_7"].tally.total == 2
     await check_tables(store, TOOL.tool_id, watch.now)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
-from models.cache import PERIODS
 from models.tool import Tool
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
@@ -15,11 +13,9 @@ from tests.functional.figures.world import (
     NOW,
     Judgement,
     Process,
-    check_entry,
     entries_in,
     everything,
     some_tools,
-    stored_entry,
 )
 
 
@@ -69,7 +65,7 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
     assert await store.read(CATALOG.name, merged.tool_id, "TIMELINE") is not None
 
 
-async def test_with_nothing_new_a_batch_takes_seven_operations(
+async def test_with_nothing_new_a_batch_takes_seven_operations_and_two_more_in_a_new_hour(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     tools = await some_tools(store, 50)
@@ -79,48 +75,13 @@ async def test_with_nothing_new_a_batch_takes_seven_operations(
             await process.analyse(tool.tool_id, f"article-{number}", judgement)
     tool_ids = [tool.tool_id for tool in tools]
     await process.cache.refresh.refresh_tools(tool_ids)
-    watch.advance(minutes=15)
-    counting = CountingStore(store)
-    refreshed = await Process(counting, watch).cache.refresh.refresh_tools(tool_ids)
-    # Dirty hours, young entries, generations, windows, coverage, one write of the entries, and windows once more.
-    assert (counting.operations, counting.writes, refreshed.written) == (7, 1, 200)
-
-
-async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows_are_read(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    (tool,) = await some_tools(store, 1)
-    for number, minutes in enumerate((3, 18, 59, 60 * 24 - 1, 60 * 24 * 7 - 20, 60 * 24 * 30 - 40)):
-        await process.analyse(
-            tool.tool_id, f"article-{number}", Judgement(NOW - timedelta(minutes=minutes), "positive")
-        )
-    await process.cache.refresh.refresh_tools([tool.tool_id])
-    read: list[str] = []
-    for minutes in (14, 15, 15, 15, 15, 60, 15):
-        same_hour = watch.now.minute + minutes < 60
+    # Dirty hours, young entries, generations, windows, coverage, one write of the entries, and windows once more. In a
+    # new hour also the days in which windows begin with the sums of the others, and one write of the windows.
+    for minutes, operations, writes in ((15, 7, 1), (60, 9, 2)):
         watch.advance(minutes=minutes)
-        reading = Reading(store, read)
-        await Process(reading, watch).cache.refresh.refresh_tools([tool.tool_id])
-        assert ("SUMS" in read) != same_hour
-        read.clear()
-        for period in PERIODS:
-            entry = await stored_entry(store, tool.tool_id, period)
-            assert entry is not None
-            assert entry.period_end_ts == int(watch.now.timestamp()) // 60 * 60 + 60
-            await check_entry(store, entry, watch.now)
-
-
-class Reading(CountingStore):
-    """Notes the ids of all documents that are read by key."""
-
-    def __init__(self, store: SqliteStore, ids: list[str]) -> None:
-        super().__init__(store)
-        self._ids = ids
-
-    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "read_many":
-            self._ids += [key for _, key in arguments[1]]
-        return await super()._do(name, *arguments, **options)
+        counting = CountingStore(store)
+        refreshed = await Process(counting, watch).cache.refresh.refresh_tools(tool_ids)
+        assert (counting.operations, counting.writes, refreshed.written) == (operations, writes, 200)
 
 
 async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, process: Process) -> None:

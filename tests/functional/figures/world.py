@@ -26,7 +26,7 @@ from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from tests.builders import MemoryQueues, forgetful
 from tests.documents import by_hour as by_hour_of
-from tests.functional.articles.dying import Died
+from tests.functional.articles.dying import Died, DyingStore
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.0}
@@ -156,6 +156,29 @@ class Process:
     async def reanalyse(self, tool_id: str) -> None:
         await self.cache.recount.rebuild_tool(tool_id, self.clock())
         await self.cache.generations.raise_(tool_id)
+
+
+class Meanwhile(DyingStore):
+    """A store whose answers take so long that something `happens`, once, between the `turn`-th operation of this name
+    on this container and its answer."""
+
+    def __init__(
+        self, store: Store, name: str, container: str, turn: int, happens: Callable[[], Awaitable[Any]]
+    ) -> None:
+        super().__init__(store)
+        self._awaited = (name, container)
+        self._turns_left = turn
+        self._happens = happens
+        self.happened = False
+
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        answer = await super()._do(name, *arguments, **options)
+        if (name, arguments[0]) == self._awaited:
+            self._turns_left -= 1
+            if self._turns_left == 0:
+                await self._happens()
+                self.happened = True
+        return answer
 
 
 async def everything(store: Store, container: str, partition: str | None = None) -> list[Document]:

@@ -11,19 +11,17 @@ import pytest
 
 from models.errors import Unavailable
 from models.run import JobRun
-from services.store.containers import RUNS
+from models.values import parse_time
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
 from services.work.driver import (
     TIME_PER_MESSAGE,
-    WORKFLOWS_STAGE,
     RunImpossible,
 )
 from services.work.runs import LEASE
-from tests.builders import Watch, existing, overdue_keys
+from tests.builders import Watch
 from tests.failing_stores import hesitant
 from tests.functional.articles.dying import Died, DyingStore, When
-from tests.functional.mentions.world import World
 from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, check_attempts
 
 DONE = ("tool",)
@@ -93,7 +91,8 @@ async def test_a_page_that_fails_is_tried_to_the_fifth_delivery_and_then_the_run
         assert (await office.run(run.run_id)).status == ("QUEUED" if delivery == 1 else "RUNNING")
         with pytest.raises(Unavailable):
             await office.worker().advance(run.run_id, delivery)
-    after = await office.run(run.run_id)
+        after = await office.run(run.run_id)
+        assert after.due_at == (parse_time(watch.now + LEASE) if delivery < LAST_DELIVERY else None)
     assert (after.status, after.progress) == ("FAILED", 10)
     assert after.errors == ("article-1: odd", "Unavailable: gave up after 5 deliveries")
     assert await office.tried(run.run_id) == [
@@ -152,24 +151,3 @@ async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(st
         check_attempts(await office.engine.attempts(run))
         assert DONE in results
         assert set(results) <= {DONE, ()}
-
-
-async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died(world: World) -> None:
-    await world.tool("Quorvia")
-    queued, running = [await world.worker.changes.reanalyze("Quorvia") for _ in range(2)]
-    document = await existing(world.store, RUNS.name, running.run_id, JobRun.ID)
-    now = world.watch.now
-    started = JobRun.from_document(document).changed(now, status="RUNNING", running_since=now, due_at=now + LEASE)
-    await world.store.upsert(RUNS.name, started.to_document())
-
-    async def overdue(**span: float) -> list[str]:
-        world.watch.advance(**span)
-        return await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
-
-    assert await overdue() == []
-    assert await overdue(minutes=1) == [queued.run_id]
-    both = await overdue(seconds=LEASE.total_seconds())
-    assert sorted(both) == sorted([queued.run_id, running.run_id])
-    for run_id in both:
-        await world.worker.workflows.advance(run_id)
-    assert await overdue(hours=1) == []

@@ -3,94 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 import pytest
 
 from models.errors import Conflict, ToolpulseError
 from services.tools.form import tool_change
 from tests.failing_stores import hesitant
-from tests.functional.figures.world import generation_of
-from tests.functional.mentions.world import Worker, World
-from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
-
-
-@pytest.mark.parametrize("writes", [0, 2, 3, 4, 6, 11, 99])
-async def test_a_merge_that_dies_anywhere_moves_names_and_mentions_exactly_once(world: World, writes: int) -> None:
-    old = await world.tool("Hexwharf Registry", "HWR", tickers=["HXWF"])
-    new = await world.tool("Pebblegrid")
-    both = await world.article(1, "Hexwharf Registry is bad", "Pebblegrid is good")
-    theirs = [await world.article(number, "HWR is good") for number in range(2, 6)]
-    gone = await world.article(6, "HWR is bad")
-    await world.delivered([both, *theirs, gone])
-    await world.edit(gone, "Nothing")
-    await world.delivered([gone])
-    run = await world.worker.changes.merge("HWR", "pebblegrid")
-    result = await until_done(world, run, writes)
-    assert (await status(world, run), set(result or ())) == ("SUCCEEDED", {old.tool_id, new.tool_id})
-
-    for text in (old.tool_id, "Hexwharf Registry", "hwr", "Pebblegrid"):
-        assert (await world.worker.catalog.get(text)).tool_id == new.tool_id
-    merged = await world.worker.catalog.get("HWR")
-    assert (merged.aliases, merged.tickers) == (("Hexwharf Registry", "HWR"), ("HXWF",))
-    assert await world.mentions(old) == {}
-    mentions = await world.mentions(new)
-    assert set(mentions) == {both, *theirs}
-    assert {each.name for each in mentions[both].matches} == {"Hexwharf Registry", "Pebblegrid"}
-    assert (await generation_of(world.store, old.tool_id), await generation_of(world.store, new.tool_id)) >= (1, 1)
-    for tool in (old, new):
-        await world.is_counted(tool)
-    late = await world.article(7, "HWR is good")
-    await world.delivered([late])
-    assert late in await world.mentions(new)
-    assert await world.worker.workflows.advance(run.run_id) == result, "its events are sent again, and nothing is done"
-
-
-@pytest.mark.parametrize("seed", range(8))
-async def test_a_merge_amid_edits_deletions_and_analyses_leaves_each_article_with_one_mention(
-    world: World, seed: int
-) -> None:
-    """Every store operation of every worker lets others go first."""
-    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
-    articles = [await world.article(number, "Hexwharf is good") for number in range(1, 6)]
-    await world.delivered(articles[:3])
-
-    async def again(worker: Worker, ids: list[str]) -> None:
-        with contextlib.suppress(ToolpulseError):
-            await worker.analysis.handle(ids)
-
-    async def merging(worker: Worker) -> None:
-        run = await worker.changes.merge("Hexwharf", "Pebblegrid")
-        with contextlib.suppress(ToolpulseError):
-            await worker.workflows.advance(run.run_id)
-        await world.worker.workflows.advance(run.run_id)
-
-    async def editing() -> None:
-        await asyncio.sleep(0.001 * (seed % 7))
-        for source_id, headline in ((articles[0], "Nothing"), (articles[1], "Hexwharf and Pebblegrid are bad")):
-            for _ in range(50):
-                with contextlib.suppress(ToolpulseError):
-                    await world.edit(source_id, headline)
-                    break
-        await world.delivered(articles[:2])
-
-    workers = [world.new_worker(hesitant(world.store, seed * 10 + number)) for number in range(4)]
-    await asyncio.gather(
-        merging(workers[0]),
-        again(workers[1], articles),
-        again(workers[2], articles[2:]),
-        again(workers[3], articles[::-1]),
-        editing(),
-    )
-    await world.delivered(articles)
-    assert await world.mentions(old) == {}
-    mentions = await world.mentions(new)
-    assert {key: each.sentiment for key, each in mentions.items()} == {
-        articles[1]: "negative",
-        **dict.fromkeys(articles[2:], "positive"),
-    }
-    for tool in (old, new):
-        await world.is_counted(tool)
+from tests.functional.mentions.world import World
+from tests.functional.workflows.carried_out import break_mention, heal_mention, status
 
 
 async def test_tools_cannot_be_merged_in_a_circle(world: World) -> None:

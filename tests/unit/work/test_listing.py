@@ -14,8 +14,9 @@ from services.documents import life_cycle
 from services.figures import refresh
 from services.ports import Store
 from services.store.containers import RUNS
+from services.work import rules
 from services.work.listing import attempt_filter, history, page_of_runs, run_filter
-from tests.documents import NOW, attempt, ingestion_batch, metrics, run
+from tests.documents import NOW, attempt, ingestion_batch, run
 
 
 def at(minutes: int) -> str:
@@ -24,30 +25,12 @@ def at(minutes: int) -> str:
 
 def batch(number: int, status: Any = "SUCCEEDED", **counts: int) -> IngestionBatch:
     """A run of one attempt, which begins after so many minutes."""
-    began = NOW + timedelta(minutes=number)
-    ended = {"status": "FAILED", "error_type": "timeout"} if status == "FAILED" else {"status": "SUCCEEDED"}
-    nothing = dict.fromkeys(
-        ("articles_new", "articles_stored", "articles_held", "articles_skipped", "collisions_detected"), 0
-    )
-    counts = {"articles_found": 9, **nothing, **counts}
-    one = attempt(run_id=f"r{number}", subject="feed", started_at=began, **ended, **counts)
-    collisions = counts["collisions_detected"]
-    summed = metrics(
-        articles_fetched={"feed": 9},
-        articles_stored=counts["articles_stored"],
-        collisions_detected=collisions,
-        collision_rate=collisions / 9,
-    )
-    return ingestion_batch(
-        run_id=f"r{number}",
-        status=status,
-        started_at=began,
-        ended_at=began,
-        metrics=summed,
-        errors=("feed: timeout",) if status == "FAILED" else (),
-        feeds=("feed",),
-        attempts=(one.in_run(),),
-    )
+    began, error = NOW + timedelta(minutes=number), "timeout" if status == "FAILED" else None
+    queued = rules.begun(rules.queued(INGEST_FEEDS, f"r{number}", began), None, began)
+    one = attempt(run_id=f"r{number}", subject="feed", started_at=began, status=status, error_type=error, **counts)
+    ended = rules.closed(rules.with_attempts(queued, [one]), [one], rules.ingestion_summary, began)
+    assert isinstance(ended, IngestionBatch)
+    return ended
 
 
 @pytest.mark.parametrize(
@@ -56,7 +39,7 @@ def batch(number: int, status: Any = "SUCCEEDED", **counts: int) -> IngestionBat
         ("SUCCEEDED", {}, True),
         ("FAILED", {}, False),
         ("SUCCEEDED", {"articles_stored": 1, "articles_new": 1}, False),
-        ("SUCCEEDED", {"collisions_detected": 1}, False),
+        ("SUCCEEDED", {"articles_found": 9, "collisions_detected": 1}, False),
         ("SUCCEEDED", {"articles_new": 1}, False),
         ("SUCCEEDED", {"articles_held": 1}, False),
         ("SUCCEEDED", {"articles_skipped": 1}, False),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidTransition, Unavailable
-from models.run import MAX_ERRORS_KEPT, Attempt, CollisionMetrics, IngestionBatch, JobRun
+from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.states import AttemptStatus, RunStatus
 from services.work import rules
 from services.work.rules import ingestion_summary as summary
@@ -83,14 +83,11 @@ def test_the_last_attempt_of_each_subject_decides(attempts: list[Attempt], statu
     assert rules.status_of(attempts) == rules.status_of(attempts[::-1]) == status
 
 
-def test_the_later_of_two_attempts_of_one_number_is_the_last() -> None:
-    first, second = tried("a", 1, "FAILED"), tried("a", 1, "SUCCEEDED", started_at=LATER)
-    assert rules.last_of_each([second, first]) == [second]
-
-
 def test_tasks_on_one_subject_are_tried_each_for_itself() -> None:
     fetched, let_in = tried("a", 3, "FAILED"), tried("a", 1, "SUCCEEDED", task_name="let_in")
     assert rules.last_of_each([fetched, let_in]) == [let_in, fetched]
+    later = tried("a", 3, "SUCCEEDED", started_at=LATER)
+    assert rules.last_of_each([later, fetched]) == [later], "of two attempts of one number"
     assert rules.status_of([fetched, let_in]) == "PARTIAL"
 
 
@@ -162,15 +159,11 @@ def test_counts_are_sums_over_all_attempts_since_each_counts_what_it_added_itsel
     assert (metrics.articles_fetched, metrics.articles_stored, metrics.collisions_detected) == ({"a": 8}, 4, 1)
 
 
-def test_a_run_without_attempts_has_counts_of_zero() -> None:
-    found = summary(ended(), ())
+def test_a_run_without_attempts_or_an_invocation_has_counts_of_zero_and_its_own_id() -> None:
+    found = summary(ended(invocation_id=None, running_since=None), ())
     assert (found["progress"], found["sources_queried"], found["errors"]) == (0, (), ())
-    assert found["metrics"].collision_rate == 0.0
-
-
-def test_a_run_that_has_no_invocation_is_named_by_its_id() -> None:
-    metrics = summary(ended(invocation_id=None, running_since=None), ())["metrics"]
-    assert (metrics.invocation_id, metrics.timestamp) == ("r", NOW)
+    metrics = found["metrics"]
+    assert (metrics.invocation_id, metrics.timestamp, metrics.collision_rate) == ("r", NOW, 0.0)
 
 
 def test_sources_progress_and_errors_go_by_the_last_attempt_of_each_feed() -> None:
@@ -180,10 +173,6 @@ def test_sources_progress_and_errors_go_by_the_last_attempt_of_each_feed() -> No
     assert found["errors"] == ("c: timeout", "a: it was down")
     assert found["tickers_processed"] == ("AAPL",)
     assert "status" not in found
-
-
-def test_so_many_errors_are_kept() -> None:
-    assert MAX_ERRORS_KEPT == 50
     errors = summary(ended(), [failed(f"feed-{n}") for n in range(51)])["errors"]
     assert (len(errors), errors[0]) == (50, "feed-0: it was down")
 

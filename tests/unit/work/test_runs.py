@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, NotFound
+from models.errors import NotFound
 from models.resources.runs import RunResource
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
@@ -47,15 +47,6 @@ async def begun(engine: RunEngine, run_id: str = "run-1", workflow: str = "inges
     found = await engine.begin(run_id)
     assert found is not None
     return found.run
-
-
-async def test_a_run_is_accepted_found_and_withdrawn(engine: RunEngine, watch: Watch) -> None:
-    run = await engine.accept("merge_tool", "tool", into="other")
-    found = await engine.find(run.run_id)
-    assert found == run
-    assert (run.status, run.subject, run.started_at) == ("QUEUED", "tool", watch.now)
-    await engine.withdraw(run.run_id)
-    assert await engine.find(run.run_id) is None
 
 
 async def test_a_run_is_leased_to_one_invocation_until_a_redelivery_or_the_end_of_the_lease(
@@ -188,19 +179,6 @@ async def test_a_run_that_was_not_written_for_a_time_is_overdue_until_it_has_end
     (overdue,) = await engine.overdue("refresh_cache", "all", timedelta(minutes=14))
     await engine.save(rules.ended(overdue, "FAILED", watch.now))
     assert await engine.overdue("refresh_cache", "all", timedelta(0)) == []
-
-
-async def test_a_run_is_saved_with_its_attempts_or_not_at_all(engine: RunEngine, watch: Watch) -> None:
-    run = await begun(engine, workflow="refresh_cache")
-    page = rules.started(run.run_id, "page", "1", 1, watch.now)
-    saved = await engine.save(run.changed(watch.now, checkpoint={"after": "x"}), [page])
-    with pytest.raises(ChangedMeanwhile):
-        await engine.save(run, [rules.worker_died(page, watch.now)])
-    assert await engine.attempts(run) == [page]
-    await engine.save(saved.changed(watch.now, progress=2))
-    found = await engine.find(run.run_id)
-    assert found is not None
-    assert (found.checkpoint, found.progress) == ({"after": "x"}, 2)
 
 
 async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(engine: RunEngine, put: Put) -> None:

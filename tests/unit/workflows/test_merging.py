@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.tool import NameRule
-from services.workflows.merging import with_names_of
+from services.workflows.merging import LISTS, with_names_of
 from tests.documents import NOW, tool
 
 SLACK = "877eb2d8-661b-4643-ae62-cfc49e74c31e"
@@ -17,24 +17,16 @@ OF_SOURCE, OF_TARGET = f"dedup:{1:032x}", f"dedup:{2:032x}"
 LATER = NOW + timedelta(hours=1)
 
 
-def test_the_target_gets_the_names_that_it_does_not_have_in_any_spelling() -> None:
-    target = tool(tool_id=SLACK, primary_name="Slack", name_rules={}, aliases=("Slack HQ",))
-    source = tool(tool_id=TEAMS, primary_name="Teams", aliases=("SLACK hq", "MS Teams"), name_rules={})
-    assert with_names_of(target, source, LATER).aliases == ("Slack HQ", "Teams", "MS Teams")
-
-
-def test_only_names_that_move_bring_their_rules() -> None:
+def test_the_target_gets_the_names_that_it_does_not_have_with_their_rules_and_the_lists_of_both() -> None:
     exact = NameRule(case_sensitive=True)
-    target = tool(tool_id=SLACK, primary_name="Slack", name_rules={}, aliases=())
-    source = tool(tool_id=TEAMS, primary_name="Teams", aliases=("slack",), name_rules={"Teams": exact, "slack": exact})
-    assert with_names_of(target, source, LATER).name_rules == {"Teams": exact}
-
-
-@pytest.mark.parametrize("field", ["tickers", "keywords", "excluded", "muted_sources"])
-def test_the_lists_of_both_are_joined_without_repeats(field: str) -> None:
-    target = tool(tool_id=SLACK, primary_name="Slack", name_rules={}, aliases=(), **{field: ("A", "B")})
-    source = tool(tool_id=TEAMS, primary_name="Teams", aliases=(), name_rules={}, **{field: ("B", "C")})
-    assert getattr(with_names_of(target, source, LATER), field) == ("A", "B", "C")
+    lists = dict.fromkeys(LISTS, ("A", "B"))
+    target = tool(tool_id=SLACK, primary_name="Slack", name_rules={}, aliases=("Slack HQ",), **lists)
+    rules = {"Teams": exact, "SLACK hq": exact}
+    theirs = dict.fromkeys(LISTS, ("B", "C"))
+    source = tool(tool_id=TEAMS, primary_name="Teams", aliases=("SLACK hq", "MS Teams"), name_rules=rules, **theirs)
+    merged = with_names_of(target, source, LATER)
+    assert (merged.aliases, merged.name_rules) == (("Slack HQ", "Teams", "MS Teams"), {"Teams": exact})
+    assert {field: getattr(merged, field) for field in LISTS} == dict.fromkeys(LISTS, ("A", "B", "C"))
 
 
 @pytest.mark.parametrize(

@@ -63,24 +63,11 @@ class Routes(func.Blueprint):
         super().__init__()  # type: ignore[no-untyped-call]
         self._tag = tag
 
-    def get(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
-        return self._endpoint("GET", route, parameters, **declared)
-
-    def post(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
-        return self._endpoint("POST", route, parameters, **declared)
-
-    def patch(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
-        return self._endpoint("PATCH", route, parameters, **declared)
-
-    def delete(self, route: str, *parameters: AnyParameter, **declared: typing.Any) -> Declare:
-        return self._endpoint("DELETE", route, parameters, **declared)
-
     def _endpoint(
         self,
         method: str,
         route: str,
-        parameters: typing.Sequence[AnyParameter],
-        *,
+        *parameters: AnyParameter,
         returns: Returned | typing.Sequence[Answer],
         about: str = "",
         tag: str | None = None,
@@ -127,6 +114,11 @@ class Routes(func.Blueprint):
             return self.route(route=path, methods=methods, auth_level=level)(function)
 
         return declare
+
+    get = functools.partialmethod(_endpoint, "GET")
+    post = functools.partialmethod(_endpoint, "POST")
+    patch = functools.partialmethod(_endpoint, "PATCH")
+    delete = functools.partialmethod(_endpoint, "DELETE")
 
 
 def timer(blueprint: func.Blueprint, spec: Timer) -> Callable[[Handler[P, None]], typing.Any]:

@@ -26,7 +26,6 @@ from models.version import VERSION
 from services import deadline, logs
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
-from services.articles.writing import Announce
 from services.container.adapters import (
     analyzers_of,
     archive_of,
@@ -132,14 +131,6 @@ class Container:
         return Announcer(self.queues)
 
     @cached_property
-    def announce(self) -> Announce:
-        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
-            parts = parts_of(list(dict.fromkeys(source_ids)), self.settings.batch_size)
-            await self.announcer.send(ANALYSIS_STAGE, [message_of(article_form(part, feed_id)) for part in parts])
-
-        return announce
-
-    @cached_property
     def figures(self) -> Figures:
         figures = Figures(
             *(self.store, self.tools, self.announcer, self.clock, new_id, self.settings.cache_memory_seconds),
@@ -207,6 +198,11 @@ class Container:
     @cached_property
     def operations(self) -> OperationPart:
         return OperationPart(self)
+
+    async def announce(self, source_ids: Iterable[str], feed_id: str | None = None) -> None:
+        """Sends messages for articles whose analysis is due."""
+        parts = parts_of(list(dict.fromkeys(source_ids)), self.settings.batch_size)
+        await self.announcer.send(ANALYSIS_STAGE, [message_of(article_form(part, feed_id)) for part in parts])
 
     async def start(self, run: JobRun) -> None:
         """Sends the message of the run of a workflow, which is stored."""

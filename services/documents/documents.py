@@ -47,7 +47,6 @@ DOCUMENTS_STAGE = Stage(
     order="by_due",
     due="next_eligible_attempt_at",
     key="source_id",
-    form=lambda source_ids: {"source_ids": source_ids},
     named="source_ids",
     most=IN_MESSAGE,
     where=(Where("eligibility", "eq", "ACQUIRE"),),

@@ -128,7 +128,6 @@ REFRESH_STAGE = Stage(
     order="by_dirty_hour",
     due="marked_at",
     key=CATALOG.partition_key,
-    form=lambda tool_ids: {"tool_ids": tool_ids},
     named="tool_ids",
     most=MAX_TOOLS,
     furthest=timedelta(0),

@@ -50,11 +50,6 @@ def milliseconds_since(began: float) -> int:
     return round((time.perf_counter() - began) * 1000)
 
 
-def run_form(run_ids: Sequence[str]) -> dict[str, Any]:
-    """The fields of a message that makes a worker go on with a run."""
-    return {"run_id": run_ids[0]}
-
-
 def run_stage(name: str, queue: str, which: Where) -> Stage:
     """A stage whose items are open runs: those for which the condition is true."""
     return Stage(
@@ -64,7 +59,6 @@ def run_stage(name: str, queue: str, which: Where) -> Stage:
         order="by_due",
         due="due_at",
         key=RUNS.partition_key,
-        form=run_form,
         named="run_id",
         most=1,
         where=(which,),

@@ -90,13 +90,12 @@ class Stage:
     """One kind of work: where its due items are stored, and how workers are told of them.
 
     `order` is the order of the container that lists items by `due`, the field with the time before which nobody works
-    on them; `where` are further conditions of that list. `key` is the field that names an item in messages: `form`
-    gives the fields of a message, which lists at most `most` keys under `named`; items with another `group` are in
-    other messages. `furthest` is the longest time by which
-    the stage sets `due` ahead. An item is overdue after `overdue_after`. Messages wait for `delay_seconds`.
-    A stage without `tries` counts no failures: an item that fails stays due. `failed` finds items that were given up.
-    `workflow` names the runs of its
-    invocations; without it, the stage records runs of its own.
+    on them; `where` are further conditions of that list. `key` is the field that names an item in messages. A message
+    lists at most `most` keys under `named`, or has the only one; `form` gives further fields. Items with another
+    `group` are in other messages. `furthest` is the longest time by which the stage sets `due` ahead. An item is
+    overdue after `overdue_after`. Messages wait for `delay_seconds`. A stage without `tries` counts no failures: an
+    item that fails stays due. `failed` finds items that were given up. `workflow` names the runs of its invocations;
+    without it, the stage records runs of its own.
     """
 
     name: str
@@ -105,8 +104,8 @@ class Stage:
     order: str
     due: str
     key: str
-    form: Callable[[Sequence[str]], Mapping[str, Any]]
     named: str
+    form: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
     most: int = 100
     where: tuple[Where, ...] = ()
     group: Callable[[Document], str] | None = None
@@ -119,7 +118,10 @@ class Stage:
 
     def messages(self, keys: Sequence[str]) -> list[str]:
         """The messages that name these items."""
-        return [message_of(self.form(part)) for part in parts_of(keys, self.most)]
+        parts = parts_of(keys, self.most)
+        if self.form is None:
+            return [message_of({self.named: part[0] if self.most == 1 else part}) for part in parts]
+        return [message_of(self.form(part)) for part in parts]
 
     def keys_of(self, text: str) -> list[str]:
         """The items that a message names, each once. Raises InvalidInput for a text that is no message of the stage."""

@@ -36,7 +36,6 @@ TOYS = Stage(
     order="by_signals_due",
     due="signals_due_at",
     key="toy",
-    form=lambda keys: {"toys": keys},
     named="toys",
     most=4,
     tries=Tries(address=lambda key: (DAY, f"toy:{key}")),

@@ -27,7 +27,6 @@ from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, Counters, count_entries, last_refreshes, summed
 from services.figures.reader import Completeness
 from services.mentions.due import dirty_tools
-from services.operations.checks import Check
 from services.operations.health import CacheFacts, judge_cache
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -40,14 +39,6 @@ MAX_PAGES_SEARCHED = 10
 
 _EVERY_NAME = Where("primary_name_normalized", "gt", "")  # the embedded store then counts by the index of by_name
 _ACTIVE_TOOLS = (Where("entity_type", "eq", "Tool"), Where("status", "eq", "ACTIVE"), _EVERY_NAME)
-
-
-def judge_entries(state: CacheFacts, stale: int, started: datetime, now: datetime) -> Check:
-    """As `judge_cache`, with the number of stale entries. Missing entries are computed when they are read."""
-    check = judge_cache(state, started, now)
-    if check.status == "healthy" and stale:
-        return Check("degraded", f"{stale} entries are stale")
-    return check
 
 
 def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Document | None) -> list[LackingEntry]:
@@ -91,7 +82,7 @@ class CacheHealth:
         stale, lacking = await self._stale(now)
         missing = max(0, len(PERIODS) * await self.store.count(CATALOG.name, _ACTIVE_TOOLS, may_be_stale=True) - total)
         lacking += await self._missing(min(missing, MAX_LISTED - len(lacking)))
-        check = judge_entries(state, stale, self.started, now)
+        check = judge_cache(state, self.started, now, stale)
         fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
         fields = {name: fields[name] for name in CacheMetadata.model_fields if name not in _INTERNAL}
         completeness = Completeness.of(await self.backlog.counted(), is_recounted=not state.dirty.tools)

@@ -163,9 +163,9 @@ def judge_backlog(backlog: Backlog, started: datetime, now: datetime) -> Check:
     return Check("degraded" if details else "healthy", "; ".join(details) or "articles are analysed in time", facts)
 
 
-def judge_cache(state: CacheFacts, started: datetime, now: datetime) -> Check:
-    """Degraded if the last refresh failed, if none has succeeded for too long, or if a tool has waited for too long to
-    be recounted."""
+def judge_cache(state: CacheFacts, started: datetime, now: datetime, stale: int = 0) -> Check:
+    """Degraded if the last refresh failed, if none has succeeded for too long, if a tool has waited for too long to be
+    recounted, or if this number of entries is stale. Missing entries are computed when they are read."""
     refreshed = state.metadata.last_refresh_at if state.metadata else None
     if refreshed is not None and is_ahead(refreshed, now):
         refreshed = None
@@ -193,6 +193,8 @@ def judge_cache(state: CacheFacts, started: datetime, now: datetime) -> Check:
                 f"{state.dirty.tools} tools have mentions that are not counted, for {seconds} s: see {REFRESH_TOOLS} in"
                 " GET queues"
             )
+    if stale and not details:
+        details.append(f"{stale} entries are stale")
     if details:
         return Check("degraded", "; ".join(details), facts)
     well = "refreshed in time" if refreshed else "not refreshed yet"

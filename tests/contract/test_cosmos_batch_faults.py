@@ -220,7 +220,7 @@ async def test_an_expired_document_that_is_purged_meanwhile_is_created(
     assert await stored(faulty_store) == {"a": 1}
 
 
-@pytest.mark.parametrize("status", [400, 409, 412, 413, 500])
+@pytest.mark.parametrize("status", [400, 409, 412, 413, 500, 501])
 async def test_a_batch_that_is_refused_as_a_whole_is_unavailable(
     faulty_store: CosmosStore, proxy: FaultyProxy, status: int
 ) -> None:

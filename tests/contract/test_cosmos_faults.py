@@ -102,14 +102,6 @@ async def test_the_sdk_does_not_retry_behind_our_back(proxy: FaultyProxy, store:
     assert len(proxy.item_requests) <= (2 if fault is CUT_BEFORE else 1)  # aiohttp repeats a GET when a line breaks
 
 
-@pytest.mark.parametrize("status", [400, 413, 500, 501])
-async def test_a_final_error_is_not_retried(store: CosmosStore, proxy: FaultyProxy, status: int) -> None:
-    proxy.always = Fault.answer(status)
-    with pytest.raises(Unavailable, match=str(status)):
-        await store.upsert("mentions", item())
-    assert len(proxy.item_requests) == 1
-
-
 @pytest.mark.parametrize("status", [401, 403])
 async def test_the_error_of_a_refused_sign_in_names_the_remedy(
     store: CosmosStore, proxy: FaultyProxy, status: int

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -49,10 +48,6 @@ async def listed(store: Store, container: str, **query: Any) -> list[tuple[str, 
 
 
 # Reading and writing
-
-
-async def test_what_is_not_there_reads_as_none(store: Store) -> None:
-    assert await store.read("mentions", "tool", "absent") is None
 
 
 async def test_a_document_is_read_as_it_was_written(store: Store) -> None:
@@ -122,13 +117,6 @@ async def test_a_partition_key_may_have_characters_that_an_id_may_not(store: Sto
     assert await listed(store, "mentions", partition=key) == [(key, "a")]
 
 
-async def test_the_same_id_in_two_partitions_is_two_documents(store: Store) -> None:
-    await store.create("mentions", mention("one", "a", n=1))
-    await store.create("mentions", mention("two", "a", n=2))
-    assert await store.delete("mentions", "one", "a")
-    assert plain(await store.read("mentions", "two", "a")) == mention("two", "a", n=2)
-
-
 async def test_names_that_begin_with_an_underscore_are_the_stores_own(store: Store) -> None:
     written = await store.create("mentions", mention("tool", "a", _etag="mine", _ts=1, _rid="mine", _write="mine"))
     assert written["_etag"] != "mine"
@@ -153,19 +141,6 @@ async def test_a_later_change_to_a_written_document_is_not_stored(store: Store) 
     assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", list=[1])
 
 
-async def test_creating_what_is_there_is_a_conflict_and_changes_nothing(store: Store) -> None:
-    await store.create("mentions", mention("tool", "a", n=1))
-    with pytest.raises(Conflict):
-        await store.create("mentions", mention("tool", "a", n=2))
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", n=1)
-
-
-async def test_upserting_writes_whatever_is_there(store: Store) -> None:
-    await store.upsert("mentions", mention("tool", "a", n=1, gone=True))
-    await store.upsert("mentions", mention("tool", "a", n=2))
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", n=2)
-
-
 # ETags
 
 
@@ -188,27 +163,11 @@ async def test_reading_and_listing_give_the_same_etag(store: Store) -> None:
     assert [each["_etag"] for each in page.items] == [written["_etag"]]
 
 
-async def test_replacing_with_an_old_etag_changes_nothing(store: Store) -> None:
-    first = await store.create("mentions", mention("tool", "a", n=1))
-    await store.upsert("mentions", mention("tool", "a", n=2))
-    with pytest.raises(ChangedMeanwhile):
-        await store.replace("mentions", mention("tool", "a", n=3), first["_etag"])
-    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", n=2)
-
-
 async def test_a_delete_returns_whether_the_document_was_there(store: Store) -> None:
     await store.create("mentions", mention("tool", "a"))
     assert await store.delete("mentions", "tool", "a") is True
     assert await store.delete("mentions", "tool", "a") is False
     assert await store.delete("mentions", "tool", "a", "any etag") is False
-
-
-async def test_deleting_with_an_etag_needs_that_version(store: Store) -> None:
-    first = await store.create("mentions", mention("tool", "a"))
-    second = await store.upsert("mentions", mention("tool", "a"))
-    with pytest.raises(ChangedMeanwhile):
-        await store.delete("mentions", "tool", "a", first["_etag"])
-    assert await store.delete("mentions", "tool", "a", second["_etag"]) is True
 
 
 # Races
@@ -270,12 +229,6 @@ async def test_an_expired_document_is_not_there(store: Store, clock: SettableClo
     assert await listed(store, "mentions") == [("tool", "b")]
     assert await listed(store, "mentions", partition="tool", order="by_published") == [("tool", "b")]
     assert await store.count("mentions", partition="tool") == 1
-
-
-async def test_an_expired_version_cannot_be_deleted(store: Store, clock: SettableClock) -> None:
-    stored = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
-    clock.forward(60)
-    assert await store.delete("mentions", "tool", "a", stored["_etag"]) is False
 
 
 async def test_writing_again_renews_or_ends_a_lifetime(store: Store, clock: SettableClock) -> None:
@@ -503,14 +456,6 @@ async def test_queries_at_once_keep_their_own_cursors(store: Store) -> None:
     await store.write_many("mentions", [mention(tool, f"{n:02}") for tool in tools for n in range(7)])
     found = await asyncio.gather(*(listed(store, "mentions", partition=tool) for tool in tools))
     assert found == [[(tool, f"{n:02}") for n in range(7)] for tool in tools]
-
-
-async def test_a_cursor_of_another_query_is_refused(store: Store) -> None:
-    await store.write_many("mentions", [mention("a", name) for name in "abc"])
-    page = await store.query("mentions", Query(partition="a", limit=1))
-    for other in (Query(partition="b"), Query(), Query(partition="a", reverse=True)):
-        with pytest.raises(InvalidInput, match="cursor"):
-            await store.query("mentions", replace(other, after=page.next))
 
 
 # Refusals

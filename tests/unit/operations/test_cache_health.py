@@ -21,10 +21,9 @@ from services.operations.cache_health import (
     MAX_PAGES_SEARCHED,
     TOOLS_AT_ONCE,
     CacheHealth,
-    judge_entries,
     lacks_of,
 )
-from services.operations.health import CacheFacts
+from services.operations.health import CacheFacts, judge_cache
 from services.ports import Document, Query
 from services.store import sqlite_sql
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -88,7 +87,7 @@ def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing
     ],
 )
 def test_the_cache_is_degraded_by_stale_entries_too(last: Any, stale: int, status: str, detail: str) -> None:
-    check = judge_entries(CacheFacts(cache_metadata(), last, DirtyTools(0, None)), stale, NOW, NOW)
+    check = judge_cache(CacheFacts(cache_metadata(), last, DirtyTools(0, None)), NOW, NOW, stale)
     assert check.status == status
     assert detail in check.detail
 

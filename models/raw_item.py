@@ -50,8 +50,7 @@ class Freshness:
     """A feed's own hints about when to fetch it again. Hours are UTC, days are lower-case English."""
 
     ttl_minutes: int | None = None
-    update_minutes: int | None = None
-    """The minutes between updates, from sy:updatePeriod and sy:updateFrequency."""
+    """Without a ttl, the minutes between updates, from sy:updatePeriod and sy:updateFrequency."""
     skip_hours: frozenset[int] = frozenset()
     skip_days: frozenset[str] = frozenset()
 

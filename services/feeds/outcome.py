@@ -283,7 +283,7 @@ def _document_changes(feed: Feed, polled: PollResult, ingested: Ingested, now: d
         changes |= {
             "title": document.title or feed.title,
             "site_url": document.site_url or feed.site_url,
-            "ttl_minutes": freshness.ttl_minutes or freshness.update_minutes,
+            "ttl_minutes": freshness.ttl_minutes,
             "skip_hours": tuple(sorted(freshness.skip_hours)),
             "skip_days": tuple(sorted(freshness.skip_days)),
             "parse_warnings": dict(document.warnings),

@@ -156,8 +156,7 @@ def _freshness(head: bytes) -> Freshness:
     skip_hours = {int(hour) % 24 for hour in _HOUR.findall(hours[1]) if int(hour) <= 24} if hours else set()
     skip_days = {day.decode() for day in _DAY.findall(days[1])} if days else set()
     return Freshness(
-        ttl_minutes=int(ttl[1]) if ttl else None,
-        update_minutes=_update_minutes(head),
+        ttl_minutes=(int(ttl[1]) if ttl else 0) or _update_minutes(head),
         skip_hours=frozenset(skip_hours),
         skip_days=frozenset(skip_days & _DAY_NAMES),
     )

@@ -144,9 +144,7 @@ def test_a_server_that_lied_is_not_trusted_again(trusted: bool, lied: bool, expe
 
 
 def test_the_document_describes_its_feed() -> None:
-    freshness = Freshness(
-        ttl_minutes=30, update_minutes=60, skip_hours=frozenset({5, 3}), skip_days=frozenset({"sunday", "monday"})
-    )
+    freshness = Freshness(ttl_minutes=30, skip_hours=frozenset({5, 3}), skip_days=frozenset({"sunday", "monday"}))
     page = document(title="World", freshness=freshness, warnings={"bad_date": 2}, skipped={"no_title": 1})
     after = succeeded(polled=PollResult(fetched(), page))
     assert (after.title, after.ttl_minutes, after.skip_hours, after.skip_days) == (

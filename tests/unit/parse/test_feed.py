@@ -23,7 +23,7 @@ def rss(*items: str) -> bytes:
 def test_an_rss_feed_names_itself_and_when_to_fetch_it_again() -> None:
     document = read("rss20_wordpress.xml")
     assert (document.version, document.title, document.site_url) == ("rss20", "Example News", "https://news.example/")
-    assert document.freshness == Freshness(30, 30, frozenset({0, 1}), frozenset({"sunday"}))
+    assert document.freshness == Freshness(30, frozenset({0, 1}), frozenset({"sunday"}))
     assert document.warnings == {}
     first, second = document.items
     assert first.article_id == "https://news.example/?p=101"
@@ -187,24 +187,24 @@ def channel(inner: str) -> bytes:
         ),
         ("<skipHours><hour>24</hour></skipHours>", Freshness(skip_hours=frozenset({0}))),
         ("<hour>7</hour><day>Sunday</day>", Freshness()),
-        ("<sy:updatePeriod>hourly</sy:updatePeriod>", Freshness(update_minutes=60)),
-        ("<sy:updatePeriod>daily</sy:updatePeriod>", Freshness(update_minutes=1_440)),
-        ("<sy:updatePeriod>weekly</sy:updatePeriod>", Freshness(update_minutes=10_080)),
-        ("<sy:updatePeriod>monthly</sy:updatePeriod>", Freshness(update_minutes=43_200)),
-        ("<sy:updatePeriod>yearly</sy:updatePeriod>", Freshness(update_minutes=525_600)),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod>", Freshness(ttl_minutes=60)),
+        ("<sy:updatePeriod>daily</sy:updatePeriod>", Freshness(ttl_minutes=1_440)),
+        ("<sy:updatePeriod>weekly</sy:updatePeriod>", Freshness(ttl_minutes=10_080)),
+        ("<sy:updatePeriod>monthly</sy:updatePeriod>", Freshness(ttl_minutes=43_200)),
+        ("<sy:updatePeriod>yearly</sy:updatePeriod>", Freshness(ttl_minutes=525_600)),
         ("<sy:updatePeriod>seldom</sy:updatePeriod>", Freshness()),
         ("<sy:updateFrequency>2</sy:updateFrequency>", Freshness()),
         (
             "<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>",
-            Freshness(update_minutes=15),
+            Freshness(ttl_minutes=15),
         ),
         (
             "<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>",
-            Freshness(update_minutes=60),
+            Freshness(ttl_minutes=60),
         ),
         (
             "<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>9999</sy:updateFrequency>",
-            Freshness(update_minutes=1),
+            Freshness(ttl_minutes=1),
         ),
     ],
 )

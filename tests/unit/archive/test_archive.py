@@ -1,15 +1,17 @@
-"""The folder archive is private, whole after a crash, and says what a person must do."""
+"""The folder is private, and whole after a crash; blobs are reached late, and never without a limit of time."""
 
 import asyncio
 import errno
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from models.errors import NotFound, Unavailable
+from models.errors import InvalidInput, NotFound, Unavailable
+from services.archive.blob import BlobArchive
 from services.archive.folder import FolderArchive
 from services.archive.keys import checked_key, folder_of, key_of, source_of
 
@@ -77,3 +79,39 @@ async def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path, monkeypatc
     with pytest.raises(Unavailable, match=r"no space is left .*: make room"):
         await FolderArchive(tmp_path).put(FOLDER, b"text")
     assert os.listdir(tmp_path / FOLDER) == []
+
+
+LOCAL = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;BlobEndpoint=http://127.0.0.1:{port}/a;"
+
+
+def test_the_sdk_is_imported_at_the_first_call() -> None:
+    program = (
+        "import sys; from services.archive.blob import BlobArchive; BlobArchive('UseDevelopmentStorage=true')\n"
+        "sys.exit('azure.storage.blob' in sys.modules or 'azure.core' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize("given", [{}, {"connection_string": "x", "url": "https://a.example"}])
+def test_it_needs_a_connection_string_or_a_url(given: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput):
+        BlobArchive(**given)  # type: ignore[arg-type]
+
+
+async def test_a_server_that_never_answers_is_unavailable_in_time() -> None:
+    connections: list[asyncio.Task[None] | None] = []
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(asyncio.current_task())
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    archive = BlobArchive(LOCAL.format(port=server.sockets[0].getsockname()[1]), timeout_seconds=0.3)
+    async with server:
+        for call in (archive.put("2026-02-21/a", b"text"), archive.ping(), archive.delete_folder("2026-02-21/a")):
+            with pytest.raises(Unavailable, match=r"within 0\.3 s"):
+                await call
+        await archive.close()
+        await asyncio.gather(*filter(None, connections))

@@ -26,10 +26,8 @@ MAX_MARKS = 100_000
 """How many "<" are read. Reading so many takes about two seconds; no known feed of this kind has more."""
 MAX_PROLOG = 20_000
 MAX_BASE = 1_000
-LONGEST_ENTITY = 100
-"""Including its name."""
-MAX_REFERENCES = 100_000
-"""References to the entities that a document defines: more could expand three megabytes to a hundred."""
+LONGEST_ENTITY = 40
+"""Including its name: longer ones could expand three megabytes to a hundred."""
 MAX_NAMESPACES = 100
 """feedparser searches all namespaces for each element."""
 
@@ -174,22 +172,16 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 def _bounded(data: bytes, collected: Collected) -> bytes:
     """The document, cut off where parsing would take too long, without constructs that only hostile documents have."""
-    end = min(len(data), MAX_BYTES)
-    if data.count(b"<", 0, end) > MAX_MARKS:
-        position = -1
-        for _ in range(MAX_MARKS):
-            position = data.find(b"<", position + 1)
-        end = position
-    if end < len(data):
+    kept = data[:MAX_BYTES]
+    if kept.count(b"<") > MAX_MARKS:
+        kept = b"<".join(kept.split(b"<", MAX_MARKS)[:MAX_MARKS])
+    if len(kept) < len(data):
         collected.warnings["document_cut"] += 1
-        data = data[:end]
-    data = without_long_tags(data)
+    data = without_long_tags(kept)
     first = _FIRST_ELEMENT.search(data)
     start = first.start() if first else len(data)
     # feedparser searches the prolog with expressions that take quadratic time in its white space.
     prolog = _WHITE_SPACE.sub(lambda match: b"\n" if b"\n" in match[0] else b" ", data[:start][:MAX_PROLOG])
-    if data.count(b"&") > MAX_REFERENCES:
-        return _ENTITY.sub(b"", prolog) + data[start:]
     return _ENTITY.sub(_if_harmless, prolog) + data[start:]
 
 

@@ -32,17 +32,17 @@ VERSION = "1"
 """Of the rules in general.py, to be raised with them; the table's own content is added to it."""
 LABELS = ("negative", "neutral", "positive")
 ROLES = {
-    "negator": form.NEGATOR,
-    "booster": form.BOOSTER,
-    "dampener": form.DAMPENER,
-    "contrast": form.CONTRAST,
-    "up": form.UP,
-    "down": form.DOWN,
-    "good_when_more": form.BETTER_WHEN_MORE,
-    "bad_when_more": form.WORSE_WHEN_MORE,
-    "first_person": form.FIRST_PERSON,
-    "second_person": form.SECOND_PERSON,
-    "modal": form.MODAL,
+    "negator": form.Role.NEGATOR,
+    "booster": form.Role.BOOSTER,
+    "dampener": form.Role.DAMPENER,
+    "contrast": form.Role.CONTRAST,
+    "up": form.Role.UP,
+    "down": form.Role.DOWN,
+    "good_when_more": form.Role.BETTER_WHEN_MORE,
+    "bad_when_more": form.Role.WORSE_WHEN_MORE,
+    "first_person": form.Role.FIRST_PERSON,
+    "second_person": form.Role.SECOND_PERSON,
+    "modal": form.Role.MODAL,
 }
 
 Labelled = tuple[str, str]

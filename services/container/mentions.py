@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 from services.articles.splitting import ArticleSplits
 from services.container import Part, new_id
@@ -12,7 +12,7 @@ from services.mentions.correction_documents import Corrections
 from services.mentions.due import ANALYSIS_STAGE, SIGNALS_STAGE
 from services.mentions.gathering import Gathering
 from services.mentions.passages import MentionPassages
-from services.mentions.writing import Analysis, Delays, MentionWriter
+from services.mentions.writing import Analysis, MentionWriter, count_delays
 from services.signals.reading import Signals
 from services.signals.writing import SignalWriter
 from services.stories.pins import GroupingCorrections
@@ -36,10 +36,10 @@ class MentionPart(Part):
 
     @cached_property
     def analysis(self) -> Handler:
-        of, counts = self.of, self.of.figures.counters.writer
-        delays = Delays(of.clock, counts.soon)
-        counts.register(delays.take)  # they are flushed with those of the cache
-        analysis = Analysis(self.writer, of.clock, delays.analyzed)
+        of = self.of
+        # They are flushed with those of the cache.
+        on_analyzed = partial(count_delays, of.figures.counters.writer, of.clock)
+        analysis = Analysis(self.writer, of.clock, on_analyzed)
         return Handler(ANALYSIS_STAGE, analysis.work, of.store, of.announcer, of.clock)
 
     @cached_property

@@ -17,8 +17,8 @@ An article that another writer changed in between is analysed again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from models.article import Article
@@ -43,7 +43,7 @@ from services.mentions.understanding import (
 from services.ports import Clock, Document, Store
 from services.store.change import until_unchanged, write_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
-from services.store.counting import Counts
+from services.store.counting import CountWriter
 from services.work.announcing import Announcer
 from services.work.handling import Worked
 
@@ -269,27 +269,14 @@ class Analysis:
         return Worked(len(report.done), failed, kill=kill, counts=counts)
 
 
-@dataclass(slots=True)
-class Delays:
-    """Counts how long articles wait for their analysis, for `GET metrics`. `soon` asks for the counts to be stored
-    soon."""
-
-    clock: Clock
-    soon: Callable[[], None]
-    _counts: Counter[str] = field(default_factory=Counter)
-
-    def analyzed(self, due_since: Iterable[datetime]) -> None:
-        """Articles whose analysis had been due since these times were analysed now."""
-        now = self.clock()
-        for since in due_since:
-            seconds = max(0, int((now - since).total_seconds()))
-            within = [f"within_{bound}_s" for bound in AnalysisTotals.BOUNDS_SECONDS if seconds <= bound]
-            self._counts.update(["articles", *within])
-            self._counts["seconds"] += seconds
-        if self._counts:
-            self.soon()
-
-    def take(self) -> Iterator[Counts]:
-        counts, self._counts = self._counts, Counter()
-        if counts:
-            yield AnalysisTotals.at(self.clock()), counts
+def count_delays(counts: CountWriter, clock: Clock, due_since: Sequence[datetime]) -> None:
+    """Counts, for `GET metrics`, how long articles waited whose analysis had been due since these times and is done
+    now."""
+    now, amounts = clock(), Counter[str]()
+    for since in due_since:
+        seconds = max(0, int((now - since).total_seconds()))
+        within = [f"within_{bound}_s" for bound in AnalysisTotals.BOUNDS_SECONDS if seconds <= bound]
+        amounts.update(["articles", *within])
+        amounts["seconds"] += seconds
+    if amounts:
+        counts.add(AnalysisTotals.at(now), amounts)

@@ -53,6 +53,11 @@ class CountWriter:
         """`take` returns what was counted since it was last called."""
         self._sources.append(take)
 
+    def add(self, seed: StoredDocument, amounts: Mapping[str, int]) -> None:
+        """Adds the amounts to those that are flushed within a few seconds."""
+        self._left.setdefault((seed.partition, seed.id), (seed, Counter()))[1].update(amounts)
+        self.soon()
+
     def soon(self) -> None:
         """Flushes within a few seconds. Without such a call there is no task, so that an idle worker has none."""
         self._is_wanted = True

@@ -14,21 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from services.mentions.analyzers.port import Judgement
-from services.mentions.analyzers.tables import (
-    BETTER_WHEN_MORE,
-    BOOSTER,
-    CONTRAST,
-    DAMPENER,
-    DOWN,
-    FIRST_PERSON,
-    MODAL,
-    NEGATOR,
-    SECOND_PERSON,
-    UP,
-    WORSE_WHEN_MORE,
-    Word,
-    WordTable,
-)
+from services.mentions.analyzers.tables import Role, Word, WordTable
 from services.mentions.analyzers.tokens import length_of_phrase
 
 LONGEST_TEXT = 20_000
@@ -44,8 +30,8 @@ _HAPPY = re.compile(r"[:;=]['o^-]?[)\]dp*]+|\(-?[:;]|<3|\^\^")
 _NEGATION_REACHES = 3  # words
 _OBJECT_BEFORE, _OBJECT_AFTER = 4, 3
 """How many words before and after a direction its object may be."""
-_OBJECT = BETTER_WHEN_MORE | WORSE_WHEN_MORE
-_DIRECTION = UP | DOWN
+_OBJECT = Role.BETTER_WHEN_MORE | Role.WORSE_WHEN_MORE
+_DIRECTION = Role.UP | Role.DOWN
 _DIRECTED = 1.5
 """The valence of a direction whose object is known."""
 _NEGATED = -0.6
@@ -59,7 +45,13 @@ _SQUEEZE = 15
 _MAX_COUNTED = 3
 """A feature that counts words, such as "questions", does not grow beyond so many."""
 _PLAIN = Word()
-_COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
+_COUNTED = {
+    "i": Role.FIRST_PERSON,
+    "you": Role.SECOND_PERSON,
+    "modal": Role.MODAL,
+    "negations": Role.NEGATOR,
+    "contrast": Role.CONTRAST,
+}
 
 
 def judge(text: str, table: WordTable) -> Judgement:
@@ -144,7 +136,7 @@ def _read(text: str, table: WordTable) -> _Tokens:
                 piece = " ".join(pieces[index : index + length])
             word = known(piece) or (_parts(piece, table) if "-" in piece and length == 1 else _PLAIN)
             if word is _PLAIN and piece.endswith("n't"):
-                word = Word(roles=NEGATOR)
+                word = Word(roles=Role.NEGATOR)
             tokens.texts.append(piece)
             tokens.words.append(word)
             tokens.clauses.append(clause)
@@ -187,7 +179,7 @@ def _valences(tokens: _Tokens) -> dict[str, float]:
     sums: defaultdict[str, float] = defaultdict(float)
     counts = tokens.counts
     directed = _directed(tokens)
-    contrast = max((index for index, word in enumerate(tokens.words) if word.roles & CONTRAST), default=-1)
+    contrast = max((index for index, word in enumerate(tokens.words) if word.roles & Role.CONTRAST), default=-1)
     total = first = last = 0.0
     negated_until = negated_clause = -1
     for index, word in enumerate(tokens.words):
@@ -208,7 +200,7 @@ def _valences(tokens: _Tokens) -> dict[str, float]:
             effect = strength * (_NEGATED if negated else 1.0)
             total += effect
             first, last = first or effect, effect
-        if roles & NEGATOR:
+        if roles & Role.NEGATOR:
             negated_until, negated_clause = index + _NEGATION_REACHES, clause
     figures = {name: 2 * _squeezed(value) for name, value in sums.items()}
     figures["total"] = 3 * _squeezed(total)
@@ -228,7 +220,7 @@ def _directed(tokens: _Tokens) -> Mapping[int, float]:
             continue
         for near in _nearest(index, len(words)):
             if words[near].roles & _OBJECT and clauses[near] == clauses[index] and near not in found:
-                is_better = bool(word.roles & UP) == bool(words[near].roles & BETTER_WHEN_MORE)
+                is_better = bool(word.roles & Role.UP) == bool(words[near].roles & Role.BETTER_WHEN_MORE)
                 found[index] = _DIRECTED if is_better else -_DIRECTED
                 found[near] = 0.0
                 break
@@ -258,7 +250,7 @@ def _valences_of(word: Word, directed: float | None) -> Iterator[tuple[str, floa
 
 def _stress(words: list[Word], index: int) -> float:
     before = words[index - 1].roles if index else 0
-    return _BOOSTED if before & BOOSTER else _DAMPENED if before & DAMPENER else 1.0
+    return _BOOSTED if before & Role.BOOSTER else _DAMPENED if before & Role.DAMPENER else 1.0
 
 
 def _squeezed(value: float) -> float:

@@ -13,19 +13,6 @@ from pydantic import Field, TypeAdapter
 
 from services.mentions.analyzers.tokens import Phrases, phrases_of
 
-(
-    NEGATOR,
-    BOOSTER,
-    DAMPENER,
-    CONTRAST,
-    UP,
-    DOWN,
-    BETTER_WHEN_MORE,
-    WORSE_WHEN_MORE,
-    FIRST_PERSON,
-    SECOND_PERSON,
-    MODAL,
-) = (1 << bit for bit in range(11))
 WORD_TABLE = Path(__file__).with_name("word_table.json.gz")
 TOOL_TABLE = Path(__file__).with_name("tool_table.json.gz")
 
@@ -33,6 +20,22 @@ Weights = tuple[float, float, float]
 """The weights for negative, neutral and positive, in this order."""
 Weight = tuple[float, float]
 """What is added to the logits of negative and of positive; the logit of neutral is 0."""
+
+
+class Role:
+    """What a word does to those near it, or says of the text. A word may have several."""
+
+    NEGATOR = 1
+    BOOSTER = 2
+    DAMPENER = 4
+    CONTRAST = 8
+    UP = 16
+    DOWN = 32
+    BETTER_WHEN_MORE = 64
+    WORSE_WHEN_MORE = 128
+    FIRST_PERSON = 256
+    SECOND_PERSON = 512
+    MODAL = 1024
 
 
 class Word(NamedTuple):

@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts.sentiment.learning import format_table
-from services.mentions.analyzers.tables import (
-    BOOSTER,
-    NEGATOR,
-    ToolTable,
-    Word,
-    WordTable,
-    parse_tool_table,
-    parse_word_table,
-)
+from services.mentions.analyzers.tables import Role, ToolTable, Word, WordTable, parse_tool_table, parse_word_table
 
 TOOLS = ToolTable(
     "v",
@@ -28,7 +20,7 @@ WORDS = WordTable(
         "bad": Word(-2.5, 0.0, -0.5, 0, (0.0, 0.25, 0.0)),
         "in the red": Word(market=-2.0),
         "in the": Word(1.0),
-        "not": Word(roles=NEGATOR | BOOSTER),
+        "not": Word(roles=Role.NEGATOR | Role.BOOSTER),
         "\u2028odd": Word(),
     },
     {"constant": (0.0, 0.1, -0.05)},

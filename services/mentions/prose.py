@@ -90,31 +90,22 @@ _CUT_TEXTS = _any_of(
     # An ending without a mark before it.
     rf"\b(?:Continue\ [Rr]eading|Read\ [Mm]ore|READ\ MORE)(?:\ \u2192|\ \u00bb|\u2026|\.\.\.)?{_END}",
 )
-_SHARING = _any_of(
-    "Share |Share:|Tweet |Pin |Save |Click to |View this",
+_INVITATIONS = _any_of(
+    "Share |Share:|Tweet |Pin |Save |Click to |View this|newsletter|mailing list|inbox|mail alert|RSS feed|podcast"
+    "|oin our|oin the|the app|our app|free app|mobile app|" + "|".join(f" on {name}" for name in _PLATFORMS.split("|")),
     rf"\b(?:Share|Tweet|Pin|Save)\ (?:(?:this|it)\ )?(?:(?:article|post|story|page)\ )?(?:on|to|via|with)\ {_SITE}\b"
     rf"(?:(?:,|\ and|\ or)?\ (?:Share\ )?(?:(?:on|to|via)\ )?{_SITE}\b){{0,8}}(?:\ \(Opens\ in\ new\ window\))?",
     rf"\bShare(?:\ this)?:(?:,?\ {_SITE}\b){{1,8}}",
     rf"\b(?:Click\ to\ (?:share\ on\ {_SITE}|tweet)|Tweet\ this|View\ this\ post\ on\ {_SITE})\b"
     r"(?:\ \(Opens\ in\ new\ window\))?",
-)
-_ELSEWHERE = _any_of(
-    "|".join(f" on {name}" for name in _PLATFORMS.split("|")),
-    rf"{_START}{_POLITELY}(?:[Ll]isten|[Ss]ubscribe|[Jj]oin\ (?:us|the\ \w+|our\ \w+))\ (?:now\ )?"
-    rf"on\ {_PLATFORM}\b{_REST}(?:[.!]|$)",
-    rf"{_START}{_POLITELY}(?:[Ff]ollow|[Ff]ind|[Ll]ike|[Cc]onnect\ with)\ "
-    rf"(?:us|me|him|her|them|@\w+|{_NAME}(?:\ {_NAME})?)\ on\ {_SITE}\b{_REST}(?:[.!]|$)",
-)
-_SUBSCRIBING = _any_of(
-    "newsletter|mailing list|inbox|mail alert|RSS feed|podcast",
-    rf"{_START}{_POLITELY}(?:[Ss]ign\ up|[Ss]ubscribe|[Jj]oin)\b[^.!?\u2026]{{0,80}}"
-    rf"\b(?:newsletters?|mailing\ list|inbox|e-?mail\ alerts?|RSS\ feed|podcast)\b{_REST}(?:[.!]|$)",
-)
-_JOINING = _any_of(
-    "oin our|oin the|the app|our app|free app|mobile app",
-    rf"{_START}{_POLITELY}(?:[Dd]ownload|[Gg]et)\ (?:the|our)\ (?:free\ |mobile\ )?app\b{_REST}(?:[.!]|$)",
-    rf"{_START}{_POLITELY}[Jj]oin\ (?:our|the)\ {_PLATFORM}\ (?:server|community|channel|workspace|group)\b{_REST}"
-    r"(?:[.!]|$)",
+    rf"{_START}{_POLITELY}(?:"
+    rf"(?:[Ll]isten|[Ss]ubscribe|[Jj]oin\ (?:us|the\ \w+|our\ \w+))\ (?:now\ )?on\ {_PLATFORM}\b|"
+    rf"(?:[Ff]ollow|[Ff]ind|[Ll]ike|[Cc]onnect\ with)\ (?:us|me|him|her|them|@\w+|{_NAME}(?:\ {_NAME})?)\ "
+    rf"on\ {_SITE}\b|"
+    r"(?:[Ss]ign\ up|[Ss]ubscribe|[Jj]oin)\b[^.!?\u2026]{0,80}"
+    r"\b(?:newsletters?|mailing\ list|inbox|e-?mail\ alerts?|RSS\ feed|podcast)\b|"
+    r"(?:[Dd]ownload|[Gg]et)\ (?:the|our)\ (?:free\ |mobile\ )?app\b|"
+    rf"[Jj]oin\ (?:our|the)\ {_PLATFORM}\ (?:server|community|channel|workspace|group)\b){_REST}(?:[.!]|$)",
 )
 _BYLINES = _any_of(
     "By |BY |) -|) \u2013|) \u2014|) \u2212|)--|/ -|/ \u2013|/ \u2014",
@@ -134,43 +125,26 @@ _CREDITS = _any_of(
     r"Bloomberg|TechCrunch|The\ Verge)\b",
     rf"(?:\u00a9|Copyright)(?:\ \([Cc]\))?\ (?:19|20)\d\d\b[^.!?]{{0,80}}(?:\.?\ All\ rights\ reserved)?{_END}",
 )
-# Python: from the first line to the exception behind the last frame.
-_PYTHON = _any_of(
-    "Traceback (most",
+_FRAME = r"\bat\ (?:async\ |new\ )?[\w$.<>\[\]/@`+]{1,200}\ ?"
+_TRACES = _any_of(
+    "Traceback (most|.java:|.kt:|.scala:|.js:|.mjs:|.ts:|.tsx:|.jsx:|:line |(Native Method)|(Unknown Source)"
+    "|(<anonymous>)|(node:|goroutine |.go:",
+    # Python: from the first line to the exception behind the last frame.
     r"Traceback\ \(most\ recent\ call\ last\):.{0,3000}File\ \"[^\"]{1,300}\",\ line\ \d+.{0,300}?"
     r"\b[\w.]{0,80}(?:Error|Exception|Interrupt|Exit|Warning)\b(?::\ [^.]{0,200})?",
-)
-# Java, JavaScript and C#: the exception before its first frame, then the frames.
-_FRAME = r"\bat\ (?:async\ |new\ )?[\w$.<>\[\]/@`+]{1,200}\ ?"
-_FRAMES = _any_of(
-    ".java:|.kt:|.scala:|.js:|.mjs:|.ts:|.tsx:|.jsx:|:line |(Native Method)|(Unknown Source)|(<anonymous>)|(node:",
+    # Java, JavaScript and C#: the exception before its first frame, then the frames.
     rf"\b(?:Exception\ in\ thread\ \"[^\"]{{1,100}}\"\ )?"
     rf"\b[A-Za-z][\w.]{{0,80}}(?:Exception|Error)\b(?::\ .{{0,300}}?)?"
     rf"(?=\ {_FRAME}\([^()]{{0,200}}\))",
     rf"{_FRAME}\([^()]{{0,200}}(?::\d+|Native\ Method|Unknown\ Source|<anonymous>)\)",
     rf"{_FRAME}\([^()]{{0,200}}\)\ in\ \S{{1,200}}:line\ \d+",
     r"\bat\ (?:file|https?|node|webpack)\S{1,200}:\d+:\d+",
-)
-_GO = _any_of(
-    "goroutine |.go:",
+    # Go.
     r"\b(?:panic:\ .{0,300}?)?goroutine\ \d+\ \[[\w\ ,.]{1,60}\]:",
     r"(?:[\w./*()]{1,200}\([^()]{0,100}\)\ )?/\S{1,200}\.go:\d+(?:\ \+0x[0-9a-f]+)?",
 )
 
-NOT_PROSE = (
-    _AGGREGATORS,
-    _CUT_TEXTS,
-    _CUT_TEXTS,
-    _SHARING,
-    _ELSEWHERE,
-    _SUBSCRIBING,
-    _JOINING,
-    _CREDITS,
-    _BYLINES,
-    _PYTHON,
-    _FRAMES,
-    _GO,
-)
+NOT_PROSE = (_AGGREGATORS, _CUT_TEXTS, _CUT_TEXTS, _INVITATIONS, _CREDITS, _BYLINES, _TRACES)
 """In the order in which they are blanked. Texts end twice: `... [...] The post X appeared first on Y.`"""
 
 

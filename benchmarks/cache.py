@@ -320,7 +320,7 @@ async def refreshes(scale: float) -> None:
             moments.setdefault(tool_id, []).append(at)
             await store.create(MENTIONS.name, a_mention(tool_id, f"new-{number}", at).to_document())
         for tool_id, times in moments.items():
-            await mark_dirty(store, tool_id, times, watch.now)
+            await mark_dirty(store, {tool_id: times}, watch.now)
         await asyncio.sleep(REST)
         measured.reset()
         row(
@@ -423,7 +423,7 @@ async def misses(scale: float) -> None:
             "invalidation": lambda: cache.generations.raise_(tool.tool_id),
             "miss": miss,
             "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
-            "hour marked dirty": lambda: mark_dirty(cast("Store", measured), tool.tool_id, [NOW], NOW),
+            "hour marked dirty": lambda: mark_dirty(cast("Store", measured), {tool.tool_id: [NOW]}, NOW),
             "refresh, one dirty hour": lambda: cache.refresh.refresh_tools([tool.tool_id]),
             "hits flushed": cache.counters.flush,
         }

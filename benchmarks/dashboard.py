@@ -35,7 +35,7 @@ from models.mention import SentimentScore
 from services import container
 from services.articles.identity import dedup_key, normalize_headline
 from services.feeds.form import new_feed
-from services.mentions.due import RefreshMessage, mark_dirty_by_tool
+from services.mentions.due import RefreshMessage, mark_dirty
 from services.ports import utc_now
 from services.store.containers import ARTICLES, MENTIONS
 from tests.browser.chromium import ARGUMENTS, executable
@@ -152,7 +152,7 @@ async def fill(data: Path, tools: int, articles: int, feeds: int) -> None:
         for number in range(feeds):
             about = {"url": f"http://127.0.0.1:9/{number}.xml", "source_name": f"Source {number}", "enabled": False}
             await app.feeds.registry.add(new_feed(about, now))
-        await mark_dirty_by_tool(app.store, moments, now)
+        await mark_dirty(app.store, moments, now)
         for message in (await app.figures.refresh.begin()).messages:
             await app.figures.refresh.work(RefreshMessage.from_message(message))
         print(f"{tools} tools, {articles} articles, {len(mentions)} mentions")

@@ -398,4 +398,4 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
     stored.append(of_tool(DaySums, tool_id, now, sums_of(edges, between_of(edges, days))))
     stored.append(dict(Windows.summed(edges, days, now, 1).to_document(tool_id, now, days)))
     await bench.store.write_many(CATALOG.name, stored)
-    await mark_dirty(bench.store, tool_id, [now], now)
+    await mark_dirty(bench.store, {tool_id: [now]}, now)

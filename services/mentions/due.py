@@ -141,14 +141,9 @@ def next_delay(refresh_seconds: float) -> float:
     return min(max(DELAY_SECONDS, WAITING_SHARE * refresh_seconds), LONGEST_DELAY_SECONDS)
 
 
-async def mark_dirty(store: Store, tool_id: str, moments: Iterable[datetime], now: datetime) -> None:
-    """Marks the hours of these moments dirty. An hour that is dirty already gets a new ETag, so that a recount that has
-    begun does not delete it."""
-    await mark_dirty_by_tool(store, {tool_id: moments}, now)
-
-
-async def mark_dirty_by_tool(store: Store, moments: Mapping[str, Iterable[datetime]], now: datetime) -> None:
-    """As `mark_dirty`, for the moments of several tools."""
+async def mark_dirty(store: Store, moments: Mapping[str, Iterable[datetime]], now: datetime) -> None:
+    """Marks the hours of these moments dirty, given by tool. An hour that is dirty already gets a new ETag, so that a
+    recount that has begun does not delete it."""
     batches: list[tuple[str, Sequence[Operation]]] = []
     for tool_id in sorted(moments):
         hours = {hour_key(moment): moment for moment in moments[tool_id]}

@@ -8,16 +8,15 @@ one belongs to this one.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from models.article import Article
-from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.resources.tools import ReferenceResource
 from models.tool import Reference, ReferenceDay, ReferenceRole, Tool
-from models.values import format_time, parse_time
+from models.values import format_time
 from services.ports import Document, Query, Store, Where, listed_documents, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.plans import decode_cursor, encode_cursor, plan
@@ -81,7 +80,7 @@ class ToolReferences:
     async def page(self, tool: Tool, asked: Asked, limit: int, cursor: str | None) -> ReferencePage:
         page = ReferencePage()
         name = f"references:{tool.tool_id}:{asked.role}:{asked.since}:{asked.until}"
-        behind = None if cursor is None else _decoded(name, cursor)
+        behind = None if cursor is None else Place(*map(str, decode_cursor(name, cursor, (False, False))))
         streams = [self._of_mentions(tool.tool_id, asked, behind, limit, page)]
         streams += [self._kept(each, asked, behind, page) for each in await self._with_merged(tool.tool_id)]
         found: list[Reference] = []
@@ -111,7 +110,7 @@ class ToolReferences:
         query = Query(where, tool_id, order="by_published", reverse=True, limit=limit + 1)
         if behind is not None:
             after = encode_cursor(plan(MENTIONS, query).fingerprint, [behind.published_at, tool_id, behind.source_id])
-            query = Query(where, tool_id, order="by_published", reverse=True, limit=limit + 1, after=after)
+            query = replace(query, after=after)
         async for stored in pages(self.store, MENTIONS.name, query):
             mentions = listed_documents(stored.items, SentimentScore.from_document, "source_id")
             page.unreadable += mentions.unreadable
@@ -141,14 +140,10 @@ class ToolReferences:
 
     async def _shown(self, tool: Tool, references: Sequence[Reference]) -> list[dict[str, Any]]:
         found = await self.store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in references])
+        served = {each["source_id"] for each in found if each is not None and each.get("deleted_at") is None}
         return [
-            ReferenceResource.of(each, tool, article_exists=_is_served(article)).shown()
-            for each, article in zip(references, found, strict=True)
+            ReferenceResource.of(each, tool, article_exists=each.source_id in served).shown() for each in references
         ]
-
-
-def _is_served(article: Document | None) -> bool:
-    return article is not None and article.get("deleted_at") is None
 
 
 async def _latest_first(streams: Sequence[AsyncIterator[Found]]) -> AsyncIterator[Found]:
@@ -160,14 +155,6 @@ async def _latest_first(streams: Sequence[AsyncIterator[Found]]) -> AsyncIterato
         for number, head in enumerate(heads):
             if head is not None and head.place == latest.place:
                 heads[number] = await anext(streams[number], None)
-
-
-def _decoded(name: str, cursor: str) -> Place:
-    published_at, source_id = decode_cursor(name, cursor, (False, False))
-    try:
-        return Place(format_time(parse_time(published_at)), str(source_id))
-    except ValueError:
-        raise InvalidInput("cursor", "must be the `next` of a page of the same query") from None
 
 
 async def keep_references(store: Store, tool_id: str, day: date, mentions: Sequence[Document], now: datetime) -> None:

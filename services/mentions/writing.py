@@ -28,7 +28,7 @@ from models.operations import AnalysisTotals
 from models.stored import StoredDocument
 from models.tool import Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
-from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty_by_tool, mark_signals_due
+from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty, mark_signals_due
 from services.mentions.gathering import ARCHIVE_UNAVAILABLE, Gathering, IsWanted, WriteReport
 from services.mentions.scoring import Version
 from services.mentions.understanding import (
@@ -184,7 +184,7 @@ class MentionWriter:
         for each in analyses:
             for mention in each.wanted.values():
                 moments.setdefault(mention.tool_id, []).append(mention.published_at)
-        await mark_dirty_by_tool(self.store, moments, now)
+        await mark_dirty(self.store, moments, now)
         stories = {each.article.event_id for each in analyses if each.wanted and each.article.event_id is not None}
         await mark_signals_due(self.store, sorted(stories), now)
         return moments

@@ -26,7 +26,7 @@ from models.errors import Unavailable, UnreadableDocument
 from models.story import LEASE, GroupingLease
 from models.values import format_time, is_over, parse_time
 from services.logs import log_unreadable
-from services.mentions.due import REFRESH_STAGE, SIGNALS_STAGE, mark_dirty_by_tool, mark_signals_due
+from services.mentions.due import REFRESH_STAGE, SIGNALS_STAGE, mark_dirty, mark_signals_due
 from services.mentions.understanding import published_at
 from services.ports import (
     Clock,
@@ -282,7 +282,7 @@ class Grouping:
                 moments.setdefault(tool_id, []).append(parse_time(mention["published_at"]))
         batch.stays |= await self._in_batches(MENTIONS.name, changed)
         if moments:
-            await mark_dirty_by_tool(self._store, moments, batch.now)
+            await mark_dirty(self._store, moments, batch.now)
             await self._announcer.announcer.announce(REFRESH_STAGE, moments)
         return sum(len(each) for each in changed.values())
 

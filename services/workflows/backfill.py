@@ -43,7 +43,7 @@ async def backfill(of: Services, run: JobRun) -> PageResult:
     for tool_id in sorted(tools):
         # The windows of the tool are written again with the time of the search: the present hour is dirty.
         now = await of.catalog.note_searched(tool_id, parse_time(since))
-        await mark_dirty(of.store, tool_id, [now], now)
+        await mark_dirty(of.store, {tool_id: [now]}, now)
     await of.generations.raise_all(tools)
     await of.announcer.announce(REFRESH_STAGE, tools)
     return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))

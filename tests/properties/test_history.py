@@ -84,12 +84,12 @@ async def _step(store: SqliteStore, clock: Watch, step: tuple[Any, ...]) -> None
         if known is not None:
             at = SentimentScore.from_document(known).published_at
         await store.upsert(MENTIONS.name, a_mention(TOOL.tool_id, f"{number}", at, sentiment, **named).to_document())
-        await mark_dirty(store, TOOL.tool_id, [at], clock.now)
+        await mark_dirty(store, {TOOL.tool_id: [at]}, clock.now)
     else:
         known = await store.read(MENTIONS.name, TOOL.tool_id, f"{given_values[0]}")
         if known is not None:
             await store.delete(MENTIONS.name, TOOL.tool_id, known["id"])
-            await mark_dirty(store, TOOL.tool_id, [SentimentScore.from_document(known).published_at], clock.now)
+            await mark_dirty(store, {TOOL.tool_id: [SentimentScore.from_document(known).published_at]}, clock.now)
 
 
 async def _check(store: SqliteStore, clock: Watch, frozen: dict[str, dict[str, Any]]) -> None:

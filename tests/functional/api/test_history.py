@@ -47,7 +47,7 @@ async def _say(
     fields = {"created_at": app.clock(), "updated_at": app.clock(), **more}
     mention = a_mention(tool.tool_id, source_id, at, sentiment, **fields)
     await app.store.upsert(MENTIONS.name, mention.to_document())
-    await mark_dirty(app.store, tool.tool_id, [at], app.clock())
+    await mark_dirty(app.store, {tool.tool_id: [at]}, app.clock())
 
 
 async def _history(query: str = "", tool: Any = TOOL) -> Any:

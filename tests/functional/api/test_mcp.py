@@ -66,7 +66,7 @@ async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runnin
         await store.create(document.CONTAINER, document.to_document())
     for name in (TOOL.primary_name, *TOOL.aliases):
         await Catalog(store, utc_now, lambda: "").claim(name, TOOL)
-    await mark_dirty(store, TOOL.tool_id, [NOW - timedelta(hours=2)], NOW)
+    await mark_dirty(store, {TOOL.tool_id: [NOW - timedelta(hours=2)]}, NOW)
     await store.close()
     settings = {"DATA_DIR": str(data), "FUNCTION_KEYS": KEY, "MANAGEMENT_KEY": f"management-{KEY}"}
     async with running_host(data=data, settings=settings) as running:

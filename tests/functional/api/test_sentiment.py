@@ -25,7 +25,7 @@ TOOL = a_tool(0, NOW - timedelta(days=40), primary_name="Visual Studio Code")
 async def _say(app: Container, source_id: str, published_at: datetime, sentiment: Any, tool: Tool = TOOL) -> None:
     mention = a_mention(tool.tool_id, source_id, published_at, sentiment)
     await app.store.upsert(MENTIONS.name, mention.to_document())
-    await mark_dirty(app.store, tool.tool_id, [published_at], NOW)
+    await mark_dirty(app.store, {tool.tool_id: [published_at]}, NOW)
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ async def test_a_tool_whose_generation_cannot_be_read_hides_no_others_figures(ap
     other = tool(tool_id=TOOL_ID[:-1] + "0", primary_name="other", **AGES)
     await put(app, tool(**AGES), other)
     await app.store.upsert("sentiment_cache", broken)
-    await mark_dirty(app.store, TOOL_ID, [NOW], NOW)
+    await mark_dirty(app.store, {TOOL_ID: [NOW]}, NOW)
     assert_list(await call("list_latest_sentiment"), "tool_id", [other.tool_id], [TOOL_ID])
     assert (await call("get_tool_sentiment", tool=other.tool_id)).status == 200
     assert (await call("get_tool_sentiment", tool=TOOL_ID)).status == 500

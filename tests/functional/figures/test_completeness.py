@@ -64,7 +64,7 @@ class Steps:
         await self.store.create(MENTIONS.name, mention.to_document())
 
     async def marked_dirty(self) -> None:
-        await mark_dirty(self.store, TOOL.tool_id, [PUBLISHED], NOW)
+        await mark_dirty(self.store, {TOOL.tool_id: [PUBLISHED]}, NOW)
 
     async def analysed(self) -> None:
         source_id = documents.article(dedup_key=f"{self.number:032x}").source_id
@@ -171,7 +171,7 @@ async def test_tools_with_more_dirty_hours_than_a_page_count_as_outdated_togethe
     tools = [a_tool(number, NOW).tool_id for number in range(3)]
     moments = [NOW - timedelta(hours=number) for number in range(600)]
     for tool_id in tools[:2]:
-        await mark_dirty(store, tool_id, moments, NOW)
+        await mark_dirty(store, {tool_id: moments}, NOW)
     assert await tools_with_dirty_hours_among(store, tools) == set(tools)
     assert await tools_with_dirty_hours_among(store, tools[1:]) == {tools[1]}
     assert await tools_with_dirty_hours_among(store, tools[2:]) == set()

@@ -47,7 +47,7 @@ async def _say(
     store: Store, tool_id: str, source_id: str, at: datetime, sentiment: Any = "positive", **more: Any
 ) -> None:
     await store.upsert(MENTIONS.name, a_mention(tool_id, source_id, at, sentiment, **more).to_document())
-    await mark_dirty(store, tool_id, [at], at)
+    await mark_dirty(store, {tool_id: [at]}, at)
 
 
 async def _days(store: Store, tool_id: str) -> dict[str, DailyClose]:
@@ -221,7 +221,7 @@ async def test_no_day_is_closed_by_counts_that_are_not_right(world: SqliteStore,
     await _say(world, BUSY, "two", START - timedelta(hours=2))
     damaged = a_mention(OTHER, "damaged", START - timedelta(hours=2), "positive").to_document()
     await world.upsert(MENTIONS.name, damaged | {"sentiment": "odd"})
-    await mark_dirty(world, OTHER, [START - timedelta(hours=2)], START)
+    await mark_dirty(world, {OTHER: [START - timedelta(hours=2)]}, START)
     clock.advance(hours=6)
     await _closed_until(world, "2026-02-19")
     slow = Slow(world)

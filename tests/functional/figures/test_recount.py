@@ -139,7 +139,7 @@ async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore
 async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStore, process: Process) -> None:
     mentions = [a_mention(TOOL.tool_id, f"article-{n}", HOUR + timedelta(seconds=n % 60)) for n in range(2500)]
     await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
-    await mark_dirty(store, TOOL.tool_id, [HOUR], NOW)
+    await mark_dirty(store, {TOOL.tool_id: [HOUR]}, NOW)
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
@@ -150,7 +150,7 @@ async def test_new_mentions_are_counted_also_after_a_thousand_old_dirty_hours(
     """A feed's first fetch brings years."""
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
-    await mark_dirty(store, TOOL.tool_id, old, NOW)
+    await mark_dirty(store, {TOOL.tool_id: old}, NOW)
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     assert found.windows[TOOL.tool_id].at(NOW)["DAY_7"].tally.total == 1
     await check_tables(store, TOOL.tool_id, NOW)
@@ -200,8 +200,8 @@ async def test_an_error_of_the_program_is_not_taken_for_a_damaged_document(
 async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: SqliteStore, watch: Watch) -> None:
     tools: list[Tool] = [a_tool(number, NOW) for number in range(3)]
     for tool in tools[:2]:
-        await mark_dirty(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)
-    await mark_dirty(store, tools[2].tool_id, [], NOW)
+        await mark_dirty(store, {tool.tool_id: [NOW, NOW - timedelta(hours=1), NOW]}, NOW)
+    await mark_dirty(store, {tools[2].tool_id: []}, NOW)
     dirty = {tool.tool_id for tool in tools[:2]}
     assert set(await tools_with_dirty_hours(store)) == dirty
     among = await dirty_hours_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
@@ -222,7 +222,7 @@ async def test_a_crash_between_the_batches_of_many_dirty_hours_leaves_right_coun
         await store.create(CATALOG.name, tool.to_document())
         mentions = [a_mention(tool.tool_id, f"article-{n}", moment).to_document() for n, moment in enumerate(moments)]
         await store.write_many(MENTIONS.name, mentions)
-        await mark_dirty(store, tool.tool_id, moments, NOW)
+        await mark_dirty(store, {tool.tool_id: moments}, NOW)
         dying = DyingStore(store, k, when)
         recount = Recount(dying)
         try:

@@ -146,7 +146,7 @@ class Process:
                 again = {"removed_at": None}
                 after = before.changed(now, **judged(judgement.sentiment), **version, **again)
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
-        await mark_dirty(self.store, tool_id, [moment], now)
+        await mark_dirty(self.store, {tool_id: [moment]}, now)
 
     async def refresh(self) -> None:
         begun = await self.cache.refresh.tick()

@@ -127,6 +127,8 @@ ShortHash = NewType("ShortHash", str)
 """HASH_LENGTH hexadecimal characters."""
 UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_hash": None}
 """Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
+CREDENTIAL_NAME = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")
+"""The only settings that a feed may name: any other could be a secret of the app, which the feed would send out."""
 _WORD = re.compile(r"[^\W_]+")
 
 

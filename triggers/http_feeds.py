@@ -7,14 +7,26 @@ import azure.functions as func
 
 from models.feed import VERDICTS, Feed
 from models.request import Nothing
-from models.resources.feeds import BulkFacts, BulkResult, FeedImport, FeedPreview, FeedResource, FeedsApplied, Preset
+from models.resources.feeds import (
+    LONGEST_TAG,
+    BulkActionBody,
+    BulkFacts,
+    BulkResult,
+    FeedChange,
+    FeedImport,
+    FeedPreview,
+    FeedPreviewRequest,
+    FeedResource,
+    FeedsApplied,
+    NewFeed,
+    Preset,
+)
 from models.resources.runs import AttemptResource, RunStarted
 from models.run import JobRun
 from models.states import AttemptStatus
 from services.container import Container
 from services.feeds import lists as feed_lists
-from services.feeds.bulk import BulkActionBody
-from services.feeds.form import LONGEST_TAG, FeedChange, FeedPreviewRequest, NewFeed, feed_change, new_feed
+from services.feeds.form import feed_change, new_feed
 from services.feeds.lists import import_opml, write_opml
 from services.feeds.registry import SORTS, feed_filter
 from services.work.listing import attempt_filter, history

@@ -1,13 +1,25 @@
-"""Feeds, what is found at a URL, presets, what came of lists of feeds, and hosts, as the API shows them."""
+"""Feeds, what is found at a URL, presets, what came of lists of feeds, and hosts, as the API shows them; and feeds,
+changes, filters and bulk actions as it takes them. services/feeds/form.py checks the URLs in them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema, model_validator
 
-from models.feed import ADVICE, Feed
+from models.article import LOWEST_PRIORITY
+from models.feed import (
+    ADVICE,
+    CREDENTIAL_NAME,
+    SHORT_TEXT,
+    Feed,
+    FeedVerdict,
+    FullTextChoice,
+    host_of_address,
+    words_of_name,
+)
+from models.request import FeedId, Request, each_once, one_line
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.values import Count, Flag, Text, Time, optional
 
@@ -160,8 +172,215 @@ class BulkResult(Shape):
     run_id: str | None = Field(description="The run that fetches it.")
 
 
+BulkAction = Literal["enable", "disable", "tag", "untag", "fetch"]
+
+
 class BulkFacts(Shape):
     """The action of a bulk request."""
 
-    action: Literal["enable", "disable", "tag", "untag", "fetch"] = Field(description="The action.")
+    action: BulkAction = Field(description="The action.")
     dry_run: bool = Field(description="True: nothing was changed.")
+
+
+NOT_IDS = ("apply", "import", "export", "bulk", "preview")
+"""Parts of paths, which no feed may have as its id."""
+LONGEST_URL = 2000
+LONGEST_NAME = 200
+HIGHEST_PRIORITY = 1000.0
+HIGHEST_LIMIT = 100_000
+LONGEST_TAG = 100
+MAX_TAGS = 20
+MAX_WORDS_ASKED = 10
+MAX_IDS = 500
+_LONGEST_TEXT = 200
+
+
+def tag_of(value: str) -> str:
+    """The tag in its one spelling: single blanks, and slashes only between levels. Raises ValueError."""
+    tag = "/".join(filter(None, (" ".join(level.split()) for level in value.split("/"))))
+    if "," in tag or not 1 <= len(tag) <= LONGEST_TAG:
+        raise ValueError(f"must be text of 1 to {LONGEST_TAG} characters on one line, without a comma")
+    return one_line(tag)
+
+
+def _credential(name: str) -> str:
+    if not CREDENTIAL_NAME.fullmatch(name):
+        raise ValueError("must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
+    return name
+
+
+FeedUrl = Annotated[
+    str,
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_URL, "format": "web-url"}),
+]
+Tag = Annotated[
+    str,
+    AfterValidator(tag_of),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"}),
+]
+Tags = Annotated[tuple[Tag, ...], Field(max_length=MAX_TAGS), AfterValidator(lambda tags: tuple(sorted(set(tags))))]
+"""Sorted, each once."""
+Credential = Annotated[
+    str, AfterValidator(_credential), Field(json_schema_extra={"pattern": "^FEED_CREDENTIAL_[A-Z0-9_]+$"})
+]
+SourceName = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_NAME),
+    AfterValidator(one_line),
+    Field(json_schema_extra={"format": "single-line"}),
+]
+_ABOUT_URL = (
+    "The URL of a feed, or of a web page that links to its feed: `http` or `https`, without user or password. "
+    "`feed:https://…` and `feed://…` mean `https://…` and `http://…`. Only its form is checked at once."
+)
+_ABOUT_CREDENTIAL = (
+    "The name of a setting with the value `basic USER:PASSWORD` or `header NAME: VALUE`. 400 if the app has no such "
+    "setting: add the setting first. Null in a change removes it."
+)
+_ABOUT_TAGS = "Tags, none of them with a comma. A slash separates levels, as in News/World. A change replaces all."
+
+
+class FeedChange(Request, examples={"tags": {"tags": ["Python"]}}, changes=FeedResource):
+    """The fields to change; or what `GET` returned, with changes. Null removes `credential` or `daily_limit`."""
+
+    url: FeedUrl = Field(default="", description=_ABOUT_URL)
+    source_name: SourceName = Field(default="", description="The name that people know the source by.")
+    priority: Annotated[float, Field(strict=True, gt=0, le=HIGHEST_PRIORITY)] = Field(
+        default=1.0,
+        description="Of the feeds that are due, those with the highest priority are fetched first. 1 if absent.",
+    )
+    source_priority: Annotated[int, Field(strict=True, ge=1, le=LOWEST_PRIORITY)] = Field(
+        default=LOWEST_PRIORITY,
+        description="The source with the lowest number gives an article its canonical reading. "
+        f"{LOWEST_PRIORITY} if absent. A change applies to stored articles too.",
+    )
+    enabled: Flag = Field(
+        default=True,
+        description="Whether the feed is fetched; true if absent. Enabling a disabled feed sets its errors to 0 and "
+        "makes it due at once.",
+    )
+    credential: Credential | None = Field(default=None, description=_ABOUT_CREDENTIAL)
+    daily_limit: Annotated[int, Field(strict=True, ge=1, le=HIGHEST_LIMIT)] | None = Field(
+        default=None,
+        description="The new articles that the feed may bring in a day. If absent, the limit follows from its history. "
+        "Null in a change removes it.",
+    )
+    full_text: FullTextChoice = Field(
+        default="never",
+        description="Whether the text of the page behind an entry is acquired and scored: `never` (if absent), `short` "
+        f"(if the entry has fewer than {SHORT_TEXT} characters of text), or `always`. It holds for entries that are "
+        "new or edited from then on.",
+    )
+    tags: Tags = Field(default=(), description=_ABOUT_TAGS)
+
+
+class NewFeed(
+    FeedChange,
+    examples={
+        "a feed": {"url": "https://example.com/feed.xml", "source_name": "Example", "tags": ["News/World"]},
+        "a preset": {"preset": "github-releases", "values": {"owner": "astral-sh", "repository": "uv"}, "tags": ["uv"]},
+    },
+    null_is_absent=True,
+    rules={
+        "oneOf": [
+            {
+                "required": ["url", "source_name"],
+                "properties": {
+                    "url": {"type": "string"},
+                    "source_name": {"type": "string"},
+                    "preset": {"type": "null"},
+                    "values": {"type": "null"},
+                },
+            },
+            {
+                "required": ["preset", "values"],
+                "properties": {"preset": {"type": "string"}, "values": {"type": "object"}, "url": {"type": "null"}},
+            },
+        ]
+    },
+):
+    """A feed to add. It needs `url` and `source_name`, or `preset` with its `values`."""
+
+    feed_id: FeedId = Field(
+        default="",
+        description="It never changes. If absent, it is 16 characters that follow from the URL. Not "
+        f"{', '.join(f'`{each}`' for each in NOT_IDS)} or the name of a news API.",
+    )
+    preset: str = Field(
+        default="", description="Instead of `url`: a preset by name.", json_schema_extra={"format": "preset"}
+    )
+    values: dict[str, str] = Field(default={}, description="The values of the preset, by name.")
+
+
+class FeedPreviewRequest(Request, examples={"a page": {"url": "https://example.com/news/"}}, null_is_absent=True):
+    """The address to look at."""
+
+    url: FeedUrl = Field(description=_ABOUT_URL)
+    credential: Credential = Field(default="", description=_ABOUT_CREDENTIAL)
+
+
+def _host(text: str) -> str:
+    host = host_of_address(f"https://{text.strip().lower()}")
+    if not host or len(text) > _LONGEST_TEXT or any(each in text.strip() for each in "/?#@ "):
+        raise ValueError("the name of a host, such as example.com; with its port, if that is not the usual one")
+    return host
+
+
+def _words(text: str) -> str:
+    if len(text) > _LONGEST_TEXT or not 1 <= len(words_of_name(text)) <= MAX_WORDS_ASKED:
+        raise ValueError(f"1 to {MAX_WORDS_ASKED} words of the name, at most {_LONGEST_TEXT} characters")
+    return text
+
+
+class FeedQuery(Request):
+    """Which feeds: all of these conditions hold."""
+
+    verdict: FeedVerdict = Field(default="ok", description="Feeds in this condition.", examples=["ok"])
+    tag: Tag = Field(default="", description="Feeds with this tag.", examples=["Python"])
+    host: Annotated[str, AfterValidator(_host), Field(json_schema_extra={"format": "host"})] = Field(
+        default="",
+        description="Feeds that are fetched from this host; with its port, if that is not the usual one.",
+        examples=["example.com"],
+    )
+    enabled: Flag = Field(default=True, description="Feeds that are fetched, or feeds that are not.")
+    text: Annotated[str, AfterValidator(_words), Field(json_schema_extra={"format": "words"})] = Field(
+        default="",
+        description=f"Feeds whose `source_name` or `title` has all these words, in any case, 1 to {MAX_WORDS_ASKED}.",
+        examples=["Python"],
+    )
+    ids: Annotated[tuple[FeedId, ...], Field(min_length=1, max_length=MAX_IDS), AfterValidator(each_once)] = Field(
+        default=(), description="These feeds."
+    )
+
+
+class BulkActionBody(
+    Request,
+    examples={"dry run": {"action": "disable", "filter": {"host": "example.com"}, "dry_run": True}},
+    rules={
+        "if": {"properties": {"action": {"enum": ["tag", "untag"]}}},
+        "then": {"required": ["tags"], "properties": {"tags": {"minItems": 1}}},
+        "else": {"properties": {"tags": {"maxItems": 0}}},
+    },
+):
+    """One action on many feeds. `tags` goes with `tag` and `untag`, and with no other action."""
+
+    action: BulkAction = Field(description="What is done with each feed.")
+    filter: FeedQuery = Field(
+        description="Which feeds: all of these conditions hold.", json_schema_extra={"minProperties": 1}
+    )
+    tags: Tags = Field(
+        default=(), description="The tags that `tag` adds and `untag` removes; absent with other actions."
+    )
+    dry_run: Flag = Field(default=False, description="True: nothing changes, and the response says what would.")
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_IDS)] | None = Field(
+        default=None, description="How many feeds one request works on; with `ids`, all of them."
+    )
+    cursor: str | None = Field(default=None, description="`next` of the response before.")
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        if not self.filter.model_fields_set:
+            raise ValueError('filter: an object with at least one filter, such as {"enabled": true}')
+        if bool(self.tags) != (self.action in ("tag", "untag")):
+            raise ValueError("tags: at least one tag with the actions tag and untag, none with others")
+        return self

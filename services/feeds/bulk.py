@@ -1,6 +1,6 @@
 """One action on many feeds, chosen by filter: enable, disable, tag, untag, fetch.
 
-A request does at most MAX_FEEDS feeds and answers with the cursor of those that are left. Each feed has a result of
+A request does at most MAX_IDS feeds and answers with the cursor of those that are left. Each feed has a result of
 its own. Doing the same again changes nothing: feeds that are so already are left as they are.
 """
 
@@ -9,70 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
-
-from pydantic import Field, model_validator
+from functools import partial
+from typing import Any, Literal
 
 from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import Feed
-from models.request import Request
-from models.resources.feeds import BulkResult
-from models.values import Flag
+from models.resources.feeds import MAX_IDS, BulkActionBody, BulkResult
 from services.feeds.claims import Claims
-from services.feeds.form import Tags, changed_feed, feed_change
-from services.feeds.registry import MAX_IDS, FeedQuery, FeedRegistry, feed_filter
+from services.feeds.form import changed_feed, feed_change
+from services.feeds.registry import FeedRegistry, feed_filter
 from services.ports import Clock, Listed
 
-MAX_FEEDS = MAX_IDS
 _AT_ONCE = 16
-
-Action = Literal["enable", "disable", "tag", "untag", "fetch"]
 
 Outcome = Literal["changed", "unchanged", "refused"]
 
 
 def _result(feed_id: str, outcome: Outcome, reason: str | None = None, run_id: str | None = None) -> BulkResult:
     return BulkResult(feed_id=feed_id, outcome=outcome, reason=reason, run_id=run_id)
-
-
-class BulkActionBody(
-    Request,
-    examples={"dry run": {"action": "disable", "filter": {"host": "example.com"}, "dry_run": True}},
-    rules={
-        "if": {"properties": {"action": {"enum": ["tag", "untag"]}}},
-        "then": {"required": ["tags"], "properties": {"tags": {"minItems": 1}}},
-        "else": {"properties": {"tags": {"maxItems": 0}}},
-    },
-):
-    """One action on many feeds. `tags` goes with `tag` and `untag`, and with no other action."""
-
-    action: Action = Field(description="What is done with each feed.")
-    filter: FeedQuery = Field(
-        description="Which feeds: all of these conditions hold.", json_schema_extra={"minProperties": 1}
-    )
-    tags: Tags = Field(
-        default=(), description="The tags that `tag` adds and `untag` removes; absent with other actions."
-    )
-    dry_run: Flag = Field(default=False, description="True: nothing changes, and the response says what would.")
-    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_FEEDS)] | None = Field(
-        default=None, description="How many feeds one request works on; with `ids`, all of them."
-    )
-    cursor: str | None = Field(default=None, description="`next` of the response before.")
-
-    @model_validator(mode="after")
-    def _joined(self) -> Self:
-        if not self.filter.model_fields_set:
-            raise ValueError('filter: an object with at least one filter, such as {"enabled": true}')
-        if bool(self.tags) != (self.action in ("tag", "untag")):
-            raise ValueError("tags: at least one tag with the actions tag and untag, none with others")
-        return self
-
-    def change(self, feed: Feed) -> Mapping[str, Any]:
-        """What the action changes in a feed, by posted names. Raises InvalidInput if the feed had too many tags."""
-        if self.action in ("tag", "untag"):
-            wanted = {*feed.tags, *self.tags} if self.action == "tag" else {*feed.tags} - {*self.tags}
-            return feed_change({"tags": sorted(wanted)})
-        return feed_change({"enabled": self.action == "enable"})
 
 
 class BulkActions:
@@ -87,7 +41,7 @@ class BulkActions:
         """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them. Raises InvalidInput
         that names the field and what is allowed."""
         by = feed_filter(wanted.filter.given())
-        page = await self._registry.matching(by, wanted.limit or MAX_FEEDS, wanted.cursor)
+        page = await self._registry.matching(by, wanted.limit or MAX_IDS, wanted.cursor)
         if wanted.action == "fetch":
             results = await self._fetch(page.items, self._clock(), dry_run=wanted.dry_run)
         else:
@@ -103,10 +57,10 @@ class BulkActions:
         try:
             if wanted.dry_run:
                 now = max(self._clock(), feed.updated_at)
-                is_same = changed_feed(feed, wanted.change(feed), now) is feed
+                is_same = changed_feed(feed, _change_of(wanted, feed), now) is feed
             else:
                 async with gate:
-                    before, after = await self._registry.change_by(feed.feed_id, wanted.change)
+                    before, after = await self._registry.change_by(feed.feed_id, partial(_change_of, wanted))
                 is_same = before is after
         except (NotFound, Conflict, InvalidInput) as refused:
             return _result(feed.feed_id, "refused", str(refused))
@@ -128,3 +82,11 @@ class BulkActions:
             else:
                 results.append(_result(name, "refused", "it has no token"))
         return results
+
+
+def _change_of(wanted: BulkActionBody, feed: Feed) -> Mapping[str, Any]:
+    """What the action changes in a feed, by posted names. Raises InvalidInput if the feed had too many tags."""
+    if wanted.action in ("tag", "untag"):
+        tags = {*feed.tags, *wanted.tags} if wanted.action == "tag" else {*feed.tags} - {*wanted.tags}
+        return feed_change({"tags": sorted(tags)})
+    return feed_change({"enabled": wanted.action == "enable"})

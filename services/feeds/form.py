@@ -11,34 +11,34 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote, urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WithJsonSchema
+from pydantic import ValidationError
 
-from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput, WrongSettings
-from models.feed import HASH_LENGTH, SHORT_TEXT, UNCONDITIONAL, Feed, FullTextChoice, feed_id_of
-from models.request import FeedId, Request, one_line
-from models.resources.feeds import FeedResource, Preset, PresetValue
-from models.values import Flag, is_web_url
+from models.feed import HASH_LENGTH, UNCONDITIONAL, Feed, feed_id_of
+from models.resources.feeds import (
+    LONGEST_NAME,
+    LONGEST_URL,
+    NOT_IDS,
+    FeedChange,
+    FeedResource,
+    NewFeed,
+    Preset,
+    PresetValue,
+)
+from models.values import is_web_url
 from services.feeds.outcome import ENABLED, NO_ERRORS
 from services.feeds.verdicts import judged
 from services.fetch import addresses
-from services.fetch.outcome import CREDENTIAL_NAME
 from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url, without_feed_scheme
 from services.parse.yaml_lists import read_entries
 
-RESERVED_IDS = (*(api.name for api in NEWS_APIS), "apply", "import", "export", "bulk", "preview")
+RESERVED_IDS = (*(api.name for api in NEWS_APIS), *NOT_IDS)
 DISABLED_BY_HAND = "disabled by an administrator"
 
-LONGEST_URL = 2000
-LONGEST_NAME = 200
-HIGHEST_PRIORITY = 1000.0
-HIGHEST_LIMIT = 100_000
-LONGEST_TAG = 100
-MAX_TAGS = 20
 PRESET_FIELDS = ("preset", "values")
 """What is posted instead of a URL."""
 
@@ -47,8 +47,8 @@ _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def feed_address(value: str) -> str:
-    """The URL of a feed. Raises ValueError for one that cannot be stored or fetched, so that it is refused at once and
-    not at its first fetch."""
+    """The URL of a feed. Raises InvalidInput for one that cannot be stored or fetched, so that it is refused at once
+    and not at its first fetch."""
     url = without_feed_scheme(value.strip())
     try:
         has_user = urlsplit(url).username is not None  # "" if there is a password alone
@@ -57,150 +57,17 @@ def feed_address(value: str) -> str:
     except ValueError:
         fits = has_user = False
     if has_user:
-        raise ValueError(
-            "must not have a user or password in it: put them into a setting named FEED_CREDENTIAL_… and give that "
-            "name as credential"
-        )
+        allowed = "put them into a setting named FEED_CREDENTIAL_… and give that name as credential"
+        raise InvalidInput("url", f"must not have a user or password in it: {allowed}")
     if not fits or not is_web_url(url) or isinstance(addresses.checked_url(url), str):
         allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
-        raise ValueError(f"must be {allowed}")
+        raise InvalidInput("url", f"must be {allowed}")
     return url
 
 
 def address_of(url: str) -> str:
     """A hash of the normalized URL: a feed is written at each poll, and its size is paid for. Raises ValueError."""
     return hashlib.sha256(normalize_url(url).encode()).hexdigest()[:HASH_LENGTH]
-
-
-def tag_of(value: str) -> str:
-    """The tag in its one spelling: single blanks, and slashes only between levels. Raises ValueError."""
-    tag = "/".join(filter(None, (" ".join(level.split()) for level in value.split("/"))))
-    if "," in tag or not 1 <= len(tag) <= LONGEST_TAG:
-        raise ValueError(f"must be text of 1 to {LONGEST_TAG} characters on one line, without a comma")
-    return one_line(tag)
-
-
-def _not_reserved(feed_id: str) -> str:
-    if feed_id.lower() in RESERVED_IDS:
-        raise ValueError(f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own")
-    return feed_id
-
-
-def _credential(name: str) -> str:
-    if not CREDENTIAL_NAME.fullmatch(name):
-        raise ValueError("must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
-    return name
-
-
-FeedUrl = Annotated[
-    str,
-    AfterValidator(feed_address),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_URL, "format": "web-url"}),
-]
-Tag = Annotated[
-    str,
-    AfterValidator(tag_of),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_TAG, "format": "tag"}),
-]
-Tags = Annotated[tuple[Tag, ...], Field(max_length=MAX_TAGS), AfterValidator(lambda tags: tuple(sorted(set(tags))))]
-"""Sorted, each once."""
-Credential = Annotated[
-    str, AfterValidator(_credential), Field(json_schema_extra={"pattern": "^FEED_CREDENTIAL_[A-Z0-9_]+$"})
-]
-SourceName = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_NAME),
-    AfterValidator(one_line),
-    Field(json_schema_extra={"format": "single-line"}),
-]
-_ABOUT_URL = (
-    "The URL of a feed, or of a web page that links to its feed: `http` or `https`, without user or password. "
-    "`feed:https://…` and `feed://…` mean `https://…` and `http://…`. Only its form is checked at once."
-)
-_ABOUT_CREDENTIAL = (
-    "The name of a setting with the value `basic USER:PASSWORD` or `header NAME: VALUE`. 400 if the app has no such "
-    "setting: add the setting first. Null in a change removes it."
-)
-_ABOUT_TAGS = "Tags, none of them with a comma. A slash separates levels, as in News/World. A change replaces all."
-
-
-class FeedChange(Request, examples={"tags": {"tags": ["Python"]}}, changes=FeedResource):
-    """The fields to change; or what `GET` returned, with changes. Null removes `credential` or `daily_limit`."""
-
-    url: FeedUrl = Field(default="", description=_ABOUT_URL)
-    source_name: SourceName = Field(default="", description="The name that people know the source by.")
-    priority: Annotated[float, Field(strict=True, gt=0, le=HIGHEST_PRIORITY)] = Field(
-        default=1.0,
-        description="Of the feeds that are due, those with the highest priority are fetched first. 1 if absent.",
-    )
-    source_priority: Annotated[int, Field(strict=True, ge=1, le=LOWEST_PRIORITY)] = Field(
-        default=LOWEST_PRIORITY,
-        description="The source with the lowest number gives an article its canonical reading. "
-        f"{LOWEST_PRIORITY} if absent. A change applies to stored articles too.",
-    )
-    enabled: Flag = Field(
-        default=True,
-        description="Whether the feed is fetched; true if absent. Enabling a disabled feed sets its errors to 0 and "
-        "makes it due at once.",
-    )
-    credential: Credential | None = Field(default=None, description=_ABOUT_CREDENTIAL)
-    daily_limit: Annotated[int, Field(strict=True, ge=1, le=HIGHEST_LIMIT)] | None = Field(
-        default=None,
-        description="The new articles that the feed may bring in a day. If absent, the limit follows from its history. "
-        "Null in a change removes it.",
-    )
-    full_text: FullTextChoice = Field(
-        default="never",
-        description="Whether the text of the page behind an entry is acquired and scored: `never` (if absent), `short` "
-        f"(if the entry has fewer than {SHORT_TEXT} characters of text), or `always`. It holds for entries that are "
-        "new or edited from then on.",
-    )
-    tags: Tags = Field(default=(), description=_ABOUT_TAGS)
-
-
-class NewFeed(
-    FeedChange,
-    examples={
-        "a feed": {"url": "https://example.com/feed.xml", "source_name": "Example", "tags": ["News/World"]},
-        "a preset": {"preset": "github-releases", "values": {"owner": "astral-sh", "repository": "uv"}, "tags": ["uv"]},
-    },
-    null_is_absent=True,
-    rules={
-        "oneOf": [
-            {
-                "required": ["url", "source_name"],
-                "properties": {
-                    "url": {"type": "string"},
-                    "source_name": {"type": "string"},
-                    "preset": {"type": "null"},
-                    "values": {"type": "null"},
-                },
-            },
-            {
-                "required": ["preset", "values"],
-                "properties": {"preset": {"type": "string"}, "values": {"type": "object"}, "url": {"type": "null"}},
-            },
-        ]
-    },
-):
-    """A feed to add. It needs `url` and `source_name`, or `preset` with its `values`."""
-
-    feed_id: Annotated[FeedId, AfterValidator(_not_reserved)] = Field(
-        default="",
-        description="It never changes. If absent, it is 16 characters that follow from the URL. Not "
-        f"{', '.join(f'`{each}`' for each in RESERVED_IDS)}.",
-    )
-    preset: str = Field(
-        default="", description="Instead of `url`: a preset by name.", json_schema_extra={"format": "preset"}
-    )
-    values: dict[str, str] = Field(default={}, description="The values of the preset, by name.")
-
-
-class FeedPreviewRequest(Request, examples={"a page": {"url": "https://example.com/news/"}}, null_is_absent=True):
-    """The address to look at."""
-
-    url: FeedUrl = Field(description=_ABOUT_URL)
-    credential: Credential = Field(default="", description=_ABOUT_CREDENTIAL)
 
 
 _NEW_URL: Mapping[str, Any] = {
@@ -233,7 +100,10 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
 
     Raises InvalidInput that names the field and what is allowed.
     """
-    given = NewFeed.checked(fields).given()
+    given = _with_checked_url(NewFeed.checked(fields))
+    if given.get("feed_id", "").lower() in RESERVED_IDS:
+        allowed = f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own"
+        raise InvalidInput("feed_id", allowed)
     for name in ("url", "source_name"):
         if name not in given:
             raise InvalidInput(name, "is needed")
@@ -246,7 +116,12 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
 
 def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields to change, by their posted names. Null removes a credential or limit, and is refused for others."""
-    return FeedChange.checked(fields).given()
+    return _with_checked_url(FeedChange.checked(fields))
+
+
+def _with_checked_url(posted: FeedChange) -> dict[str, Any]:
+    given = posted.given()
+    return {**given, "url": feed_address(given["url"])} if "url" in given else given
 
 
 def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:

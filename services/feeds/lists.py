@@ -21,9 +21,9 @@ from xml.parsers import expat
 
 from models.errors import InvalidInput
 from models.feed import Feed
-from models.resources.feeds import FeedResource, RefusedOutline
+from models.resources.feeds import LONGEST_NAME, LONGEST_TAG, FeedResource, RefusedOutline
 from models.values import is_web_url
-from services.feeds.form import LONGEST_NAME, LONGEST_TAG, Presets, new_feed
+from services.feeds.form import Presets, new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.parse.urls import link_of, without_feed_scheme
 from services.parse.yaml_lists import Entry, read_entries

@@ -8,15 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, get_args
-
-from pydantic import AfterValidator, Field
+from typing import Any, Literal, get_args
 
 from models.errors import Conflict, InvalidInput, NotFound
-from models.feed import Feed, FeedSeen, FeedVerdict, host_of_address, words_of_name
-from models.request import FeedId, Request, each_once
-from models.values import Flag
-from services.feeds.form import Tag, address_of, changed_feed, is_feed_id
+from models.feed import Feed, FeedSeen, words_of_name
+from models.resources.feeds import FeedQuery
+from services.feeds.form import address_of, changed_feed, is_feed_id
 from services.ports import (
     Clock,
     Delete,
@@ -38,9 +35,6 @@ ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 Sort = Literal["id", "name", "next_fetch", "last_success", "verdict"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
-MAX_WORDS_ASKED = 10
-MAX_IDS = 500
-_LONGEST_TEXT = 200
 _ORDERS: Mapping[Sort, tuple[str, str]] = {
     "name": ("by_name", "name_key"),
     "next_fetch": ("by_next_fetch", "next_fetch_time"),
@@ -49,40 +43,6 @@ _ORDERS: Mapping[Sort, tuple[str, str]] = {
 }
 _WITHOUT = "without:"
 """Begins the cursors into the feeds that lack the value by which the list is sorted. They come last."""
-
-
-def _host(text: str) -> str:
-    host = host_of_address(f"https://{text.strip().lower()}")
-    if not host or len(text) > _LONGEST_TEXT or any(each in text.strip() for each in "/?#@ "):
-        raise ValueError("the name of a host, such as example.com; with its port, if that is not the usual one")
-    return host
-
-
-def _words(text: str) -> str:
-    if len(text) > _LONGEST_TEXT or not 1 <= len(words_of_name(text)) <= MAX_WORDS_ASKED:
-        raise ValueError(f"1 to {MAX_WORDS_ASKED} words of the name, at most {_LONGEST_TEXT} characters")
-    return text
-
-
-class FeedQuery(Request):
-    """Which feeds: all of these conditions hold."""
-
-    verdict: FeedVerdict = Field(default="ok", description="Feeds in this condition.", examples=["ok"])
-    tag: Tag = Field(default="", description="Feeds with this tag.", examples=["Python"])
-    host: Annotated[str, AfterValidator(_host), Field(json_schema_extra={"format": "host"})] = Field(
-        default="",
-        description="Feeds that are fetched from this host; with its port, if that is not the usual one.",
-        examples=["example.com"],
-    )
-    enabled: Flag = Field(default=True, description="Feeds that are fetched, or feeds that are not.")
-    text: Annotated[str, AfterValidator(_words), Field(json_schema_extra={"format": "words"})] = Field(
-        default="",
-        description=f"Feeds whose `source_name` or `title` has all these words, in any case, 1 to {MAX_WORDS_ASKED}.",
-        examples=["Python"],
-    )
-    ids: Annotated[tuple[FeedId, ...], Field(min_length=1, max_length=MAX_IDS), AfterValidator(each_once)] = Field(
-        default=(), description="These feeds."
-    )
 
 
 @dataclass(frozen=True, slots=True)

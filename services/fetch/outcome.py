@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from models.errors import InvalidInput
+from models.feed import CREDENTIAL_NAME
 from services.fetch.limits import BodyReservation
 
 FEED_TYPES = (
@@ -47,9 +48,6 @@ READABLE = frozenset({FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NO
 NOT_TRIED = frozenset({FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED})
 """No failures of the feed."""
 PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND, FetchStatus.DUPLICATE})
-
-CREDENTIAL_NAME = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")
-"""The only settings that a feed may name: any other could be a secret of the app, which the feed would send out."""
 
 _BASIC = re.compile(r"basic\s+([^:\s]+):(.+)", re.IGNORECASE)
 _HEADER = re.compile(r"header\s+([A-Za-z0-9!#$%&'*+.^_`|~-]+):\s*([\x20-\x7e]+)", re.IGNORECASE)

@@ -7,8 +7,8 @@ import pytest
 
 from models.errors import InvalidInput
 from models.feed import Feed, host_of_address, words_of_name
+from models.resources.feeds import MAX_IDS
 from services.feeds.registry import (
-    MAX_IDS,
     SORTS,
     FeedRegistry,
     accepts,

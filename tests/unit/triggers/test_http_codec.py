@@ -21,8 +21,8 @@ from models.errors import (
     WrongSettings,
 )
 from models.request import MAX_REDRIVEN, Request
+from models.resources.feeds import FeedChange
 from models.resources.tools import ToolChange
-from services.feeds.form import FeedChange
 from tests import resources
 from triggers.http_codec import (
     JSON,

@@ -12,15 +12,12 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from benchmarks.ingest import serving
 from models.feed import Feed
 from services.operations.audit import Audit
 from services.ports import Clock, Store, utc_now
@@ -83,38 +80,6 @@ def feed_name(number: int) -> str:
     return f"feed-{number:03}"
 
 
-@contextmanager
-def serving(bodies: dict[str, bytes]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            body = bodies[self.path]
-            self.send_response(200)
-            self.send_header("Content-Type", "application/rss+xml")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nobody reads it."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Whoever is killed breaks its connections off."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def _lived(folder: Path, offset: timedelta, seconds: float | None) -> float | None:
     """The seconds that a victim lived before it was killed; None if it finished before that."""
     command = [sys.executable, "-m", "tests.functional.articles.victim", str(folder), str(offset.total_seconds())]
@@ -133,11 +98,14 @@ def _lived(folder: Path, offset: timedelta, seconds: float | None) -> float | No
 
 async def kill_until_done(folder: Path, plan: Plan) -> Outcome:
     chance = random.Random(plan.seed)
-    bodies = {f"/{feed_name(number)}": rss(plan.items(number)) for number in range(plan.feeds)}
+    served = folder / "served" / "base"
+    served.mkdir(parents=True)
+    for number in range(plan.feeds):
+        (served / f"{feed_name(number)}.xml").write_bytes(rss(plan.items(number)))
     offset = timedelta()
     lives: list[float] = []
     differences: list[str] = []
-    with serving(bodies) as url:
+    with serving(served.parent, delay_ms=0) as url:
         await _add_feeds(folder, plan, url)
         while len(lives) < plan.kills:
             lived = _lived(folder, offset, chance.uniform(0.02, plan.longest_life))
@@ -161,7 +129,7 @@ async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
             created_at=now,
             updated_at=now,
             feed_id=feed_name(number),
-            feed_url=f"{url}/{feed_name(number)}",
+            feed_url=f"{url}/{feed_name(number)}.xml",
             source_name=feed_name(number),
             next_fetch_time=now,
         )

@@ -8,24 +8,8 @@ import pytest
 
 from services.feeds.registry import FeedRegistry
 from services.store.containers import FEEDS, RUNS
-from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
+from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import World, item
-
-
-async def test_a_feed_that_kills_its_workers_is_known_by_its_document_once_they_work_on_it_alone(world: World) -> None:
-    await world.add_feed("feed", [item(1)])
-    (run_id,) = await world.claimed("feed")
-    for delivery in range(1, 5):
-        with pytest.raises(Died):
-            await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(run_id, delivery)
-        assert (await world.feed("feed")).worker_deaths == max(0, delivery - 2)
-        world.clock.forward(minutes=1)
-    await world.new_worker().ingestion.ingest(run_id, 5)
-    assert (await world.feed("feed")).worker_deaths == 0
-    ends = [(each["attempt_no"], each["status"], each.get("error_type")) for each in await world.attempts()]
-    assert ends == [(4, "FAILED", "worker_died"), (5, "SUCCEEDED", None)]
-    (run,) = await world.runs()
-    assert (run["status"], len(await world.articles())) == ("SUCCEEDED", 1)
 
 
 class DiesClosingTheRun(DyingStore):

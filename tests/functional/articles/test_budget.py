@@ -3,30 +3,11 @@
 from datetime import timedelta
 
 from models.feed import FetchPrice
-from services.container import STAGES
 from services.feeds.schedule import Budget, Policy
-from services.mentions.due import ANALYSIS_STAGE
-from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.store.containers import CATALOG
-from services.work.announcing import Sweeper
-from services.work.backlog import BacklogReader
-from tests.builders import MemoryArchive, existing, forgetful
+from tests.builders import existing
 from tests.functional.articles.world import World
-
-
-def upkeep_of(world: World) -> Upkeep:
-    """The upkeep of an app that only ingests."""
-    worker = world.worker
-    return Upkeep(
-        worker.queues,
-        world.store,
-        world.clock,
-        Sweeper(world.store, worker.queues, forgetful(worker.queues), world.clock),
-        STAGES,
-        BacklogReader(world.store, ANALYSIS_STAGE),
-        Budget(world.store, Policy(), world.clock),
-        ArchiveExpiry(world.store, MemoryArchive(), world.clock),
-    )
+from tests.functional.mentions.world import World as Analysing
 
 
 async def _factor(world: World) -> float:
@@ -35,7 +16,7 @@ async def _factor(world: World) -> float:
 
 async def test_feeds_that_spend_too_much_make_fetches_dearer_once_a_day(world: World) -> None:
     budget = Budget(world.store, Policy(), world.clock)
-    upkeep = upkeep_of(world)
+    upkeep = Analysing(world.store, world.clock).worker.services.operations.upkeep
     for number in range(3):
         fetched = world.clock.now + timedelta(hours=25)
         await world.add_feed(f"feed-{number}", fetches_per_hour=14.0, last_successful_fetch=fetched)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -167,6 +167,82 @@ class Correction(OfTool, Verdict):
         if self.verdict in SENTIMENTS and self.label != self.verdict:
             raise ValueError("label must be the sentiment of the verdict")
         return self
+
+
+MAX_PAST = 50
+"""The most earlier verdicts that a correction keeps: the newest."""
+_JUDGED_FIELDS = ("headline", "language", "revision", "passages", "passages_hash", "said")
+
+
+def after_verdict(before: Correction | None, new: Correction, now: datetime) -> Correction:
+    """The correction after the verdict of `new`; the same object if that verdict was made before, or says the same.
+
+    If a verdict was made meanwhile that was asked for later, the new one goes into the history only: its worker had
+    died.
+    """
+    if before is None:
+        return new
+    if new.made_by_run in _runs_of(before):
+        return before
+    if _latest(before) > new.made_at:
+        return before.changed(now, history=_with_history(before, _past(new)))
+    if before.is_active and all(
+        getattr(before, name) == getattr(new, name)
+        for name in ("verdict", "label", "reason", "author", "revision", "passages_hash", "said")
+    ):
+        return before
+    return before.changed(now, **_said_by(new), history=_with_history(before, _past(before)))
+
+
+def after_undoing(before: Correction, undoes: str, author: str, reason: str | None, now: datetime) -> Correction:
+    """The correction without effect; the same object if it has none already, or if the verdict of the run `undoes` is
+    no longer the present one."""
+    if not before.is_active or before.made_by_run != undoes:
+        return before
+    return before.changed(now, undone_at=now, undone_by=author, undone_reason=reason)
+
+
+def carried(of_target: Correction | None, of_source: Correction, target_id: str, now: datetime) -> Correction:
+    """The correction of a merged tool as a correction of the tool that replaces it. A verdict of the target itself
+    wins; then the source's goes into the history. The same object as `of_target` if that was done before."""
+    own = _past(of_source).model_copy(update={"tool_id": of_source.tool_id})
+    if of_target is None:
+        return of_source.changed(now, tool_id=target_id).with_etag(None)
+    if of_source.made_by_run in _runs_of(of_target):
+        return of_target
+    if of_target.is_active or not of_source.is_active:
+        return of_target.changed(now, history=_with_history(of_target, *of_source.history, own))
+    history = _with_history(of_target, *of_source.history, _past(of_target))
+    return of_target.changed(now, **_said_by(of_source), history=history)
+
+
+def _said_by(correction: Correction) -> dict[str, Any]:
+    """The verdict, and what was judged."""
+    return {name: getattr(correction, name) for name in (*Verdict.model_fields, *_JUDGED_FIELDS)}
+
+
+def _past(correction: Correction) -> PastVerdict:
+    return PastVerdict(**{name: getattr(correction, name) for name in Verdict.model_fields})
+
+
+def _with_history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:
+    """The earlier verdicts of the correction with more of them, oldest first."""
+    return tuple(sorted((*correction.history, *more), key=lambda each: each.made_at)[-MAX_PAST:])
+
+
+def _runs_of(correction: Correction) -> set[str]:
+    """The runs that made its verdicts."""
+    return {correction.made_by_run, *(each.made_by_run for each in correction.history)}
+
+
+def _latest(correction: Correction) -> datetime:
+    """When the present verdict was made or undone."""
+    return max(correction.made_at, correction.undone_at or correction.made_at)
+
+
+def time_of_verdict(before: Correction | None, now: datetime) -> datetime:
+    """When a verdict is made that follows this one, also if the clock is behind that of the worker which made it."""
+    return now if before is None else max(now, _latest(before))
 
 
 GroupingCorrectionKind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]

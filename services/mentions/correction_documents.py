@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.article import Article
-from models.correction import AFTER_PREFIX, PREFIX, Correction
+from models.correction import AFTER_PREFIX, PREFIX, Correction, carried
 from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
 from models.mention import SentimentScore
 from models.resources.base import View
 from models.resources.corrections import CorrectionResource, labelled, state_of
 from models.tool import Reviews, Tool
-from services.mentions.corrections import carried, with_reviews
+from services.mentions.corrections import with_reviews
 from services.ports import Clock, Delete, Listed, Query, Store, Where, listed, listed_documents
 from services.store.change import until_unchanged, write_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS

@@ -1,5 +1,5 @@
-"""What follows from the verdicts of people: for a mention, for the figures of a tool's precision, and for one another.
-Pure. Reading and writing corrections is in correction_documents.py.
+"""What follows from the verdicts of people: for a mention, and for the figures of a tool's precision. Pure.
+models/correction.py says which verdict counts; reading and writing corrections is in correction_documents.py.
 
 A verdict `not_this_tool` holds for the article, whatever becomes of its text. A verdict on the sentiment is about
 words: it holds while the article has the revision that was judged, or says the same about the tool, in the same
@@ -14,22 +14,19 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from models.correction import Correction, JudgedPassage, PastVerdict, Verdict, VersionedJudgement
+from models.correction import Correction, JudgedPassage, VersionedJudgement
 from models.mention import SentimentScore
 from models.stored import WordsJudgement
 from models.tool import Reviews, Tool
 from models.values import Sentiment
 from services.mentions.scoring import Questions
 
-MAX_PAST = 50
-"""The most earlier verdicts that a correction keeps: the newest."""
 MAX_JUDGED_CHARACTERS = 8000
 """Of the passages that a correction keeps."""
 
 POLARITY: Mapping[Sentiment, float] = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 """Of a sentiment that a person gave; its score is 1."""
 
-_JUDGED_FIELDS = ("headline", "language", "revision", "passages", "passages_hash", "said")
 _JUDGEMENT_FIELDS = tuple(WordsJudgement.model_fields)
 
 
@@ -116,80 +113,6 @@ def said_of(mention: SentimentScore) -> VersionedJudgement:
     own = mention.analyzer_judgement or mention
     fields = {name: getattr(own, name) for name in _JUDGEMENT_FIELDS}
     return VersionedJudgement(**fields, analyzer=mention.analyzer, analyzer_version=mention.analyzer_version)
-
-
-# Verdicts that follow one another.
-
-
-def after_verdict(before: Correction | None, new: Correction, now: datetime) -> Correction:
-    """The correction after the verdict of `new`; the same object if that verdict was made before, or says the same.
-
-    If a verdict was made meanwhile that was asked for later, the new one goes into the history only: its worker had
-    died.
-    """
-    if before is None:
-        return new
-    if new.made_by_run in runs_of(before):
-        return before
-    if latest(before) > new.made_at:
-        return before.changed(now, history=with_history(before, past(new)))
-    if before.is_active and all(
-        getattr(before, name) == getattr(new, name)
-        for name in ("verdict", "label", "reason", "author", "revision", "passages_hash", "said")
-    ):
-        return before
-    return before.changed(now, **_said_by(new), history=with_history(before, past(before)))
-
-
-def after_undoing(before: Correction, undoes: str, author: str, reason: str | None, now: datetime) -> Correction:
-    """The correction without effect; the same object if it has none already, or if the verdict of the run `undoes` is
-    no longer the present one."""
-    if not before.is_active or before.made_by_run != undoes:
-        return before
-    return before.changed(now, undone_at=now, undone_by=author, undone_reason=reason)
-
-
-def carried(of_target: Correction | None, of_source: Correction, target_id: str, now: datetime) -> Correction:
-    """The correction of a merged tool as a correction of the tool that replaces it. A verdict of the target itself
-    wins; then the source's goes into the history. The same object as `of_target` if that was done before."""
-    own = past(of_source).model_copy(update={"tool_id": of_source.tool_id})
-    if of_target is None:
-        return of_source.changed(now, tool_id=target_id).with_etag(None)
-    if of_source.made_by_run in runs_of(of_target):
-        return of_target
-    if of_target.is_active or not of_source.is_active:
-        return of_target.changed(now, history=with_history(of_target, *of_source.history, own))
-    history = with_history(of_target, *of_source.history, past(of_target))
-    return of_target.changed(now, **_said_by(of_source), history=history)
-
-
-def _said_by(correction: Correction) -> dict[str, Any]:
-    """The verdict, and what was judged."""
-    return {name: getattr(correction, name) for name in (*Verdict.model_fields, *_JUDGED_FIELDS)}
-
-
-def past(correction: Correction) -> PastVerdict:
-    return PastVerdict(**{name: getattr(correction, name) for name in Verdict.model_fields})
-
-
-def with_history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:
-    """The earlier verdicts of the correction with more of them, oldest first."""
-    return tuple(sorted((*correction.history, *more), key=lambda each: each.made_at)[-MAX_PAST:])
-
-
-def runs_of(correction: Correction) -> set[str]:
-    """The runs that made its verdicts."""
-    return {correction.made_by_run, *(each.made_by_run for each in correction.history)}
-
-
-def latest(correction: Correction) -> datetime:
-    """When the present verdict was made or undone."""
-    return max(correction.made_at, correction.undone_at or correction.made_at)
-
-
-def time_of_verdict(before: Correction | None, now: datetime) -> datetime:
-    """When a verdict is made that follows this one, also if the clock is behind that of the worker which made it."""
-    return now if before is None else max(now, latest(before))
 
 
 # What follows for the tool.

@@ -13,7 +13,14 @@ from functools import partial
 from typing import Any
 
 from models.article import Article
-from models.correction import Correction, phrase_correction, source_correction
+from models.correction import (
+    Correction,
+    after_undoing,
+    after_verdict,
+    phrase_correction,
+    source_correction,
+    time_of_verdict,
+)
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.mention import SentimentScore
 from models.request import MAX_NAMES, SignedBody
@@ -21,13 +28,10 @@ from models.resources.corrections import NewCorrectionBody
 from models.run import BACKFILL, CORRECT, JobRun
 from models.tool import Tool, normalize_name
 from services.mentions.corrections import (
-    after_undoing,
-    after_verdict,
     judged_passages,
     kept_passages,
     passages_hash,
     said_of,
-    time_of_verdict,
 )
 from services.mentions.understanding import understand
 from services.store.containers import ARTICLES, MENTIONS

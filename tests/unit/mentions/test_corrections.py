@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from models.correction import Correction, JudgedPassage
+from models.correction import (
+    MAX_PAST,
+    Correction,
+    JudgedPassage,
+    after_undoing,
+    after_verdict,
+    carried,
+    time_of_verdict,
+)
 from models.errors import InvalidInput
 from models.resources.corrections import NewCorrectionBody, labelled, state_of
 from models.resources.tools import Precision
@@ -17,17 +25,12 @@ from models.tool import Reviews
 from services.mentions.analyzers.port import Passage
 from services.mentions.corrections import (
     MAX_JUDGED_CHARACTERS,
-    MAX_PAST,
-    after_undoing,
-    after_verdict,
-    carried,
     holds,
     judged_passages,
     kept_passages,
     passages_hash,
     removes,
     review,
-    time_of_verdict,
     with_reviews,
     with_verdict,
 )

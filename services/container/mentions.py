@@ -8,7 +8,7 @@ from services.articles.splitting import ArticleSplits
 from services.container import Part, new_id
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import LocalAnalyzer
-from services.mentions.correction_documents import Corrections
+from services.mentions.corrections import Corrections
 from services.mentions.due import ANALYSIS_STAGE, SIGNALS_STAGE
 from services.mentions.gathering import Gathering
 from services.mentions.passages import MentionPassages

@@ -15,7 +15,7 @@ from models.errors import ToolpulseError, UnreadableDocument
 from models.mention import SentimentScore
 from models.tool import Tool
 from services.documents.archived import FullTexts
-from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
+from services.mentions.corrections import MentionCorrections, corrections_of_mentions
 from services.mentions.understanding import ArticleAnalysis, observations_of_other_words, understand
 from services.ports import Document, Store, listed_documents
 from services.store.containers import ARTICLES, MENTIONS

@@ -14,7 +14,7 @@ from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Analyzers
-from services.mentions.correction_documents import Corrections
+from services.mentions.corrections import Corrections
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Store
 from services.stories.pins import GroupingCorrections

@@ -28,8 +28,7 @@ from services.articles.matching import KnownEntries, candidates_of, grouped, mat
 from services.articles.merge import merge
 from services.articles.quarantine import Ambiguous, Quarantine, items_of, sort_out
 from services.articles.writing import known_articles
-from services.mentions.correction_documents import corrections_of_mentions
-from services.mentions.corrections import removes
+from services.mentions.corrections import corrections_of_mentions, removes
 from services.mentions.understanding import detect
 from services.ports import Clock, Document, Store, readable
 from services.store.containers import ARTICLES, FEEDS, LOCATORS

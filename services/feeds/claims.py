@@ -19,7 +19,7 @@ from typing import NamedTuple
 from models.errors import Conflict, NotFound
 from models.feed import FEED_KIND, Feed
 from models.run import INGEST_FEEDS, IngestionBatch
-from models.values import CLOCKS_DIFFER, format_time, is_ahead
+from models.values import format_time, is_ahead, parse_time
 from services.feeds.hosts import Cooling, cooling_of
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outages import HostStates
@@ -167,18 +167,14 @@ class Claims:
 
     async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
-        ahead, whose times of the next fetch are wrong. The last are known by their last success; if all their fetches
-        failed, by a next fetch that is further away than a failure leads to."""
-        ahead = format_time(now + CLOCKS_DIFFER)
-        far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
-        due, succeeded, later, probes = await asyncio.gather(
+        ahead and whose next fetch is therefore further away than a failure leads to."""
+        due, later, probes = await asyncio.gather(
             self._claimable(Where("next_fetch_time", "le", format_time(now)), SCANNED_PAGES),
-            self._claimable(Where("last_successful_fetch", "gt", ahead)),
-            self._claimable(far),
+            self._claimable(Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))),
             self._probes(now),
         )
-        failed = [each for each in later if (each.get("last_fetch_time") or "") > ahead]
-        return list({each["feed_id"]: each for each in (*due, *succeeded, *failed, *probes)}.values())
+        ahead = [each for each in later if is_ahead(parse_time(each.get("last_fetch_time") or each["created_at"]), now)]
+        return list({each["feed_id"]: each for each in (*due, *ahead, *probes)}.values())
 
     async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""

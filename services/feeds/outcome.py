@@ -20,7 +20,7 @@ from models.raw_item import ParsedDocument
 from models.values import format_time
 from services.feeds.fetch_hours import after_fetch
 from services.feeds.outages import BEFORE, OURS_PERHAPS, RETRY
-from services.feeds.schedule import Policy, next_fetch, observe
+from services.feeds.schedule import JITTER, Policy, next_fetch, observe
 from services.feeds.verdicts import is_block, judged
 from services.feeds.volume import gaps_after, usual_after, volume_of
 from services.fetch.addresses import checked_url
@@ -35,8 +35,6 @@ WAITS_AFTER_ERRORS = (timedelta(minutes=45),) * 12 + tuple(timedelta(hours=hours
 """After errors that may pass: a server that was down for half a day has its feeds back within an hour."""
 MAX_NOT_FOUND = 10
 """After 1, 2, 4, 8 and 16 days, and five months: half a year."""
-JITTER = 0.1
-"""Feeds that were disabled together are not all probed together."""
 
 CAUSES: Mapping[str, DisabledCause] = {each: each for each in get_args(DisabledCause)}
 """The cause by the kind of the failure; every other kind is `errors`."""

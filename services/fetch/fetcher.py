@@ -31,7 +31,7 @@ from services.fetch.addresses import (
 from services.fetch.limits import Breaker, HostLimits, HostReport
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_headers, max_age_seconds, retry_after_seconds, validator
-from services.fetch.transport import CheckedTransport, Failure, HttpClient, Response
+from services.fetch.transport import CheckedTransport, Failure, Response, send
 from services.ports import Clock, utc_now
 from services.settings import Settings
 
@@ -84,11 +84,11 @@ class Fetcher:
         self._agents = itertools.cycle(settings.fetch_user_agent)
         self._limits = HostLimits(settings.max_concurrent_requests, settings.max_concurrent_requests_per_host)
         self._breaker = Breaker()
-        transport = transport or CheckedTransport(
+        self._most_bytes = most_bytes
+        self._transport = transport or CheckedTransport(
             connections=settings.max_concurrent_requests,
             allow_private_addresses=settings.allow_private_addresses,
         )
-        self._http = HttpClient(transport, most_bytes)
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The outcome after all tries. A cancelled call releases its connection and its slot."""
@@ -128,7 +128,7 @@ class Fetcher:
         return self._breaker.take_reports()
 
     async def close(self) -> None:
-        await self._http.close()
+        await self._transport.aclose()
 
     async def _follow(self, hops: _Hops) -> FetchResult:
         """One attempt: from the URL over its redirects to a response."""
@@ -161,7 +161,7 @@ class Fetcher:
             waited = reservation.waited_seconds if reservation else 0.0
             try:
                 left = max(self._settings.request_timeout_seconds - hops.spent_seconds, 0.001)
-                response = await self._http.send(url, hops.headers, left, reservation)
+                response = await send(self._transport, url, hops.headers, left, self._most_bytes, reservation)
             finally:
                 # Waiting for the reservation is not time of the server.
                 waited = reservation.waited_seconds - waited if reservation else 0.0

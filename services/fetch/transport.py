@@ -24,7 +24,7 @@ from yarl import URL
 from services.fetch.addresses import PrivateAddresses, refused_address, without_query
 from services.fetch.limits import BodyReservation
 from services.fetch.outcome import FetchStatus
-from services.fetch.response import BoundedDecoder, Problem, Undecodable
+from services.fetch.response import BoundedDecoder, Undecodable
 
 DNS_THREADS = 16
 DNS_CACHE_SECONDS = 60
@@ -67,72 +67,58 @@ class Failure:
     responded: bool = False
 
 
-class HttpClient:
-    """Sends single requests.
+async def send(
+    transport: httpx.AsyncBaseTransport,
+    url: URL,
+    headers: Mapping[str, str],
+    seconds: float,
+    most_bytes: int,
+    reservation: BodyReservation | None = None,
+) -> Response | Failure:
+    """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
+    does not count. Not by httpx.AsyncClient, which would keep cookies and follow redirects."""
+    responded = False
+    try:
+        request = _request(url, headers)
+        async with asyncio.timeout(seconds) as deadline:
+            response = await transport.handle_async_request(request)
+            responded = True
+            try:
+                if not response.is_success:
+                    return Response(response.status_code, response.headers)
+                return await _read(response, most_bytes, reservation, deadline)
+            finally:
+                await response.aclose()
+    except (TimeoutError, httpx.TimeoutException):
+        late = "the body took longer than" if responded else "no response within"
+        text = f"{late} {seconds:.3g} s from {without_query(url)}"
+        return Failure(FetchStatus.TIMEOUT, text, "timeout", responded=responded)
+    except httpx.InvalidURL:
+        return Failure(FetchStatus.INVALID_URL, f"{without_query(url)}: not a URL", "invalid_url")
+    except httpx.TransportError as error:
+        return _failure(error, url, responded)
 
-    Owns the transport, and closes it. Not httpx.AsyncClient, which would keep cookies and follow redirects.
-    """
 
-    def __init__(self, transport: httpx.AsyncBaseTransport, most_bytes: int) -> None:
-        self._transport = transport
-        self._most_bytes = most_bytes
-
-    async def send(
-        self,
-        url: URL,
-        headers: Mapping[str, str],
-        seconds: float,
-        reservation: BodyReservation | None = None,
-    ) -> Response | Failure:
-        """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
-        does not count."""
-        responded = False
-        try:
-            request = _request(url, headers)
-            async with asyncio.timeout(seconds) as deadline:
-                response = await self._transport.handle_async_request(request)
-                responded = True
-                try:
-                    if not response.is_success:
-                        return Response(response.status_code, response.headers)
-                    return await self._read(response, reservation, deadline)
-                finally:
-                    await response.aclose()
-        except (TimeoutError, httpx.TimeoutException):
-            late = "the body took longer than" if responded else "no response within"
-            text = f"{late} {seconds:.3g} s from {without_query(url)}"
-            return Failure(FetchStatus.TIMEOUT, text, "timeout", responded=responded)
-        except httpx.InvalidURL:
-            return Failure(FetchStatus.INVALID_URL, f"{without_query(url)}: not a URL", "invalid_url")
-        except httpx.TransportError as error:
-            return _failure(error, url, responded)
-
-    async def close(self) -> None:
-        await self._transport.aclose()
-
-    async def _read(
-        self, response: httpx.Response, reservation: BodyReservation | None, deadline: asyncio.Timeout
-    ) -> Response | Failure:
-        encoding = response.headers.get("Content-Encoding", "")
-        announced = response.headers.get("Content-Length", "")
-        if announced.isdecimal() and int(announced[:20]) > self._most_bytes:
-            return self._unread("too_large", encoding)
-        try:
-            decoder = BoundedDecoder(encoding, self._most_bytes)
-            async for chunk in response.aiter_raw():
-                for size in decoder.feed(chunk):
-                    if reservation is not None and size > reservation.granted_bytes:
-                        await _grow(reservation, size, deadline)
-            return Response(response.status_code, response.headers, decoder.finish())
-        except Undecodable as error:
-            return self._unread(error.problem, encoding)
-
-    def _unread(self, problem: Problem, encoding: str) -> Failure:
-        if problem == "too_large":
-            text = f"larger than {self._most_bytes / 1e6:.3g} MB, or compressed too much"
+async def _read(
+    response: httpx.Response, most_bytes: int, reservation: BodyReservation | None, deadline: asyncio.Timeout
+) -> Response | Failure:
+    encoding = response.headers.get("Content-Encoding", "")
+    announced = response.headers.get("Content-Length", "")
+    try:
+        if announced.isdecimal() and int(announced[:20]) > most_bytes:
+            raise Undecodable("too_large")
+        decoder = BoundedDecoder(encoding, most_bytes)
+        async for chunk in response.aiter_raw():
+            for size in decoder.feed(chunk):
+                if reservation is not None and size > reservation.granted_bytes:
+                    await _grow(reservation, size, deadline)
+        return Response(response.status_code, response.headers, decoder.finish())
+    except Undecodable as error:
+        if error.problem == "too_large":
+            text = f"larger than {most_bytes / 1e6:.3g} MB, or compressed too much"
             return Failure(FetchStatus.TOO_LARGE, text, "too_large", responded=True)
         text = f"the body cannot be decoded (Content-Encoding: {encoding[:40] or 'none'})"
-        return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{problem}", responded=True)
+        return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{error.problem}", responded=True)
 
 
 async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeout) -> None:

@@ -9,7 +9,6 @@ import pytest
 from models.feed import DisabledCause, Feed
 from services.feeds.form import changed_feed
 from services.feeds.outcome import (
-    JITTER,
     MAX_NOT_FOUND,
     NOTHING,
     WAITS,
@@ -22,7 +21,7 @@ from services.feeds.outcome import (
     is_probe,
     next_probe,
 )
-from services.feeds.schedule import Policy
+from services.feeds.schedule import JITTER, Policy
 from services.fetch.outcome import FetchResult, FetchStatus
 from tests.documents import NOW, feed
 

@@ -241,10 +241,8 @@ class Store(Protocol):
         operation that failed as `operation`. InvalidInput for 0 or more than 100 operations, more than 2,000,000 bytes
         of documents, a document of another partition, or two operations on one id.
 
-        If a response is lost, the store tries again within the call. The retry recognises its own batch by the
-        documents that the batch wrote, and returns their ETags; for a document that was written again since, an ETag
-        that matches no version. If all of them were written again, or the batch only deletes, the retry cannot
-        recognise it and raises Unavailable. So a Conflict or ChangedMeanwhile never hides a success of this call. A
+        If a response is lost, the store tries again within the call. If that try fails, the first one may have
+        succeeded, and the call raises Unavailable: a Conflict or ChangedMeanwhile never hides a success of this call. A
         second call after Unavailable may find the documents that the first one wrote.
         """
         ...

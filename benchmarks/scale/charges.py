@@ -31,7 +31,7 @@ QUERY_BASE = 2.3
 COUNTED = 0.02
 Term = tuple[str, Any]
 SYSTEM_BYTES = 200
-"""Added to each document: _rid, _self, _etag, _attachments and _ts by Cosmos DB, _write and ttl by the adapter."""
+"""Added to each document: _rid, _self, _etag, _attachments and _ts by Cosmos DB, ttl by the adapter."""
 
 
 def _by_size(table: tuple[float, ...], size: int) -> float:

@@ -95,7 +95,7 @@ class Container:
             paths = [f"/{path}/?" for path in self._indexed()]
             included, excluded = [{"path": path} for path in paths], [{"path": "/*"}]
         else:
-            paths = [f"/{path}/*" for path in self.unindexed] + ['/"_etag"/?', "/_write/?", "/ttl/?"]
+            paths = [f"/{path}/*" for path in self.unindexed] + ['/"_etag"/?', "/ttl/?"]
             included, excluded = [{"path": "/*"}], [{"path": path} for path in paths]
         policy: dict[str, Any] = {
             "indexingMode": "consistent",

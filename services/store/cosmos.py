@@ -1,12 +1,11 @@
 """The store on Azure Cosmos DB: every write is a transactional batch. cosmos_connection.py makes the retries.
 
-Every item of a batch that could fail has the batch's random `_write`. After a failure the items are read: if an item
-has that `_write`, an earlier try succeeded and its response was lost.
+A try whose response is lost may have succeeded. If the next one then fails, nobody knows which of the two changed the
+documents, and the call raises Unavailable: its caller goes on as after a death behind the write.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -154,10 +153,8 @@ class CosmosStore(BatchedStore):
         return await self._connection.in_parallel(write, batches)
 
     async def _write(self, container: Container, partition: str, steps: Sequence[rules.Step]) -> BatchOutcome:
-        # A batch of upserts can be repeated.
-        token = "" if all(step.kind == "upsert" for step in steps) else uuid.uuid4().hex
         now = self._now()
-        first = wanted = [_request(step, now, token) for step in steps]
+        first = wanted = [_request(step, now) for step in steps]
         unsure = False
         for _ in range(ROUNDS):
             response = await self._connection.batch(container.name, partition, wanted)
@@ -165,18 +162,18 @@ class CosmosStore(BatchedStore):
             result = result_of(response, container.name)
             if not isinstance(result, FailedBatch):
                 return [None if item is None else cosmos_items.etag(item) for item in result]
-            stored = await self._versions(container, partition, [step.id for step in steps])
-            if any(cosmos_items.was_written_by(item, token) for item in stored.values()):
-                return [None if each.item is None else _own_etag(stored.get(each.id), token) for each in first]
             failed = steps[result.operation]
-            if failed.kind == "create" and not _is_alive(stored.get(failed.id), now):
-                wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
-            elif unsure:
+            if failed.kind == "create":
+                created = [step.id for step in steps if step.kind == "create"]
+                stored = await self._versions(container, partition, created)
+                if not _is_alive(stored.get(failed.id), now):
+                    wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
+                    continue
+            if unsure:
                 raise Unavailable(
                     f"{container.name}: it is unknown whether an earlier try changed {partition} / {failed.id}"
                 )
-            else:
-                return rules.failed_batch(container.name, partition, steps, result.operation)
+            return rules.failed_batch(container.name, partition, steps, result.operation)
         raise Unavailable(f"{container.name}: {partition} kept changing", retry_after=1.0)
 
     async def _versions(self, container: Container, partition: str, names: Sequence[str]) -> dict[str, Item]:
@@ -217,8 +214,8 @@ class CosmosStore(BatchedStore):
         )
 
 
-def _request(step: rules.Step, now: int, token: str) -> BatchRequest:
-    item = None if step.prepared is None else cosmos_items.item(step.prepared, now, token)
+def _request(step: rules.Step, now: int) -> BatchRequest:
+    item = None if step.prepared is None else cosmos_items.item(step.prepared, now)
     if_match = None if step.etag is None else cosmos_items.etag_to_match(step.etag, now) or NO_VERSION
     return BatchRequest(step.kind, step.id, item, if_match)
 
@@ -232,10 +229,3 @@ def _over_expired(request: BatchRequest, stored: Item | None, now: int) -> Batch
     if request.kind == "create" and stored is not None and cosmos_items.expired(stored, now):
         return request._replace(kind="replace", if_match=stored["_etag"])
     return request
-
-
-def _own_etag(stored: Item | None, token: str) -> str:
-    """The ETag of the version that this batch wrote, or one that matches nothing if another write followed."""
-    if stored is not None and cosmos_items.was_written_by(stored, token):
-        return cosmos_items.etag(stored)
-    return f"|{NO_VERSION}"

@@ -22,21 +22,15 @@ Sql = tuple[str, list[dict[str, Any]]]
 
 LONGEST_TTL = 2**31 - 1
 
-_OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "_write", "ttl"})
+_OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "ttl"})
 _TTL = 'c["ttl_timestamp"]'
 
 
-def item(prepared: rules.Prepared, now: int, token: str) -> Document:
-    """The item to write. `token` becomes its `_write`, by which a retry recognises an earlier try that succeeded; an
-    empty one does not."""
+def item(prepared: rules.Prepared, now: int) -> Document:
+    """The item to write."""
     # Cosmos counts a lifetime from the last write.
     ttl = {} if prepared.expires is None else {"ttl": min(max(1, prepared.expires - now), LONGEST_TTL)}
-    own = {"_write": token} if token else {}
-    return {**prepared.body, **ttl, **own}
-
-
-def was_written_by(stored: Item | None, token: str) -> bool:
-    return stored is not None and stored.get("_write") == token
+    return {**prepared.body, **ttl}
 
 
 def expired(stored: Item, now: int) -> bool:
@@ -88,7 +82,7 @@ def count(plan: Plan, now: int) -> Sql:
 def versions(container: Container, partition: str, names: Sequence[str]) -> Sql:
     """The versions of some documents of a partition, expired or not."""
     bound = Bound("@")
-    fields = ", ".join(map(_path, ("id", "_etag", "_write", "ttl_timestamp")))
+    fields = ", ".join(map(_path, ("id", "_etag", "ttl_timestamp")))
     of_partition = f"{_path(container.partition_key)} = {bound.add(partition)}"
     return _sql(f"SELECT {fields} FROM c WHERE {of_partition} AND {_in('id', names, bound)}", bound)
 

@@ -40,7 +40,7 @@ def test_the_policy_indexes_everything_but_payload_and_each_order() -> None:
         "indexingMode": "consistent",
         "automatic": True,
         "includedPaths": [{"path": "/*"}],
-        "excludedPaths": [{"path": "/payload/*"}, {"path": '/"_etag"/?'}, {"path": "/_write/?"}, {"path": "/ttl/?"}],
+        "excludedPaths": [{"path": "/payload/*"}, {"path": '/"_etag"/?'}, {"path": "/ttl/?"}],
         "compositeIndexes": [
             [
                 {"path": "/b", "order": "descending"},

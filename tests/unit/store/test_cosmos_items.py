@@ -18,16 +18,15 @@ def prepared(**fields: object) -> rules.Prepared:
     ("deadline", "ttl"), [(NOW + 60, 60), (NOW + 1, 1), (NOW, 1), (NOW - 60, 1), (NOW + 2**31, 2**31 - 1)]
 )
 def test_cosmos_purges_an_item_at_its_deadline(deadline: int, ttl: int) -> None:
-    assert cosmos_items.item(prepared(ttl_timestamp=deadline), NOW, "token")["ttl"] == ttl
+    assert cosmos_items.item(prepared(ttl_timestamp=deadline), NOW)["ttl"] == ttl
 
 
 def test_an_item_without_a_deadline_has_no_ttl() -> None:
-    assert cosmos_items.item(prepared(n=1), NOW, "") == {"id": "a", "tool_id": "t", "n": 1}
-    assert cosmos_items.item(prepared(n=1), NOW, "token") == {"id": "a", "tool_id": "t", "n": 1, "_write": "token"}
+    assert cosmos_items.item(prepared(n=1), NOW) == {"id": "a", "tool_id": "t", "n": 1}
 
 
 def test_a_document_has_none_of_the_fields_that_cosmos_adds() -> None:
-    added = {"_rid": "r", "_self": "s", "_attachments": "a", "_write": "w", "ttl": 60, "_etag": '"e"', "_ts": 5}
+    added = {"_rid": "r", "_self": "s", "_attachments": "a", "ttl": 60, "_etag": '"e"', "_ts": 5}
     assert cosmos_items.document({"id": "a", **added}) == {"id": "a", "_etag": '|"e"', "_ts": 5}
 
 

@@ -30,6 +30,28 @@ def test_a_clear_text_is_in_its_language_whatever_its_feed_declares() -> None:
 
 
 @pytest.mark.parametrize(
+    ("headline", "is_english"),
+    [
+        ("What we know of the outage that hit Slack", True),
+        ("What we know: Was wir von dem Ausfall wissen und was nicht", False),
+        ("Slack confirms outage of the service", False),
+        (
+            "The best of the day: Oracle Cerner Nvidia GeForce RTX GPU Linux Docker Kubernetes Copilot Copilot Azure",
+            False,
+        ),
+        (
+            "The state of the art is for all: les jeux sont faits et la France que le monde aime est dans une crise",
+            False,
+        ),
+    ],
+)
+def test_a_text_with_many_common_english_words_needs_no_ngrams(headline: str, is_english: bool) -> None:
+    evidence = evidence_of(headline, "")
+    assert (evidence.clear == "en" and not evidence.shares) == is_english
+    assert bool(evidence.shares) != is_english
+
+
+@pytest.mark.parametrize(
     ("headline", "expected"),
     [
         ("GitHub Copilotの新機能を試してみた", "ja"),

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import NAMESPACE_URL, uuid5
 
-import orjson
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from models.cache import Period
 from models.stored import StoredDocument
@@ -54,8 +53,12 @@ _Row = tuple[Minute, str, Count, Count, Count, Count, int, Count]
 _Rows = dict[Text, dict[str, dict[str, tuple[_Row, ...]]]]
 
 
-def _loaded(hours: Any) -> Any:
-    return orjson.loads(hours) if isinstance(hours, str) else hours
+_HOURS = TypeAdapter(dict[Hour, _Rows])
+
+
+def _checked(hours: str) -> str:
+    _HOURS.validate_json(hours)
+    return hours
 
 
 class Timeline(OfTool):
@@ -113,7 +116,7 @@ class DayCounts(OfTool):
     entity_type: Literal["DayCounts"] = "DayCounts"
     day: _DayName
     whole: StoredCount
-    hours: Annotated[dict[Hour, _Rows], BeforeValidator(_loaded)]
+    hours: Annotated[str, AfterValidator(_checked)]
 
     @staticmethod
     def id_of(day: str) -> str:
@@ -122,10 +125,6 @@ class DayCounts(OfTool):
     @property
     def id(self) -> str:
         return self.id_of(self.day)
-
-    def to_document(self) -> dict[str, Any]:
-        document = super().to_document()
-        return {**document, "hours": orjson.dumps(document["hours"], option=orjson.OPT_SORT_KEYS).decode()}
 
 
 class WholeHours(StoredCount):

@@ -335,14 +335,6 @@ _MODELS: Mapping[str, type[StoredDocument]] = {
 """Validating each document that is made would take a third of a recount: only one that could not be counted is."""
 
 
-def is_of_last_recount(number: int, windows: Document | None) -> bool:
-    """Whether an entry with this `recounts` is of the tool's last recount. False if its windows cannot be read."""
-    if windows is None:
-        return True
-    last = windows.get("recounts") or 0
-    return isinstance(last, int) and number >= last
-
-
 def recounts_of(timeline: Document | None) -> int:
     """The tool's `recounts`. Two timelines with the same number have the same counts."""
     return 0 if timeline is None else timeline.get("ingestion_count", 0)

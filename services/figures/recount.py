@@ -21,7 +21,7 @@ from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.timeline import DayCounts, WindowTables
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.counting import is_of_last_recount, reading
+from services.figures.counting import reading
 from services.figures.points import day_start, first_live_day
 from services.figures.tool_counts import CountsWrite, ToolCounts
 from services.figures.windows import Windows, edges_of
@@ -206,8 +206,9 @@ class Recount:
 async def recounted_since(store: Store, recounts: Mapping[str, int]) -> set[str]:
     """The tools that were recounted since the recount with this number. A tool whose windows cannot be read is one."""
     windows = await store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
-    of_tools = zip(recounts.items(), windows, strict=True)
-    return {tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)}
+    last = [0 if each is None else each.get("recounts") or 0 for each in windows]
+    of_tools = zip(recounts.items(), last, strict=True)
+    return {tool_id for (tool_id, number), each in of_tools if not isinstance(each, int) or each > number}
 
 
 def are_right(windows: Document, now: datetime) -> bool:

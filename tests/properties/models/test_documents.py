@@ -54,6 +54,7 @@ STRATEGIES: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (ToolId, st.uuids().map(str)),
     (Minute, st.integers(0, 59).map("{:02d}".format)),
     (CheckedTally, TALLY),
+    (Tally, TALLY),
     (HourlyDistribution, st.lists(st.floats(0, 1e6), min_size=24, max_size=24).map(tuple)),
     (JsonValue, JSON),
     (str, TEXT),

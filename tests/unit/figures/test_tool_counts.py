@@ -10,11 +10,13 @@ import pytest
 from models.errors import ChangedMeanwhile, Conflict
 from models.timeline import DirtyHour, Timeline
 from models.values import CLOCKS_DIFFER, format_time, hour_key
-from services.figures.counting import Count, days_of, is_of_last_recount, recounts_of, timeline_document
-from services.figures.recount import are_right, spans
+from services.figures.counting import Count, days_of, recounts_of, timeline_document
+from services.figures.recount import are_right, recounted_since, spans
 from services.figures.tool_counts import CountsWrite, ToolCounts, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
+from services.store.containers import CATALOG
+from services.store.sqlite import SqliteStore
 from tests import documents
 from tests.documents import by_day, by_hour
 from tests.unit.figures.mentions import a_mention, counted
@@ -208,14 +210,13 @@ def test_an_hour_that_was_marked_again_stays_dirty_and_the_rest_is_written() -> 
     assert _of(1).after(ChangedMeanwhile("the last dirty hour of a later batch", 1)) == "written"
 
 
-@pytest.mark.parametrize(
-    ("windows", "is_last"),
-    [(None, True), ({}, True), ({"recounts": 3}, True), ({"recounts": 4}, False), ({"recounts": "3"}, False)],
-)
-def test_an_entry_is_of_the_last_recount_if_the_windows_have_no_higher_number(
-    windows: Document | None, is_last: bool
+async def test_a_tool_was_recounted_since_if_its_windows_have_a_higher_number_or_cannot_be_read(
+    store: SqliteStore,
 ) -> None:
-    assert is_of_last_recount(3, windows) is is_last
+    stored = {"same": 3, "more": 4, "odd": "3", "none": None}
+    for tool_id, number in stored.items():
+        await store.upsert(CATALOG.name, {**windows_of(NOW), "pk": tool_id, "recounts": number})
+    assert await recounted_since(store, dict.fromkeys([*stored, "nobody"], 3)) == {"more", "odd"}
 
 
 @pytest.mark.parametrize("wrong", [{"hours": "none"}, {"hours": None}])

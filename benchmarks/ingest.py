@@ -83,7 +83,6 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
         [
             Feed(
                 created_at=now,
-                updated_at=now,
                 feed_id=name,
                 feed_url=f"{url.replace(HOSTS[0], HOSTS[number % len(HOSTS)])}/{name}.xml",
                 source_name=name,

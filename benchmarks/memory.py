@@ -138,9 +138,7 @@ async def _ingest(url: str, kind: str, feeds: int, folder: str, queues: str) -> 
     now = utc_now()
     for number in range(feeds):
         name, address = f"f{number}", f"{url}/{kind}/{number}"
-        made = Feed(
-            feed_id=name, source_name=name, feed_url=address, created_at=now, updated_at=now, next_fetch_time=now
-        )
+        made = Feed(feed_id=name, source_name=name, feed_url=address, created_at=now, next_fetch_time=now)
         await services.store.create("feeds", made.to_document())
     claims, ingestion = services.feeds.claims, services.fetching.ingestion  # loads their modules
     before, started, cpu = memory_mb("VmRSS"), time.perf_counter(), time.process_time()

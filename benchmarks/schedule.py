@@ -34,7 +34,6 @@ Traces = dict[str, list[int]]
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _FEED = Feed(
     created_at=_START,
-    updated_at=_START,
     feed_id="f",
     feed_url="https://a.example/",
     source_name="A",

@@ -408,7 +408,7 @@ class CacheCounters(_Cached):
     @classmethod
     def at(cls, now: datetime) -> Self:
         """The counters of the hour of `now`, without any count."""
-        return cls(created_at=now, updated_at=now, hour=hour_key(now))
+        return cls(created_at=now, hour=hour_key(now))
 
     @property
     def id(self) -> str:

@@ -23,7 +23,7 @@ class _Totals(StoredDocument):
     @classmethod
     def at(cls, now: datetime) -> Self:
         """All 0."""
-        return cls.model_validate({"created_at": now, "updated_at": now})
+        return cls.model_validate({"created_at": now})
 
 
 class CacheTotals(_Totals):
@@ -128,7 +128,7 @@ class Heartbeat(StoredDocument):
 
     @classmethod
     def first(cls, timer: str, now: datetime) -> Self:
-        return cls(created_at=now, updated_at=now, timer=timer)
+        return cls(created_at=now, timer=timer)
 
     def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
         """The heartbeat after a run that began at `started` and ended at `now`. Without `error`, the run succeeded."""
@@ -169,7 +169,7 @@ class MigrationRecord(StoredDocument):
 
     @classmethod
     def of(cls, number: int, name: str, started: datetime, ended: datetime) -> Self:
-        times = {"created_at": ended, "updated_at": ended, "started_at": started, "completed_at": ended}
+        times = {"created_at": ended, "started_at": started, "completed_at": ended}
         return cls.model_validate({"number": number, "name": name, **times})
 
     @property
@@ -190,7 +190,7 @@ class StoreLoad(StoredDocument):
 
     @classmethod
     def at(cls, now: datetime) -> Self:
-        return cls.model_validate({"created_at": now, "updated_at": now, "hour": hour_key(now)})
+        return cls.model_validate({"created_at": now, "hour": hour_key(now)})
 
 
 class AuditRound(Value):

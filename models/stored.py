@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from pydantic import PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from models.errors import UnreadableDocument
 from models.states import Machine
@@ -40,7 +40,7 @@ class StoredDocument(Value):
     """The fields that neither the API nor an export shows."""
 
     created_at: Time
-    updated_at: Time
+    updated_at: Time = Field(default_factory=lambda fields: fields["created_at"])
     ttl_timestamp: UnixSeconds | None = None
     schema_version: str = "1"
     entity_type: str

@@ -220,7 +220,7 @@ class RemovedStory(_OfStories):
 def removed_story(event: str, now: datetime) -> dict[str, Any]:
     """The document that says that the story was removed."""
     day = day_of(event)
-    return RemovedStory(created_at=now, updated_at=now, day=day, event_id=event, removed_at=now).to_document()
+    return RemovedStory(created_at=now, day=day, event_id=event, removed_at=now).to_document()
 
 
 SignalKind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]

@@ -197,7 +197,7 @@ class DirtyHour(OfTool):
     @classmethod
     def of(cls, tool_id: str, moment: datetime, now: datetime) -> Self:
         """The hour of `moment`, as dirty."""
-        return cls(created_at=now, updated_at=now, tool_id=tool_id, hour=hour_key(moment))
+        return cls(created_at=now, tool_id=tool_id, hour=hour_key(moment))
 
     @property
     def id(self) -> str:
@@ -236,7 +236,7 @@ class DailyClose(OfTool):
         }
         text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         sha256 = hashlib.sha256(text.encode()).hexdigest()
-        return cls(created_at=now, updated_at=now, tool_id=tool_id, day=day, closed_at=now, text=text, sha256=sha256)
+        return cls(created_at=now, tool_id=tool_id, day=day, closed_at=now, text=text, sha256=sha256)
 
     @staticmethod
     def id_of(day: Day) -> str:

@@ -75,7 +75,7 @@ def _part(build: Callable[..., Built], /, **fields: Any) -> Callable[..., Built]
 
 def _stored(build: Callable[..., Stored], /, **fields: Any) -> Callable[..., Stored]:
     """Makes this example of a stored document, which every such document is tested with."""
-    example = _part(build, created_at=NOW, updated_at=NOW, **fields)
+    example = _part(build, created_at=NOW, **fields)
     EVERY_DOCUMENT.append(example)
     return example
 

@@ -50,7 +50,7 @@ def detects(name: str, text: str) -> bool:
 @cache
 def _detector(name: str) -> Detector:
     tool_id = str(uuid5(NAMESPACE_DNS, name))
-    return Detector([Tool(created_at=NOW, updated_at=NOW, tool_id=tool_id, primary_name=name)])
+    return Detector([Tool(created_at=NOW, tool_id=tool_id, primary_name=name)])
 
 
 def report() -> None:

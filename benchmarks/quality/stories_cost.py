@@ -62,7 +62,7 @@ def store_made(path: Path, made: Iterable[Made]) -> None:
     writer = connection.cursor()
     for key, entries in groupby(keys, itemgetter(0)):
         articles = latest({name: minute for _, minute, name in entries})
-        named = GroupingKey(created_at=START, updated_at=START, key=key, articles=articles)
+        named = GroupingKey(created_at=START, key=key, articles=articles)
         _insert(writer, LOCATORS.name, named.id, named.to_document())
     connection.execute("DROP TABLE entries")
     connection.execute("COMMIT")
@@ -74,7 +74,6 @@ def _members(connection: sqlite3.Connection, made: Iterable[Made]) -> Iterator[t
     writer = connection.cursor()
     like = StoryMember(
         created_at=START,
-        updated_at=START,
         day=START.date().isoformat(),
         source_id=f"dedup:{name_of(0)}",
         published_at=START,
@@ -159,7 +158,6 @@ async def _arrive(store: Store, new: Sequence[Made], first: int, watch: Watch) -
         stored = article(
             dedup_key=name_of(first + number),
             created_at=each.at,
-            updated_at=each.at,
             timestamp=each.at,
             headline=each.headline,
             matched_tickers=(),

@@ -370,7 +370,6 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
             source_id=f"dedup:{number:032x}",
             published_at=at,
             created_at=at,
-            updated_at=at,
             source=f"feed-of-somebody-{number % 7}",
             publisher_id=f"publisher-{number % 13}.example",
             event_id=f"story:20260221:{number * 2 // 3:032x}",

@@ -160,7 +160,6 @@ def attempt_record(one: FeedTry, ingested: Ingested, end: FetchResult | Failure 
         }
     return Attempt(
         created_at=one.started_at,
-        updated_at=one.started_at,
         run_id=one.run_id,
         task_name=one.task_name,
         subject=one.feed.feed_id,

@@ -62,14 +62,13 @@ async def add_batch(
         return name
     items = [each.entry.item for each in entries]
     parts = [
-        QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
+        QuarantinePart(created_at=now, quarantine_id=name, number=number, items=tuple(some))
         for number, some in enumerate(parts_of(items), start=1)
     ]
     # The parts first: an item that people can see can be released.
     await store.write_many(QUARANTINE.name, [part.to_document() for part in parts])
     item = QuarantineItem(
         created_at=now,
-        updated_at=now,
         quarantine_id=name,
         kind="BATCH",
         subject=feed_id,

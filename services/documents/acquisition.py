@@ -265,7 +265,6 @@ class Acquisition:
         stored = await self.archive.put(folder_of(document.source_id, document.folder_day), data)
         file = FileObject(
             created_at=now,
-            updated_at=now,
             ttl_timestamp=document.ttl_timestamp,
             source_id=document.source_id,
             role=role,
@@ -290,7 +289,6 @@ class Acquisition:
             return holder
         alias = DocumentAlias(
             created_at=now,
-            updated_at=now,
             ttl_timestamp=document.ttl_timestamp,
             provider=document.provider,
             locator_identity=document.locator_identity,

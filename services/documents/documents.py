@@ -124,7 +124,6 @@ class Documents:
         name = quarantine_id("DOCUMENT", document.source_id, content)
         item = QuarantineItem(
             created_at=now,
-            updated_at=now,
             quarantine_id=name,
             kind="DOCUMENT",
             subject=document.source_id,

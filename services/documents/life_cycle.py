@@ -41,7 +41,6 @@ def stub(asked: Asked, now: datetime) -> DocumentProduct:
     """The document of an article whose full text was asked for, due at once."""
     return DocumentProduct(
         created_at=now,
-        updated_at=now,
         ttl_timestamp=asked.expires,
         source_id=asked.source_id,
         provider=asked.feed_id,

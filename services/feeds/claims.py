@@ -212,7 +212,6 @@ class Claims:
         due_at = now + timedelta(seconds=planned.delay_seconds)
         return IngestionBatch(
             created_at=now,
-            updated_at=now,
             run_id=self.new_id(),
             started_at=now,
             subject=next(iter(claimed)) if len(claimed) == 1 else None,

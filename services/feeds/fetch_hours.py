@@ -127,7 +127,7 @@ class FetchDays:
         for day, feeds in by_day(page.items, now).items():
             await self._add(day, feeds, now)
         if page.next != (progress.after if progress else None):
-            after = FetchDaysProgress(created_at=now, updated_at=now, after=page.next)
+            after = FetchDaysProgress(created_at=now, after=page.next)
             await self._store.upsert(CATALOG.name, after.to_document())
         return len(page.items)
 
@@ -137,7 +137,7 @@ class FetchDays:
             after = added(before.feeds if before else {}, feeds)
             if before is not None and after == before.feeds:
                 return None
-            kept = before or FetchDay(created_at=now, updated_at=now, day=day)
+            kept = before or FetchDay(created_at=now, day=day)
             return kept.changed(now, feeds=after).to_document()
 
         await change(self._store, CATALOG.name, FetchDay.PARTITION, day, decide)

@@ -111,7 +111,7 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
     stored.setdefault("feed_id", feed_id_of(stored["feed_url"]))
     stored["address"] = address_of(stored["feed_url"])
     stored |= _enabled(stored.get("enabled", True), now)
-    return judged(Feed(created_at=now, updated_at=now, next_fetch_time=now, **stored))
+    return judged(Feed(created_at=now, next_fetch_time=now, **stored))
 
 
 def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:

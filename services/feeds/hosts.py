@@ -71,7 +71,7 @@ def after_report(
     if not report.failures:
         return None
     if report.succeeded or state is None:
-        state = HostState(created_at=now, updated_at=now, host=host, failures=0, reason=report.reason)
+        state = HostState(created_at=now, host=host, failures=0, reason=report.reason)
     elif is_cooling(state, now) and not in_outage:
         return state
     failures = state.failures + report.failures

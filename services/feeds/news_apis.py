@@ -36,7 +36,6 @@ class EnabledApi:
     def feed(self, now: datetime) -> Feed:
         made = Feed(
             created_at=now,
-            updated_at=now,
             feed_id=self.api.name,
             kind=self.api.name,
             feed_url=self.api.feed_url(self.base_url),

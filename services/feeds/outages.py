@@ -103,7 +103,7 @@ def begun_outage(begun: Sequence[HostState], answered: Mapping[str, datetime], n
         answering = _answering(failing, answered, first.created_at)
         tried = len(failing) + _answering(failing, answered, now - AT_ONCE)
         if _is_most(len(failing), answering) and len(failing) >= TRIED * tried:
-            return Outage(created_at=now, updated_at=now, since=first.created_at, **_evidence(failing, answering))
+            return Outage(created_at=now, since=first.created_at, **_evidence(failing, answering))
     return None
 
 
@@ -184,9 +184,7 @@ class HostStates:
         if feed.last_successful_fetch is None:
             return
         host, until = feed.host, unix_seconds(now + KEPT)
-        wrong = HostState(
-            created_at=now, updated_at=now, ttl_timestamp=until, host=host, failures=1, reason=kind, answers=True
-        )
+        wrong = HostState(created_at=now, ttl_timestamp=until, host=host, failures=1, reason=kind, answers=True)
         stored = await self._store.read(CATALOG.name, HostState.PARTITION, wrong.id)
         known = readable(stored, HostState.from_document)
         if known is not None and known.created_at > feed.last_successful_fetch:

@@ -323,7 +323,7 @@ class Budget:
         price = await self._price()
         if price is None:
             with suppress(Conflict):  # another instance has created it
-                await self._store.create(CATALOG.name, FetchPrice(created_at=now, updated_at=now).to_document())
+                await self._store.create(CATALOG.name, FetchPrice(created_at=now).to_document())
             return
         if not is_over(price.updated_at + CORRECTED_EVERY, now, CORRECTED_EVERY):
             return

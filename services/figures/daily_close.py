@@ -49,7 +49,7 @@ def after_page(progress: HistoryProgress | None, day: date, after: str | None, n
     nothing is known."""
     before = (day - _DAY).isoformat()
     if progress is None:
-        progress = HistoryProgress(created_at=now, updated_at=now, since=day.isoformat(), closed_until=before)
+        progress = HistoryProgress(created_at=now, since=day.isoformat(), closed_until=before)
     since = progress.since if progress.closed_until == before else day.isoformat()
     return progress.changed(now, since=since, closed_until=before if after else day.isoformat(), after=after)
 

@@ -79,7 +79,7 @@ class Generations:
             nonlocal raised
             before, *entries = stored
             now, raised = self.clock(), self.learn(tool_id, before) + 1
-            after = CacheGeneration(tool_id=tool_id, generation=raised, created_at=now, updated_at=now).to_document()
+            after = CacheGeneration(tool_id=tool_id, generation=raised, created_at=now).to_document()
             written = Create(after) if before is None else Replace(after, before["_etag"])
             return [*(Delete(each["id"], each["_etag"]) for each in entries if each is not None), written]
 

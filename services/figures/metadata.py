@@ -133,7 +133,6 @@ async def refresh_ended(store: Store, counters: Counters, run: JobRun, batches: 
     failed = dict(error.split(": ", 1) for batch in batches for error in batch.errors)
     last = LastRefresh(
         created_at=ended,
-        updated_at=ended,
         run_id=run.run_id,
         status=run.status,
         ended_at=ended,
@@ -148,7 +147,6 @@ async def refresh_ended(store: Store, counters: Counters, run: JobRun, batches: 
     unscored = sorted({tool_id for batch in batches for tool_id in batch.unscored_tools})
     metadata = CacheMetadata(
         created_at=ended,
-        updated_at=ended,
         last_refresh_ts=ended_ms // 1000,
         last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
         total_entries=await count_entries(store),

@@ -233,9 +233,6 @@ SIGNALS_STAGE = Stage(
 async def mark_signals_due(store: Store, event_ids: Collection[str], now: datetime) -> None:
     """To be called after the change was written. A story that is marked already gets a new ETag, so that a worker that
     has begun to decide its signals does not delete the mark."""
-    marks = [
-        SignalsDue(created_at=now, updated_at=now, day=day_of(each), event_id=each, signals_due_at=now)
-        for each in event_ids
-    ]
+    marks = [SignalsDue(created_at=now, day=day_of(each), event_id=each, signals_due_at=now) for each in event_ids]
     if marks:
         await store.write_many(STORIES.name, [each.to_document() for each in marks])

@@ -166,7 +166,6 @@ async def keep_references(store: Store, tool_id: str, day: date, mentions: Seque
     latest_first = sorted(read, key=lambda each: (each.published_at, each.source_id), reverse=True)
     kept = ReferenceDay(
         created_at=now,
-        updated_at=now,
         tool_id=tool_id,
         day=day.isoformat(),
         references=tuple(each.reference for each in latest_first[:MAX_KEPT]),

@@ -283,7 +283,6 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
         return stored if has_fields(stored, fields) else stored.changed(now, **fields)
     return SentimentScore(
         created_at=now,
-        updated_at=now,
         tool_id=tool.tool_id,
         source_id=article.source_id,
         published_at=published_at(article),

@@ -294,7 +294,7 @@ class Audit:
     async def _known(self) -> StoredAudit:
         stored = await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID)
         now = self._clock()
-        return readable(stored, StoredAudit.from_document) or StoredAudit(created_at=now, updated_at=now)
+        return readable(stored, StoredAudit.from_document) or StoredAudit(created_at=now)
 
     async def _save(self, known: StoredAudit, **changes: Any) -> None:
         """Stores the checkpoint. Of two workers that audit at once, the last one counts."""

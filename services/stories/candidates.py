@@ -138,6 +138,6 @@ def _articles_of(document: Document | None) -> dict[str, int]:
 def _write(key: str, before: Document | None, articles: Mapping[str, int], now: datetime) -> Operation:
     named = {name.removeprefix(_PREFIX): minute for name, minute in articles.items()}
     if before is None:
-        return Create(GroupingKey(created_at=now, updated_at=now, key=key, articles=named).to_document())
+        return Create(GroupingKey(created_at=now, key=key, articles=named).to_document())
     ttl, time = unix_seconds(now + KEY_KEPT), format_time(now)
     return Replace({**before, "articles": named, "ttl_timestamp": ttl, "updated_at": time}, before["_etag"])

@@ -330,7 +330,7 @@ class Lease:
         def decide(stored: Document | None) -> Decided:
             if stored is not None and stored["holder"] != self._holder and not _has_ended(stored, now):
                 return None
-            return GroupingLease(created_at=now, updated_at=now, holder=self._holder).to_document()
+            return GroupingLease(created_at=now, holder=self._holder).to_document()
 
         after = await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
         return after is not None and after["holder"] == self._holder

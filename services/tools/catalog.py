@@ -134,7 +134,7 @@ class Catalog:
     async def add(self, new: ToolFields) -> Tool:
         """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names."""
         now = self.clock()
-        tool = Tool(created_at=now, updated_at=now, tool_id=self.new_id(), **new)
+        tool = Tool(created_at=now, tool_id=self.new_id(), **new)
         try:
             for name in tool.names:
                 await self.claim(name, tool)
@@ -189,7 +189,7 @@ class Catalog:
     async def announce(self) -> None:
         """Makes every detector outdated."""
         now = self.clock()
-        version = CatalogVersion(created_at=now, updated_at=now, version=self.new_id())
+        version = CatalogVersion(created_at=now, version=self.new_id())
         await self.store.upsert(CATALOG.name, version.to_document())
 
     async def version(self) -> str | None:
@@ -223,7 +223,7 @@ class Catalog:
         async def once() -> None:
             found, now = await self.claim_of(name), self.clock()
             if found is None:
-                new = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
+                new = ToolName(created_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
                 try:
                     await self.store.create(CATALOG.name, new.to_document())
                 except Conflict as error:

@@ -35,7 +35,6 @@ def queued(
     """A run that was accepted, and waits for its message."""
     return kind_of_run(workflow)(
         created_at=now,
-        updated_at=now,
         run_id=run_id,
         workflow_name=workflow,
         started_at=now,
@@ -72,7 +71,6 @@ def started(run_id: str, task: str, subject: str, number: int, now: datetime) ->
     """An attempt that is under way."""
     return Attempt(
         created_at=now,
-        updated_at=now,
         run_id=run_id,
         task_name=task,
         subject=subject,

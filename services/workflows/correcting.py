@@ -183,7 +183,6 @@ class CorrectionChanges:
 def _new(tool: Tool, wanted: NewCorrectionBody, now: datetime, **fields: Any) -> Correction:
     return Correction(
         created_at=now,
-        updated_at=now,
         tool_id=tool.tool_id,
         subject=wanted.subject,
         verdict=wanted.chosen_verdict,

@@ -47,7 +47,6 @@ async def _recorded(of: Services, run: JobRun) -> GroupingCorrection:
     made = GroupingCorrection(
         **given,
         created_at=made_at,
-        updated_at=made_at,
         day=format_time(made_at)[:10],
         correction_id=grouping_correction_id(run.run_id, made_at),
         made_at=made_at,

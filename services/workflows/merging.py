@@ -134,7 +134,6 @@ def record(run: JobRun, source: Tool, target: Tool, now: datetime) -> ToolMerge:
     signed: Any = run.parameters
     return ToolMerge(
         created_at=now,
-        updated_at=now,
         tool_id=target.tool_id,
         merged_tool_id=source.tool_id,
         merged_name=source.primary_name,

@@ -30,7 +30,7 @@ def tools(names: list[str]) -> list[Tool]:
             plain = normalize_name(name)
             rules = {name: NameRule()}
             tool_id = str(uuid5(NAMESPACE_DNS, plain))
-            tool = Tool(created_at=NOW, updated_at=NOW, tool_id=tool_id, primary_name=name, name_rules=rules)
+            tool = Tool(created_at=NOW, tool_id=tool_id, primary_name=name, name_rules=rules)
             found.setdefault(plain, tool)
     return list(found.values())
 

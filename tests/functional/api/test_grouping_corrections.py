@@ -57,7 +57,7 @@ async def test_a_split_is_made_listed_explained_and_undone(split_world: SplitWor
 
 
 async def stored_article(app: Container, number: int, event: str | None = None) -> str:
-    stored = article(dedup_key=f"{number:032x}", created_at=app.clock(), updated_at=app.clock(), timestamp=NOW)
+    stored = article(dedup_key=f"{number:032x}", created_at=app.clock(), timestamp=NOW)
     await app.store.create(ARTICLES.name, stored.to_document())
     if event is not None:
         member = story_member(source_id=stored.source_id, event_id=event)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEY = "a-key-of-twenty-characters"
 NOW = datetime.now(UTC).replace(microsecond=0)
 TOOL = a_tool(0, NOW - timedelta(days=40), primary_name="Visual Studio Code", aliases=("VS Code",), tickers=("MSFT",))
-ARTICLE = article(created_at=NOW, updated_at=NOW, timestamp=NOW - timedelta(hours=2))
+ARTICLE = article(created_at=NOW, timestamp=NOW - timedelta(hours=2))
 
 
 @asynccontextmanager

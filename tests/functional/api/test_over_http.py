@@ -23,8 +23,8 @@ async def web(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[aiohttp
     data = tmp_path_factory.mktemp("http")
     store = SqliteStore(data / "toolpulse.db", utc_now)
     now = datetime.now(UTC)
-    guid = alias(locator_identity="provider_product_id:https://x.example/a b?c#d", created_at=now, updated_at=now)
-    for document in (article(created_at=now, updated_at=now), guid):
+    guid = alias(locator_identity="provider_product_id:https://x.example/a b?c#d", created_at=now)
+    for document in (article(created_at=now), guid):
         await store.create(document.CONTAINER, document.to_document())
     await store.close()
     async with (

@@ -22,7 +22,7 @@ from tests.queue_service import QueueService
 
 def due(minutes: float) -> dict[str, object]:
     since = utc_now() - timedelta(minutes=minutes)
-    return article(created_at=since, updated_at=since, analysis_due_since=since).to_document()
+    return article(created_at=since, analysis_due_since=since).to_document()
 
 
 async def sent_to(queue: str, queues: QueueService) -> list[str]:
@@ -54,7 +54,7 @@ async def test_a_worker_that_starts_announces_what_is_overdue(
 async def store_a_due_feed(folder: Path) -> None:
     store, now = SqliteStore(folder / "toolpulse.db", utc_now), utc_now()
     await store.ensure_containers()
-    await store.create("feeds", feed(created_at=now, updated_at=now, next_fetch_time=now).to_document())
+    await store.create("feeds", feed(created_at=now, next_fetch_time=now).to_document())
     await store.close()
 
 

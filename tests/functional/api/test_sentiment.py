@@ -78,7 +78,7 @@ async def test_evidence_and_the_articles_of_a_tool_are_filtered_by_sentiment(wat
     assert {each["sentiment"] for each in listed} <= {None}
     everything = (await call("list_tool_evidence", "hours=24", tool=TOOL.tool_id)).json["items"]
     assert [each["unscored_reason"] for each in everything] == ["LANGUAGE", None, None, "LANGUAGE"]
-    unscored = article(status="analyzed", unscored_reason="LANGUAGE", created_at=NOW, updated_at=NOW, timestamp=NOW)
+    unscored = article(status="analyzed", unscored_reason="LANGUAGE", created_at=NOW, timestamp=NOW)
     await watched.store.create(unscored.CONTAINER, unscored.to_document())
     await _say(watched, unscored.source_id, NOW - timedelta(hours=1), "unscored")
     for sentiment, ids in (("unscored", [unscored.source_id]), ("positive", [])):
@@ -122,7 +122,7 @@ async def test_every_figure_says_whether_it_counts_all_articles_also_after_an_an
 
     assert await served() == [(0, 0, True)] * 6
     tag = (await call("get_tool_sentiment", tool=TOOL.tool_id)).headers["ETag"]
-    stored = article(created_at=NOW, updated_at=NOW, timestamp=NOW, analysis_due_since=NOW)
+    stored = article(created_at=NOW, timestamp=NOW, analysis_due_since=NOW)
     await watched.store.create(ARTICLES.name, stored.to_document())
     assert await served() == [(1, 0, False)] * 6
     assert (await call("get_tool_sentiment", if_none_match=tag, tool=TOOL.tool_id)).status == 200

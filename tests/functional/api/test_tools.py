@@ -30,7 +30,6 @@ async def store(app: Container, number: int, headline: str, **fields: Any) -> st
     one = article(
         dedup_key=f"{number:032x}",
         created_at=now,
-        updated_at=now,
         timestamp=now,
         analysis_due_since=now,
         matched_tickers=(),

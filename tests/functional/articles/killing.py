@@ -127,7 +127,6 @@ async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
     feeds = [
         Feed(
             created_at=now,
-            updated_at=now,
             feed_id=feed_name(number),
             feed_url=f"{url}/{feed_name(number)}.xml",
             source_name=feed_name(number),

@@ -74,7 +74,7 @@ async def test_while_a_workflow_is_open_its_mentions_are_in_flight(world: AuditW
     tools = await world.filled()
     await world.lose(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
     now = world.clock.now
-    run = JobRun(created_at=now, updated_at=now, run_id="w1", workflow_name=workflow, status="RUNNING", started_at=now)
+    run = JobRun(created_at=now, run_id="w1", workflow_name=workflow, status="RUNNING", started_at=now)
     await world.store.create(RUNS.name, run.to_document())
     assert await world.differences() == []
     await world.store.upsert(RUNS.name, run.changed(now, status="SUCCEEDED", ended_at=now).to_document())

@@ -60,7 +60,7 @@ def _closes(store: Store, clock: Watch, **limits: int) -> DailyCloses:
 
 
 async def _closed_until(store: Store, day: str) -> None:
-    progress = HistoryProgress(created_at=START, updated_at=START, since="2026-01-01", closed_until=day)
+    progress = HistoryProgress(created_at=START, since="2026-01-01", closed_until=day)
     await store.create(CATALOG.name, progress.to_document())
 
 
@@ -178,8 +178,8 @@ async def test_a_day_that_leaves_the_live_days_keeps_its_last_figures_beside_the
     await _say(world, BUSY, "one", at)
     clock.advance(hours=6)
     await _work(world, clock)
-    await _say(world, BUSY, "late", at, "negative", created_at=clock.now, updated_at=clock.now, analyzer_version="2")
-    await _say(world, QUIET, "late", at, "negative", created_at=clock.now, updated_at=clock.now)
+    await _say(world, BUSY, "late", at, "negative", created_at=clock.now, analyzer_version="2")
+    await _say(world, QUIET, "late", at, "negative", created_at=clock.now)
     clock.now = datetime(2026, 3, 23, 23, 59, tzinfo=UTC)
     history = History(world, Recount(world), Coverage(world))
     for tool_id in (BUSY, QUIET):
@@ -193,7 +193,7 @@ async def test_a_day_that_leaves_the_live_days_keeps_its_last_figures_beside_the
     unclosed, of_quiet = await history.day(QUIET, YESTERDAY, clock.now)
     assert (unclosed, of_quiet.figures["negative_count"]) == (None, 1)
     # Nothing changes a frozen day.
-    await _say(world, BUSY, "later", at, created_at=clock.now, updated_at=clock.now)
+    await _say(world, BUSY, "later", at, created_at=clock.now)
     clock.advance(days=3)
     await Recount(world).rebuild_tool(BUSY, clock.now)
     assert await history.day(BUSY, YESTERDAY, clock.now) == (close, point)

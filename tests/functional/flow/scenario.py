@@ -70,7 +70,6 @@ class Scenario:
         documents = [
             Feed(
                 created_at=now,
-                updated_at=now,
                 feed_id=name,
                 feed_url=self.feeds.url(name),
                 source_name=name,

@@ -156,7 +156,6 @@ class World:
         stored = article(
             dedup_key=f"{number:032x}",
             created_at=now,
-            updated_at=now,
             headline=headline,
             matched_tickers=(),
             text_for_analysis=text or None,

@@ -40,7 +40,6 @@ class World(StoriesWorld):
         stored = article(
             dedup_key=f"{number:08x}{sum(outlet.encode()):08x}{'0' * 16}",
             created_at=now,
-            updated_at=now,
             headline=headline,
             matched_tickers=(),
             canonical=reading(headline=headline, revision=revision, url=url),

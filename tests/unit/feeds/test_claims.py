@@ -213,9 +213,7 @@ async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Wa
 
 async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStore, watch: Watch) -> None:
     await add(store, "a", "b")
-    host = HostState(
-        created_at=NOW, updated_at=NOW, host="a.example", failures=5, reason="timeout", open_until=NOW + MINUTE
-    )
+    host = HostState(created_at=NOW, host="a.example", failures=5, reason="timeout", open_until=NOW + MINUTE)
     await store.create("catalog", host.to_document())
     assert named(await claims_on(store, watch).claim_due(NOW)) == ["b"]
 

@@ -110,7 +110,7 @@ async def test_days_are_read_at_most_once_a_minute_and_then_from_yesterday_on(st
 
     assert (await shares_at(NOW)).of("HOUR_24", MADE, frozenset()) is None
     for day, bits in (("20260221", 1 << 20), ("20260220", 1 << 23)):
-        document = FetchDay(created_at=NOW, updated_at=NOW, day=day, feeds={"a": (bits, bits, bits)})
+        document = FetchDay(created_at=NOW, day=day, feeds={"a": (bits, bits, bits)})
         await store.create(CATALOG.name, document.to_document())
     assert (await shares_at(NOW + timedelta(seconds=59))).of("HOUR_24", MADE, frozenset()) is None
     assert (await shares_at(NOW + timedelta(seconds=60))).of("HOUR_24", MADE, frozenset()) == 1.0

@@ -16,7 +16,7 @@ FIRST_LIVE = date(2026, 1, 30)
 
 
 def _progress(since: str, closed_until: str, after: str | None = None) -> HistoryProgress:
-    return HistoryProgress(created_at=NOW, updated_at=NOW, since=since, closed_until=closed_until, after=after)
+    return HistoryProgress(created_at=NOW, since=since, closed_until=closed_until, after=after)
 
 
 def test_the_limits_of_one_call() -> None:

@@ -51,13 +51,13 @@ def test_a_feed_is_fetched_where_a_permanent_redirect_led() -> None:
 
 def test_known_entries_are_stored_as_hashes_one_after_the_other() -> None:
     hashes = "1" * HASH_LENGTH + "2" * HASH_LENGTH
-    seen = FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a", hashes=hashes)
+    seen = FeedSeen(created_at=NOW, feed_id="a", hashes=hashes)
     assert (seen.hashes, HASH_LENGTH) == (hashes, 16)
     assert (seen.CONTAINER, seen.PARTITION_FIELD, seen.partition, seen.id) == ("feeds", "feed_id", "a", "seen")
-    assert FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a").hashes == ""
+    assert FeedSeen(created_at=NOW, feed_id="a").hashes == ""
     for wrong in ("1" * 15, "1" * 17, "G" * 16):
         with pytest.raises(ValueError, match="hashes"):
-            FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a", hashes=wrong)
+            FeedSeen(created_at=NOW, feed_id="a", hashes=wrong)
 
 
 def test_fields_that_most_feeds_have_alike_are_not_stored() -> None:

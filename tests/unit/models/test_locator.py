@@ -36,9 +36,7 @@ def test_a_seen_hash_is_stored_by_source_and_half_of_the_hash() -> None:
 )
 def test_an_identity_is_a_product_id_or_a_url(identity: str, is_possible: bool) -> None:
     def alias() -> LocatorAlias:
-        return LocatorAlias(
-            created_at=NOW, updated_at=NOW, provider="tiingo", locator_identity=identity, source_id="article"
-        )
+        return LocatorAlias(created_at=NOW, provider="tiingo", locator_identity=identity, source_id="article")
 
     if is_possible:
         assert alias().locator_identity == identity

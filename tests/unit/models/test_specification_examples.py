@@ -123,7 +123,6 @@ def test_reference_and_its_role() -> None:
         tool_id=TOOL_ID,
         primary_name="Nova Sco 2012",
         created_at=made,
-        updated_at=made,
         discovery_reference=ARTICLE_ID,
     )
     example = {

@@ -73,7 +73,7 @@ def test_the_id_is_no_field_of_a_document_that_was_read() -> None:
 
 
 def test_a_kind_of_document_has_a_partition_and_an_id_of_its_own() -> None:
-    bare = StoredDocument(created_at=NOW, updated_at=NOW, entity_type="Bare")
+    bare = StoredDocument(created_at=NOW, entity_type="Bare")
     with pytest.raises(AttributeError):
         _ = bare.partition
     with pytest.raises(AttributeError):

@@ -16,14 +16,14 @@ NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
 
 def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> None:
-    timeline = Timeline(created_at=NOW, updated_at=NOW, tool_id="vscode")
+    timeline = Timeline(created_at=NOW, tool_id="vscode")
     assert timeline.ingestion_count == 0
     assert timeline.to_document()["data_product_id"] == str(uuid5(NAMESPACE_URL, "toolpulse:timeline:vscode"))
 
 
 def test_dirty_hours_and_windows_are_kept_for_32_days() -> None:
     dirty = DirtyHour.of("vscode", NOW - timedelta(hours=3), NOW)
-    windows = WindowTables(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022120")
+    windows = WindowTables(created_at=NOW, tool_id="vscode", hour="2026022120")
     until = int((NOW + timedelta(days=32)).timestamp())
     assert [each.ttl_timestamp for each in (dirty, windows)] == [until] * 2
     assert (dirty.id, dirty.hour, dirty.to_document()["marked_at"]) == (

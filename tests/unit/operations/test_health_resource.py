@@ -24,7 +24,7 @@ from services.operations.traffic import Load
 from services.work.backlog import Backlog
 from tests.documents import NOW
 
-DOWN = Outage(since=NOW - timedelta(hours=2), failing=3, answering=1, created_at=NOW, updated_at=NOW)
+DOWN = Outage(since=NOW - timedelta(hours=2), failing=3, answering=1, created_at=NOW)
 LIMITED = Load(requests=10, refused=9, waited_seconds=1.5)
 CHECKS = {
     "database": judge_store(LIMITED),

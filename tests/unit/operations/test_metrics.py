@@ -143,7 +143,7 @@ async def test_the_feeds_with_the_highest_velocity_have_gauges_and_all_due_feeds
     off = feed(feed_id="off", enabled=False, disabled_reason="HTTP 410", **fast)
     for each in (off, later):
         await store.upsert(FEEDS.name, each.to_document())
-    host = HostState(created_at=NOW, updated_at=NOW, host="news.example", failures=1, reason="refused")
+    host = HostState(created_at=NOW, host="news.example", failures=1, reason="refused")
     await store.upsert(CATALOG.name, host.to_document())
     lines = await text_of(store)
     velocity = [line for line in lines if line.startswith("feed_velocity")]

@@ -20,7 +20,6 @@ def correction(
     made_at: datetime = NOW + timedelta(minutes=minute)
     return GroupingCorrection(
         created_at=made_at,
-        updated_at=made_at,
         day=made_at.date().isoformat(),
         correction_id=grouping_correction_id(f"run{minute}", made_at),
         kind=kind,

@@ -22,7 +22,7 @@ from tests.steps import steps
 
 def tool(name: str, **fields: Any) -> Tool:
     tool_id = str(uuid5(NAMESPACE_DNS, name))
-    return Tool(created_at=NOW, updated_at=NOW, tool_id=tool_id, primary_name=name, **fields)
+    return Tool(created_at=NOW, tool_id=tool_id, primary_name=name, **fields)
 
 
 def found(tools: list[Tool], headline: str, text: str = "", **given: Any) -> dict[str, list[str]]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+LONGEST_DATE = 200
+"""Characters of the date as its source wrote it, that are stored."""
 PublishedFlag = Literal["missing", "unparsable", "future"]
 """Why `published` is not the source's date. The parser sets the first two; `future` needs the time of the fetch."""
 

@@ -19,8 +19,7 @@ from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen, ShortHash
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
-from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Entry, Source, entries_of, in_languages, without_text
+from services.articles.identity import Candidate, Entry, Source, SourceAttempt, entries_of, in_languages, without_text
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.quarantine import FLOOD, VOLUME, add_batch, add_ids, sort_out
 from services.articles.writing import Announce, ArticleWriter, Discover

@@ -24,7 +24,7 @@ from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRu
 from models.values import format_time, is_ahead
 from services import telemetry
 from services.articles.entries import AMBIGUOUS, EntryIngestion, NoTurn, source_of
-from services.articles.entry_documents import SourceAttempt
+from services.articles.identity import SourceAttempt
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import finish_batch, items_of, released_batch
 from services.feeds.claims import is_to_fetch

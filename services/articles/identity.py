@@ -12,12 +12,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from models.article import source_id
+from models.article import ARTICLE_KEPT, attempt_key, source_id
 from models.feed import FullTextChoice, ShortHash
 from models.locator import locator_key
 from models.raw_item import PublishedFlag, RawItem
@@ -25,12 +25,15 @@ from models.values import format_time
 from services.parse.language import choose, evidence_of, with_languages
 from services.parse.text import html_to_text, strip_publisher
 from services.parse.urls import normalize_url, without_session
+from services.ports import Document
 
 HASH_BYTES = 8
 MAX_MARKUP = 16_384
 """Characters of an entry's markup that are cleaned."""
 MAX_TEXT = 4_000
 """Characters of an article's text that are kept, compared and scored."""
+
+ARTICLE_SECONDS = int(ARTICLE_KEPT.total_seconds())
 
 FUTURE_ALLOWED = timedelta(minutes=10)
 """How far a source's clock may be ahead. A publication time further ahead is replaced by the time of the fetch."""
@@ -58,6 +61,36 @@ class Source:
     priority: int
     title: str | None = None
     full_text: FullTextChoice = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAttempt:
+    """One attempt to ingest entries of one source. All documents that it writes carry its time.
+
+    `at` is later than that of every earlier attempt at the source. `time` and `seconds` are `at` as documents have it.
+    """
+
+    source: Source
+    run_id: str
+    attempt_no: int
+    at: datetime
+    time: str = field(init=False)
+    seconds: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", format_time(self.at))
+        object.__setattr__(self, "seconds", int(self.at.timestamp()))
+
+    @property
+    def key(self) -> str:
+        return attempt_key(self.run_id, self.source.key, self.attempt_no)
+
+    def stamp(self, document: Document, entity_type: str, kept_seconds: int = ARTICLE_SECONDS) -> None:
+        """Sets the fields that all documents have."""
+        document["entity_type"] = entity_type
+        document["schema_version"] = "1"
+        document["created_at"] = document["updated_at"] = self.time
+        document["ttl_timestamp"] = self.seconds + kept_seconds
 
 
 # Entries and candidates are tuples, since a tuple is made in a third of the time of a frozen dataclass.

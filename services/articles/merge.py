@@ -1,30 +1,35 @@
-"""How entries change the article that they match: they create, join or edit it, or change nothing. Pure.
+"""How entries change the article that they match: they create, join or edit it, or change nothing; and what is left of
+a deleted article. Pure.
 
 `merge` takes an article as it is stored, or None, with the entries of one source; it returns the documents to write.
 When another worker wrote the article meanwhile, the caller reads the article again and calls `merge` again.
 
-Documents are built as dicts, in the shape of models/article.py (a test compares them); see entry_documents.py.
+Documents are built as dicts, in the shape of models/article.py (a test compares them): validating sixty models at each
+fetch would cost more than storing them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, JoinRule, ObservationDocument
-from services.articles.entry_documents import (
-    ARTICLE_SECONDS,
-    SourceAttempt,
-    edited_attribution,
-    entry_observation,
-    stamp,
-)
-from services.articles.identity import Candidate, Source
+from models.raw_item import LONGEST_DATE
+from models.values import unix_seconds
+from services.articles.identity import Candidate, Source, SourceAttempt
 from services.articles.matching import Match
-from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, reading
+from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, observation_id, reading
+from services.parse.text import one_line
+from services.ports import Document
 
+OF_FIRST_OBSERVATION = frozenset(
+    ("created_at", "ttl_timestamp", "added_by_attempt", "created_article", "joined_by", "article_timestamp")
+)
+"""What the first observation of a source keeps when a later one of the same day takes its place."""
+_OF_FIRST_CRAWL = ("crawl_timestamp", "published_at", "added_by_run", "joined_by")
 MAX_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
 
@@ -168,6 +173,60 @@ def _revisions(article: ArticleDocument) -> set[str | None]:
     }
 
 
+def entry_observation(
+    source_id: str,
+    candidate: Candidate,
+    attempt: SourceAttempt,
+    own: AttributionDocument | None,
+    earlier: ObservationDocument | None,
+) -> ObservationDocument:
+    """The observation of the candidate, under the day of the attempt, with the publication time that the source gave
+    first: that of `own`, its attribution before.
+
+    `earlier` may be an earlier revision of the same day, stored under this id.
+    """
+    item, source = candidate.entry.item, attempt.source
+    document: ObservationDocument = {
+        "id": observation_id(source.key, attempt.time),
+        "source_id": source_id,
+        "source": source.key,
+        "source_priority": source.priority,
+        "observed_day": attempt.time[:10],
+        "scraped_at": attempt.time,
+        "article_id": candidate.article_id,
+        "url": item.url,
+        "headline": item.headline,
+        "published_at": own["published_at"] if own is not None else candidate.published_at,
+        "tags": list(item.tags),
+        "tickers": list(item.tickers),
+        "revision": candidate.revision,
+        "parse_warnings": [*item.repairs, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
+    }
+    attempt.stamp(document, "Observation")
+    optional = {
+        "text": candidate.text,
+        "language": candidate.language,
+        "publisher": item.publisher,
+        "publisher_url": item.publisher_url,
+    }
+    document |= {name: value for name, value in optional.items() if value}
+    if candidate.flag is not None:
+        document["published_flag"] = candidate.flag
+        if raw_value := one_line(item.date_text[:LONGEST_DATE]):
+            document["raw_value"] = raw_value
+    if earlier is None or earlier["id"] != document["id"]:
+        return document
+    kept = {name: value for name, value in earlier.items() if name in OF_FIRST_OBSERVATION}
+    return {**document, **kept}
+
+
+def edited_attribution(observation: ObservationDocument, own: AttributionDocument) -> AttributionDocument:
+    """The attribution of a source after an edit. The first crawl time, the publication time, the run that added the
+    source and the rule are kept from `own`, the one before."""
+    kept = {name: value for name, value in own.items() if name in _OF_FIRST_CRAWL and value}
+    return {**attribution_of([observation]), **kept}
+
+
 def new_article(source_id: str, own: AttributionDocument, attempt: SourceAttempt) -> ArticleDocument:
     """The article that the source of the attempt has created, without what its headline, text and tags give."""
     source = attempt.source.key
@@ -188,7 +247,7 @@ def new_article(source_id: str, own: AttributionDocument, attempt: SourceAttempt
     }
     if "language" in own:
         article["language"] = own["language"]
-    stamp(article, "Article", attempt, ARTICLE_SECONDS)
+    attempt.stamp(article, "Article")
     return article
 
 
@@ -283,3 +342,46 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
 def union(*values: Iterable[str]) -> list[str]:
     """Each value once, at most MAX_TAGS."""
     return list(dict.fromkeys(chain.from_iterable(values)))[:MAX_TAGS]
+
+
+REDACTED = "[deleted]"
+TOMBSTONE_KEPT = timedelta(days=365)
+"""Longer than feeds list an entry, so that no poll brings back a deleted article."""
+_KEPT = (
+    *("id", "source_id", "entity_type", "schema_version", "created_at", "ttl_timestamp"),
+    *("source", "source_priority", "observed_day", "scraped_at", "article_id", "url", "published_at", "revision"),
+)
+
+
+def tombstone(article: Article, now: datetime) -> Article:
+    """The article with its ids and URLs, and without headlines, tags and text. The grouping must see it if the article
+    is in a story."""
+    attributions = {
+        source: each.model_copy(update={"original_headline": REDACTED})
+        for source, each in article.source_attribution.items()
+    }
+    return article.changed(
+        now,
+        deleted_at=now,
+        headline=REDACTED,
+        normalized_headline="deleted",
+        source_attribution=attributions,
+        canonical=article.canonical.model_copy(update={"headline": REDACTED}),
+        scored_headline=None,
+        other_words=None,
+        tags=(),
+        text_for_analysis=None,
+        words=None,
+        full_text=None,
+        scored_text=None,
+        analysis_due_since=None,
+        grouping_due_since=article.grouping_due_since or (None if article.event_id is None else now),
+        metadata=None,
+        ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
+    )
+
+
+def observation_tombstone(observation: Document, time: str) -> Document:
+    """The tombstone of an observation. It has no text. An export tells of it."""
+    kept = {name: value for name, value in observation.items() if name in _KEPT}
+    return {**kept, "updated_at": time, "headline": REDACTED, "deleted_at": time}

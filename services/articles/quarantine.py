@@ -25,14 +25,14 @@ from models.article import Article, ObservationDocument
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import UNCONDITIONAL, Feed
 from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantinePart, quarantine_id
-from models.raw_item import RawItem
+from models.raw_item import LONGEST_DATE, RawItem
 from models.request import Author, Reason, Request
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from models.values import format_time, parse_time
-from services.articles.entry_documents import LONGEST_DATE, SourceAttempt, alias
-from services.articles.identity import Candidate, Source, entries_of, is_weak, normalize_headline, without_text
+from services.articles.identity import Candidate, Source, SourceAttempt, entries_of, is_weak, normalize_headline
 from services.articles.matching import KnownEntries, candidates_of
+from services.articles.writing import alias
 from services.parse.text import one_line, strip_publisher
 from services.parse.urls import link_of
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, pages, query_all
@@ -378,4 +378,4 @@ async def _stored(store: Store, attempt: SourceAttempt) -> list[StoredEntry]:
 def _candidates(items: Sequence[RawItem], attempt: SourceAttempt) -> list[Candidate]:
     """Each locator once, without texts. Entries that are not valid are left out."""
     found = candidates_of(entries_of(attempt.source, items), attempt.source, attempt.at, KnownEntries())
-    return list({each.locator_id: without_text(each) for each in found}.values())
+    return list({each.locator_id: each._replace(text="") for each in found}.values())

@@ -20,12 +20,9 @@ from models.article import Article, Observation
 from models.errors import InvalidInput, NotFound
 from models.locator import LocatorAlias, locator_key
 from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time
-from services.articles.entry_documents import observation_tombstone, tombstone
 from services.articles.identity import locator_identities
-from services.articles.sources import (
-    observations_of,
-    with_source_counts,
-)
+from services.articles.merge import observation_tombstone, tombstone
+from services.articles.sources import observations_of, with_source_counts
 from services.feeds.form import is_feed_id
 from services.parse.language import primary_subtag
 from services.parse.text import words_of

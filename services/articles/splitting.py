@@ -16,10 +16,9 @@ from models.article import LISTED_SOURCES, Article, ArticleDocument, Attribution
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.locator import locator_key
 from models.values import format_time, parse_time
-from services.articles.entry_documents import OF_FIRST_OBSERVATION, SourceAttempt, observation_tombstone, tombstone
-from services.articles.identity import Source, dedup_key, locator_identities
+from services.articles.identity import Source, SourceAttempt, dedup_key, locator_identities
 from services.articles.matching import split_links
-from services.articles.merge import new_article, union
+from services.articles.merge import OF_FIRST_OBSERVATION, new_article, observation_tombstone, tombstone, union
 from services.articles.sources import attribution_of, chosen_source, observations_of, reading
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert

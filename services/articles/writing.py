@@ -15,9 +15,8 @@ from typing import NamedTuple, Protocol
 from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ObservationDocument
 from models.errors import ChangedMeanwhile
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
-from models.locator import seen_key
-from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, observation_tombstone, seen_hash
-from services.articles.identity import Candidate, without_text
+from models.locator import ALIAS_KEPT, seen_key
+from services.articles.identity import Candidate, SourceAttempt, without_text
 from services.articles.matching import (
     Groups,
     Known,
@@ -30,13 +29,15 @@ from services.articles.matching import (
     separated,
     split_links,
 )
-from services.articles.merge import Merged, merge
+from services.articles.merge import Merged, merge, observation_tombstone
 from services.articles.sources import attribution_of, is_listed, observation_id, observations_of
 from services.feeds.outcome import Ingested
 from services.parse.urls import link_of
 from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
+
+ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
 
 class Asked(NamedTuple):
@@ -83,6 +84,34 @@ class Announce(Protocol):
     Unavailable."""
 
     async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None) -> None: ...
+
+
+def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> Document:
+    """The locator alias that names the article of the entry's identity."""
+    document: Document = {
+        "id": candidate.locator_id,
+        "locator": candidate.locator_id,
+        "provider": attempt.source.key,
+        "locator_identity": candidate.locator,
+        "source_id": source_id,
+    }
+    attempt.stamp(document, "LocatorAlias", ALIAS_SECONDS)
+    return document
+
+
+def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept_seconds: int) -> Document:
+    """The stored content hash of an ingested entry."""
+    name = seen_key(attempt.source.key, candidate.entry.content_hash)
+    document: Document = {
+        "id": name,
+        "locator": name,
+        "source": attempt.source.key,
+        "content_hash": candidate.entry.content_hash,
+        "revision": candidate.entry.form_hash,
+        "source_id": source_id,
+    }
+    attempt.stamp(document, "SeenHash", kept_seconds)
+    return document
 
 
 @dataclass(frozen=True, slots=True)

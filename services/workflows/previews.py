@@ -22,8 +22,7 @@ from models.resources.tools import NameInArticle, PreviewedArticle, ToolFields, 
 from models.tool import Tool
 from models.values import format_time
 from services.articles.entries import source_of
-from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Source, entries_of
+from services.articles.identity import Candidate, Source, SourceAttempt, entries_of
 from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, pinned, separated
 from services.articles.merge import merge
 from services.articles.quarantine import Ambiguous, Quarantine, items_of, sort_out

@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from models.article import LISTED_SOURCES, Article, Observation, attempt_key
-from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Source, candidate_of, entry_of
+from services.articles.identity import Source, SourceAttempt, candidate_of, entry_of
 from services.articles.matching import KnownEntries
 from services.articles.reading import Articles
 from services.articles.sources import observations_of, sources_of

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from services.articles.entry_documents import REDACTED
+from services.articles.merge import REDACTED
 from services.mentions.gathering import AnalysisFailed
 from services.ports import Query, Where
 from services.store.containers import ARTICLES, RUNS

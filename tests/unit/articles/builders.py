@@ -8,8 +8,7 @@ from typing import Any
 
 from models.article import ArticleDocument
 from models.raw_item import RawItem
-from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Source, candidate_of, entry_of
+from services.articles.identity import Candidate, Source, SourceAttempt, candidate_of, entry_of
 from services.articles.matching import Match
 from services.articles.merge import (
     merge,

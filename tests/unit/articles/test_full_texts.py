@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from models.feed import FullTextChoice
-from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Source
+from services.articles.identity import Source, SourceAttempt
 from services.articles.merge import Merged
 from services.articles.writing import Asked, asked_for, asks
 from tests.documents import NOW, article

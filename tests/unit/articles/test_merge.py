@@ -6,8 +6,8 @@ from typing import Any, get_args
 import pytest
 
 from models.article import LISTED_SOURCES, Article, JoinRule, Observation, ObservationDocument
+from models.raw_item import LONGEST_DATE
 from models.values import format_time
-from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.articles.merge import JOINED_BY_FIELDS, MAX_TAGS, analysed_alike, change_of, join_rule, merge
 from services.articles.sources import attribution_of

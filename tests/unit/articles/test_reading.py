@@ -7,8 +7,8 @@ import pytest
 
 from models.article import Article
 from models.errors import InvalidInput, NotFound
-from services.articles.entry_documents import REDACTED, tombstone
 from services.articles.identity import dedup_key, normalize_headline
+from services.articles.merge import REDACTED, tombstone
 from services.articles.reading import Articles, article_filter
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore

@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.article import Article, ArticleDocument, Observation
-from services.articles.entry_documents import SourceAttempt
-from services.articles.identity import Candidate, Source, candidate_of, entry_of
+from services.articles.identity import Candidate, Source, SourceAttempt, candidate_of, entry_of
 from services.articles.matching import Match
 from services.articles.merge import merge
 from services.articles.splitting import Parts, id_with_link, moved, with_link

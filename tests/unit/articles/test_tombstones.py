@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from models.article import Observation
-from services.articles.entry_documents import (
-    REDACTED,
-    TOMBSTONE_KEPT,
-    observation_tombstone,
-    tombstone,
-)
+from services.articles.merge import REDACTED, TOMBSTONE_KEPT, observation_tombstone, tombstone
 from tests.documents import NOW, article, attribution, observation, reading
 
 EARLIER = NOW - timedelta(hours=1)

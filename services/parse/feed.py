@@ -25,12 +25,13 @@ from services.parse.xml_fast import Unsupported, read_fast
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s;\"']+)", re.IGNORECASE)
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-z0-9._-]{1,40})[\"']")
 _WEB_PAGE = re.compile(
+    rb"(?:\s|<!--.*?-->|<\?.*?\?>)*+"
     rb"<(?:html\b|!doctype\s{1,9}html\b(?![^>]{0,500}>\s{0,99}<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
-"""Does not match a feed with a DOCTYPE of HTML."""
+"""The first element, after comments and processing instructions, is one of HTML. Does not match a feed with a DOCTYPE
+of HTML."""
 _MAX_BEFORE_ROOT = 50_000
-_MAX_COMMENTS = 20
 _NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined"})
 """Codecs of Python that are not charsets; the first two need quadratic time."""
 _WIDER = {"gb2312": "gb18030"}
@@ -94,21 +95,11 @@ def _read_xml(plain: bytes, base: str, charsets: list[str]) -> Collected:
     if not charsets or charsets[0] in ("utf-8", "ascii"):
         with suppress(Unsupported):
             return read_fast(plain, base)
-    if _is_web_page(plain[:_MAX_BEFORE_ROOT].lstrip()):
+    if _WEB_PAGE.match(plain[:_MAX_BEFORE_ROOT]):
         raise Unreadable("html", "a web page, not a feed")
     from services.parse.xml_feedparser import read_with_feedparser
 
     return read_with_feedparser(plain, base, charsets)
-
-
-def _is_web_page(start: bytes) -> bool:
-    """Whether the first element, after comments and processing instructions, is an element of HTML."""
-    for _ in range(_MAX_COMMENTS):
-        ending = b"-->" if start.startswith(b"<!--") else b"?>" if start.startswith(b"<?") else None
-        if ending is None:
-            break
-        start = start.partition(ending)[2].lstrip()
-    return _WEB_PAGE.match(start) is not None
 
 
 def _plain(body: bytes, content_type: str) -> tuple[bytes, list[str]]:

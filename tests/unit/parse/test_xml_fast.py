@@ -52,26 +52,33 @@ def test_what_the_fast_reader_does_not_support_is_left_to_feedparser(path: Path)
 
 
 @pytest.mark.parametrize(
-    ("content_type", "encoding", "declared"),
+    ("content_type", "encoding", "declared", "is_guessed"),
     [
-        ("text/xml", "utf-8", "utf-8"),
-        ("text/html", "utf-8", None),
-        ("application/rss+xml; charset=iso-8859-1", "iso-8859-1", None),
-        ("application/rss+xml; charset=iso-8859-1", "utf-8", "utf-8"),
-        ('application/xml;charset="UTF-8"', "utf-8", "iso-8859-1"),
-        ("application/octet-stream", "windows-1252", "windows-1252"),
-        ("application/xml; charset=nonsense", "utf-8", "also-nonsense"),
-        ("application/xml; charset=idna", "utf-8", "punycode"),
+        ("text/xml", "utf-8", "utf-8", False),
+        ("text/html", "utf-8", None, False),
+        ("application/rss+xml; charset=iso-8859-1", "iso-8859-1", None, False),
+        ("application/rss+xml; charset=iso-8859-1", "utf-8", "utf-8", False),
+        ('application/xml;charset="UTF-8"', "utf-8", "iso-8859-1", False),
+        ('application/xml;charset="UTF-8"', "iso-8859-15", "iso-8859-15", True),
+        ("application/octet-stream", "windows-1252", "windows-1252", False),
+        ("application/xml; charset=nonsense", "utf-8", "also-nonsense", False),
+        ("application/xml; charset=idna", "utf-8", "punycode", False),
+        ("application/xml", "windows-1252", None, True),
+        ("application/xml", "gb18030", "gb2312", False),
     ],
 )
-def test_the_encoding_is_found_as_feedparser_finds_it(content_type: str, encoding: str, declared: str | None) -> None:
-    title = "汉字 news" if encoding == "gb2312" else "Café “quoted” news" if encoding != "iso-8859-1" else "Café news"
+def test_the_encoding_is_found_as_feedparser_finds_it(
+    content_type: str, encoding: str, declared: str | None, is_guessed: bool
+) -> None:
+    title = "汉字 news" if encoding == "gb18030" else "Café news" if "iso" in encoding else "Café “quoted” news"
     declaration = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
     item = f"<item><title>{title}</title><link>https://x.example/1</link></item>"
     body = f'{declaration}<rss version="2.0"><channel>{item}</channel></rss>'.encode(encoding)
     _, expected = read_by_feedparser(body, content_type)
-    assert read_by_us(parse(body, BASE, content_type)) == expected
+    document = parse(body, BASE, content_type)
+    assert read_by_us(document) == expected
     assert expected[0].title == title
+    assert ("encoding_guessed" in document.warnings) is is_guessed
 
 
 NAMESPACES = {

@@ -58,26 +58,6 @@ def test_the_halves_of_a_character_in_utf_16_are_joined(pair: str, expected: str
     assert xml_feedparser._PAIR.sub(xml_feedparser._joined, pair.encode()).decode() == expected
 
 
-@pytest.mark.parametrize(
-    ("body", "charsets", "text", "is_guessed"),
-    [
-        (b"<r>\xc3\xa9</r>", [], "\n<r>\u00e9</r>", False),
-        (b"<?xml version='1.0' encoding='x'?><r/>", [], "<r/>", False),
-        (b"<r>\xa4</r>", ["iso-8859-15"], "\n<r>\u20ac</r>", False),
-        (b"<r>\xa4</r>", ["ascii", "iso-8859-15"], "\n<r>\u20ac</r>", True),
-        (b"<r>\x80</r>", [], "\n<r>\u20ac</r>", True),
-        (b"<r>\x81</r>", [], "\n<r>\x81</r>", True),
-    ],
-)
-def test_a_document_is_decoded_by_the_first_charset_that_fits(
-    body: bytes, charsets: list[str], text: str, is_guessed: bool
-) -> None:
-    collected = Collected()
-    decoded = xml_feedparser._decoded(body, charsets, collected).decode()
-    assert decoded == f"<?xml version='1.0' encoding='utf-8'?>{text}"
-    assert collected.warnings["encoding_guessed"] == is_guessed
-
-
 def bounded(data: bytes) -> tuple[bytes, int]:
     collected = Collected()
     return xml_feedparser._bounded(data, collected), collected.warnings["document_cut"]

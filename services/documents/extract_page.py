@@ -13,6 +13,7 @@ import codecs
 import json
 import sys
 import unicodedata
+from contextlib import suppress
 from typing import Any
 
 from resiliparse.extract.html2text import extract_plain_text
@@ -41,7 +42,6 @@ CONSENT = (
     *("[class*=cmp-container]", "[id*=sp_message_container]", "[id*=onetrust]", "[id*=cookie-banner]"),
 )
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _MARKED = ("article", "main", "[itemprop=articleBody]", ".entry-content")
 
 
@@ -85,19 +85,10 @@ def read_page(body: bytes, charset: str = "", main: str = "", drop: list[str] | 
 def decoded(body: bytes, charset: str) -> tuple[str, str]:
     """The page as text, and the encoding that it was read in. Servers and pages name wrong ones: what is valid UTF-8 is
     UTF-8."""
-    for mark, name in _MARKS:
-        if body.startswith(mark):
-            return name, body.decode(name, "replace")
-    try:
-        return "utf-8", body.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    for declared in (charset, detect_encoding(body, from_html_meta=True)):
-        try:
-            if declared and codecs.lookup(declared).name != "utf-8":
-                return codecs.lookup(declared).name, body.decode(declared)
-        except (LookupError, UnicodeError):
-            continue
+    for named in (json.detect_encoding(body), charset, detect_encoding(body, from_html_meta=True) or ""):
+        with suppress(LookupError, UnicodeError):
+            name = codecs.lookup(named).name
+            return name, body.decode(name)
     name = detect_encoding(body) or "utf-8"
     return name, bytes_to_str(body, name, errors="replace")
 

@@ -7,7 +7,6 @@ from services.parse import language as rules
 from services.parse.language import (
     Evidence,
     _counts,
-    _table,
     choose,
     evidence_of,
     likelihoods,
@@ -233,15 +232,6 @@ def test_a_text_without_a_known_n_gram_has_no_likely_language(text: str) -> None
 def test_the_longest_known_n_gram_that_ends_at_a_byte_counts() -> None:
     rows = {b"ab": 0, b"abc": 1, b"bc": 2, b"cd": 3, b"abcde": 4, b"xabcde": 5}
     assert _counts(b"xabcdeab", rows) == {0: 2, 1: 1, 3: 1, 4: 1}
-
-
-def test_the_table_is_whole() -> None:
-    table = _table.__wrapped__()
-    assert table.unit == 1 / 64, "sixteenths of a count, quarters of a weight"
-    assert len(table.rows) == 40_000
-    assert len(table.weights) == 4 * len(table.rows) * len(table.languages)
-    assert {"en", "de", "fr", "es", "pt"} <= set(table.languages)
-    assert {len(each) for each in table.rows} == {2, 3, 4, 5}
 
 
 @pytest.mark.parametrize(

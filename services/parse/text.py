@@ -5,6 +5,7 @@ Not a sanitiser of HTML. Every function takes time linear in its input, since te
 
 from __future__ import annotations
 
+import html
 import html.entities
 import re
 import unicodedata
@@ -132,14 +133,7 @@ def _decode(entity: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _character(entity: str) -> str | None:
-    name = entity[1:]
-    if name.startswith("#"):
-        number = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
-        if 0x80 <= number <= 0x9F:  # read as Windows-1252, as browsers do
-            return bytes([number]).decode("cp1252", "ignore")
-        valid = number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF
-        return chr(number) if valid else "\ufffd"
-    return html.entities.html5.get(name)
+    return html.unescape(entity) if entity[1] == "#" else html.entities.html5.get(entity[1:])
 
 
 _CP1252 = {

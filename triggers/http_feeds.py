@@ -5,10 +5,9 @@ from typing import Any, get_args
 
 import azure.functions as func
 
-from models.feed import VERDICTS, Feed
+from models.feed import Feed
 from models.request import Nothing
 from models.resources.feeds import (
-    LONGEST_TAG,
     BulkActionBody,
     BulkFacts,
     BulkResult,
@@ -16,6 +15,7 @@ from models.resources.feeds import (
     FeedImport,
     FeedPreview,
     FeedPreviewRequest,
+    FeedQuery,
     FeedResource,
     FeedsApplied,
     NewFeed,
@@ -48,31 +48,13 @@ from triggers.http_codec import (
     text_response,
     uploaded,
 )
-from triggers.parameters import VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
+from triggers.parameters import VIEW, fields_of, flag, given_of, maybe_one_of, one_of, page_of, time
 
 feeds_http = Routes()
 
 YAML_EXAMPLE = "feeds:\n- {url: 'https://example.com/listed.xml', source_name: Listed}\n"
 
-ENABLED = maybe_flag("enabled", "Feeds that are fetched, or feeds that are not.")
-FILTERS = (
-    maybe_one_of("verdict", VERDICTS, "Feeds in this condition.", "ok"),
-    text("tag", "Feeds with this tag.", longest=LONGEST_TAG, form="tag", example="Python"),
-    text(
-        "host",
-        "Feeds that are fetched from this host; with its port, if that is not the usual one.",
-        form="host",
-        example="example.com",
-    ),
-    ENABLED,
-    text(
-        "text",
-        "Feeds whose `source_name` or `title` has all these words, 1 to 10.",
-        longest=200,
-        form="words",
-        example="Python",
-    ),
-)
+FILTERS = fields_of(FeedQuery, "verdict", "tag", "host", "enabled", "text")
 SORT = one_of("sort", SORTS, "The order. Feeds without the value come last.", SORTS[0])
 REVERSE = flag("reverse", "`true`: the feeds with the highest value first.")
 ATTEMPT_FILTERS = (
@@ -95,9 +77,7 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
     A feed is listed if it meets all filters that are given. Orders by `id` and `name` do not change while feeds are
     fetched.
     """
-    given: dict[str, Any] = given_of(req, FILTERS)
-    if (enabled := ENABLED.of(req)) is not None:
-        given["enabled"] = enabled
+    given = {each.name: each.of(req) for each in FILTERS if each.name in req.params}
     registry, view = services.feeds.registry, VIEW.of(req)
     page = await registry.page(*page_of(req), feed_filter(given), SORT.of(req), reverse=REVERSE.of(req))
     return resources_response(page, lambda feed: FeedResource.of(feed, view))

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 import azure.functions as func
 
 from models.errors import InvalidInput
+from models.request import Request
 from models.resources.base import VIEWS
 from models.story import STORY_ID
 from services.work.listing import asked_time
@@ -131,6 +132,17 @@ def text(
 def time(name: str, about: str, example: str | None = None, *, is_required: bool = False) -> Parameter[str | None]:
     """A time with its offset, as text."""
     return Parameter[str | None](name, about, {"type": "string", "format": "date-time"}, None, is_required, example)
+
+
+def fields_of(request: type[Request], *names: str) -> tuple[Parameter[Any], ...]:
+    """Parameters that are fields of a request, which checks them further."""
+    found = []
+    for name in names:
+        schema = request.schema_of_body()["properties"][name]
+        about, (example, *_) = schema.pop("description"), schema.pop("examples", (None,))
+        del schema["title"]
+        found.append(Parameter[Any](name, about, schema, None, example=example))
+    return tuple(found)
 
 
 def in_path(name: str, about: str, example: str, **schema: Any) -> Parameter[str | None]:

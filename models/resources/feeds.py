@@ -337,13 +337,17 @@ class FeedQuery(Request):
 
     verdict: FeedVerdict = Field(default="ok", description="Feeds in this condition.", examples=["ok"])
     tag: Tag = Field(default="", description="Feeds with this tag.", examples=["Python"])
-    host: Annotated[str, AfterValidator(_host), Field(json_schema_extra={"format": "host"})] = Field(
+    host: Annotated[str, AfterValidator(_host), Field(json_schema_extra={"minLength": 1, "format": "host"})] = Field(
         default="",
         description="Feeds that are fetched from this host; with its port, if that is not the usual one.",
         examples=["example.com"],
     )
     enabled: Flag = Field(default=True, description="Feeds that are fetched, or feeds that are not.")
-    text: Annotated[str, AfterValidator(_words), Field(json_schema_extra={"format": "words"})] = Field(
+    text: Annotated[
+        str,
+        AfterValidator(_words),
+        Field(json_schema_extra={"minLength": 1, "maxLength": _LONGEST_TEXT, "format": "words"}),
+    ] = Field(
         default="",
         description=f"Feeds whose `source_name` or `title` has all these words, in any case, 1 to {MAX_WORDS_ASKED}.",
         examples=["Python"],

@@ -49,7 +49,6 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("url", None),
         ("url", ""),
         ("url", 7),
         ("url", "example.com/feed"),
@@ -63,31 +62,24 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         ("url", "https://example.com:99999/feed"),
         ("url", "http://[::1/feed"),
         ("url", "https://\u200b/feed"),
-        ("url", "https://example.com/" + "a" * 2000),
         ("url", "https://user:secret@example.com/feed"),
         ("url", "https://example.com:0/feed"),
-        ("source_name", None),
         ("source_name", "  "),
         ("source_name", "two\nlines"),
         ("source_name", "\ud800"),
-        ("source_name", "x" * 201),
         ("feed_id", "a/b"),
-        ("feed_id", "a" * 65),
         *(("feed_id", api.name) for api in NEWS_APIS),
         ("feed_id", "Export"),
         ("feed_id", "import"),
         ("feed_id", "apply"),
-        ("priority", 0),
         ("priority", "1.0"),
         ("priority", True),
         ("priority", float("nan")),
         ("priority", 10**400),
-        ("source_priority", 1000),
         ("source_priority", 1.5),
         ("enabled", "yes"),
         ("credential", "COSMOS_KEY"),
         ("credential", "FEED_CREDENTIAL_"),
-        ("colour", "blue"),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_refused_by_the_name_of_its_field(field: str, value: Any) -> None:
@@ -135,16 +127,8 @@ def test_an_unknown_field_is_refused_with_those_that_there_are() -> None:
 
 
 def test_every_field_of_a_change_is_stored() -> None:
-    change = feed_change(
-        {
-            "url": "https://new.example/",
-            "source_name": " New ",
-            "priority": 3,
-            "source_priority": 7,
-            "enabled": False,
-            "credential": "FEED_CREDENTIAL_A",
-        }
-    )
+    posted = {"url": "https://new.example/", "source_name": " New ", "priority": 3, "source_priority": 7}
+    change = feed_change({**posted, "enabled": False, "credential": "FEED_CREDENTIAL_A"})
     after = changed_feed(feed(), change, LATER)
     assert (after.feed_url, after.source_name, after.priority_score) == ("https://new.example/", "New", 3.0)
     assert (after.source_priority, after.enabled, after.credential) == (7, False, "FEED_CREDENTIAL_A")
@@ -180,21 +164,10 @@ def test_null_is_refused_in_a_change_except_for_a_credential(name: str) -> None:
 
 
 def test_enabling_a_disabled_feed_clears_its_errors_and_makes_it_due() -> None:
-    gone = feed(
-        enabled=False,
-        disabled_reason="410 Gone",
-        disabled_at=NOW,
-        consecutive_errors=7,
-        last_error="410",
-        retry_after_until=NOW + timedelta(days=1),
-        next_fetch_time=NOW + timedelta(days=1),
-        etag='"1"',
-    )
-    after = changed_feed(gone, {"enabled": True}, LATER)
-    assert (after.enabled, after.disabled_reason, after.disabled_at) == (True, None, None)
-    assert (after.consecutive_errors, after.last_error, after.retry_after_until) == (0, None, None)
-    assert after.next_fetch_time == LATER
-    assert after.etag == '"1"'
+    before = feed(**FAILED, **DISABLED, next_fetch_time=NOW + timedelta(days=1), etag='"1"')
+    after = changed_feed(before, {"enabled": True}, LATER)
+    assert values_of(after, FAILED | DISABLED) == values_of(feed(), FAILED | DISABLED)
+    assert (after.next_fetch_time, after.etag) == (LATER, '"1"')
 
 
 LEARNED: dict[str, Any] = {
@@ -216,6 +189,7 @@ FAILED: dict[str, Any] = {
     "retry_after_until": LATER,
 }
 CLAIMED: dict[str, Any] = {"worker_deaths": 1}
+DISABLED: dict[str, Any] = {"enabled": False, "disabled_reason": "410", "disabled_at": NOW}
 
 
 def values_of(found: Feed, fields: dict[str, Any]) -> dict[str, Any]:
@@ -231,7 +205,7 @@ def test_another_url_clears_all_that_belongs_to_the_old_one() -> None:
 
 
 def test_another_url_of_a_disabled_feed_keeps_it_disabled_with_its_errors() -> None:
-    before = feed(**LEARNED, **FAILED, enabled=False, disabled_reason="410", disabled_at=NOW)
+    before = feed(**LEARNED, **FAILED, **DISABLED)
     after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
     assert values_of(after, LEARNED) == values_of(feed(), LEARNED)
     assert values_of(after, FAILED) == FAILED

@@ -111,15 +111,6 @@ async def cooling(states: HostStates, now: datetime) -> Cooling:
     return cooling_of(await states.listed(), now)
 
 
-async def test_the_failures_that_several_workers_see_add_up(store: SqliteStore) -> None:
-    for number in range(5):
-        assert await cooling(Worker(store).states, NOON) == Cooling()
-        worker = Worker(store)
-        worker.reports = {HOST: FAILED}
-        await worker.states.note(NOON + timedelta(seconds=number))
-    assert await cooling(Worker(store).states, NOON + timedelta(seconds=5)) == Cooling(closed=frozenset({HOST}))
-
-
 async def test_once_the_cool_down_is_over_the_host_may_be_probed(store: SqliteStore) -> None:
     worker = Worker(store)
     worker.reports = {HOST: HostReport(failures=5, reason="timeout"), "b.example": FAILED}

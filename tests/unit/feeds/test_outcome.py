@@ -61,25 +61,14 @@ def changed(before: Feed, after: Feed) -> set[str]:
 
 
 def test_a_failed_fetch_is_counted_by_its_status_and_shows_its_error() -> None:
-    result = fetched(
-        status=FetchStatus.RATE_LIMITED,
-        status_code=429,
-        error="429 Too Many Requests",
-        fingerprint="http_429",
-        retry_after=30.0,
-        attempts=3,
-    )
-    assert failure_of(PollResult(result)) == Failure(
-        "rate_limited",
-        "429 Too Many Requests",
-        "http_429",
-        status_code=429,
-        duration_ms=40,
-        tries=3,
-        retry_after=30.0,
-        permanent=False,
-        counts=True,
-    )
+    shown: dict[str, Any] = {
+        "status_code": 429,
+        "error": "429 Too Many Requests",
+        "fingerprint": "http_429",
+        "retry_after": 30.0,
+    }
+    result = fetched(status=FetchStatus.RATE_LIMITED, attempts=3, **shown)
+    assert failure_of(PollResult(result)) == Failure("rate_limited", duration_ms=40, tries=3, **shown)
 
 
 def test_a_body_that_is_no_feed_is_a_failure_of_its_kind() -> None:
@@ -109,14 +98,8 @@ def test_500_characters_of_an_error_are_kept() -> None:
 
 
 def test_a_success_clears_the_errors_and_the_deaths_of_workers() -> None:
-    before = feed(
-        consecutive_errors=4,
-        last_error="timeout",
-        last_error_fingerprint="timeout",
-        retry_after_until=LATER,
-        worker_deaths=2,
-    )
-    after = succeeded(before)
+    errors = {"consecutive_errors": 4, "last_error": "timeout", "last_error_fingerprint": "timeout"}
+    after = succeeded(feed(**errors, retry_after_until=LATER, worker_deaths=2))
     assert (after.consecutive_errors, after.last_error, after.last_error_fingerprint) == (0, None, None)
     assert (after.retry_after_until, after.worker_deaths) == (None, 0)
 
@@ -245,31 +228,13 @@ def test_the_rhythm_of_the_feed_is_updated() -> None:
 
 
 def test_a_failure_changes_the_outcome_the_errors_and_the_next_fetch_only() -> None:
-    before = feed(
-        etag='"1"',
-        last_modified="then",
-        body_hash="a" * 64,
-        articles_per_hour=3.0,
-        consecutive_errors=2,
-        total_articles_fetched=5,
-        fetch_count=2,
-        avg_articles_per_fetch=2.5,
-    )
+    counted = {"consecutive_errors": 2, "total_articles_fetched": 5, "fetch_count": 2, "avg_articles_per_fetch": 2.5}
+    before = feed(etag='"1"', last_modified="then", body_hash="a" * 64, articles_per_hour=3.0, **counted)
     after = failed(before, status_code=500, duration_ms=70)
     assert changed(before, after) == {
-        "last_fetch_time",
-        "fetch_hours",
-        "consecutive_errors",
-        "last_status_code",
-        "last_duration_ms",
-        "last_error",
-        "last_error_fingerprint",
-        "failing_since",
-        "verdict",
-        "verdict_since",
-        "verdict_reason",
-        "next_fetch_time",
-        "updated_at",
+        *("last_fetch_time", "fetch_hours", "next_fetch_time", "updated_at"),
+        *("last_status_code", "last_duration_ms", "last_error", "last_error_fingerprint"),
+        *("consecutive_errors", "failing_since", "verdict", "verdict_since", "verdict_reason"),
     }
     assert (after.consecutive_errors, after.last_status_code, after.last_duration_ms) == (3, 500, 70)
     assert (after.last_error, after.last_error_fingerprint) == ("no response", "timeout")
@@ -331,11 +296,13 @@ def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> N
 # After a release
 
 
-def test_a_released_batch_counts_its_articles_and_keeps_the_schedule() -> None:
-    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2)
+def test_a_released_batch_counts_its_articles_and_keeps_the_schedule_but_the_next_fetch_is_whole() -> None:
+    known = {"daily_volume": 20_000.0, "last_fetch_time": LATER, "etag": '"1"', "last_modified": "x"}
+    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2, body_hash="a" * 64, **known)
     after = after_release(before, 4, LATER, "q1")
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
     assert (after.quarantine_id, after.next_fetch_time) == (None, before.next_fetch_time)
+    assert (after.daily_volume, after.etag, after.last_modified, after.body_hash) == (0.0, None, None, None)
     assert after_release(before, 0, LATER, "q2").quarantine_id == "q1"
 
 
@@ -354,9 +321,3 @@ def test_new_articles_raise_the_daily_volume() -> None:
     assert succeeded(before, new=9).daily_volume == pytest.approx(1_009 - 20_000 / 24, abs=0.001)
     assert failed(before).daily_volume == pytest.approx(1_000 - 20_000 / 24, abs=0.001)
     assert succeeded(new=7).daily_volume == 7
-
-
-def test_after_a_release_the_daily_volume_begins_anew_and_the_next_fetch_brings_the_whole_document() -> None:
-    before = feed(daily_volume=20_000.0, last_fetch_time=LATER, etag='"1"', last_modified="x", body_hash="a" * 64)
-    after = after_release(before, 4_000, LATER, "q1")
-    assert (after.daily_volume, after.etag, after.last_modified, after.body_hash) == (0.0, None, None, None)

@@ -36,7 +36,6 @@ from models.timeline import (
 from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.breadth import (
-    FIELDS,
     NO_SUMS,
     Breadth,
     Sums,
@@ -44,8 +43,8 @@ from services.figures.breadth import (
     of_ungrouped,
     polarity_of,
     publisher_of,
+    shown,
     source_of,
-    stored_fields,
     story_key,
     sums_of,
 )
@@ -269,9 +268,9 @@ class Count:
         return figures_of(self.sums(), self.publishers, self.sources) if self.is_broad else None
 
     def figures(self) -> dict[str, Any]:
-        """The numbers as points and windows of a history show them; all null if they are not known."""
-        found = {**self.tally.figures(), **dict.fromkeys(FIELDS), **stored_fields(self.tally, self.breadth())}
-        found["analyzers"] = sorted(self.analyzers)
+        """The numbers as entries and points of a history show them; all null if they are not known."""
+        tally = self.tally
+        found = {**tally.figures(), **shown(tally, self.breadth()), "analyzers": sorted(self.analyzers)}
         return found if self.is_known else dict.fromkeys(found)
 
 

@@ -24,7 +24,6 @@ from models.cache import (
 from models.errors import ChangedMeanwhile, Unavailable
 from models.tool import Tool
 from models.values import format_time, unix_seconds
-from services.figures.breadth import stored_fields
 from services.figures.coverage import Coverage, Shares
 from services.figures.recount import Recount, Recounted, recounted_since
 from services.figures.windows import Windows
@@ -176,16 +175,15 @@ def entry_documents(
         "recounts": windows.recounts,
         "searched_since_ts": since_ts,
     }
-    for period, (tally, analyzers, breadth) in windows.at(window_ends).items():
-        positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
+    for period, figures in windows.at(window_ends).items():
+        counts = (figures[f"{each}_count"] for each in ("positive", "negative", "neutral"))
+        positive, negative, neutral = percentages(*counts)
         start, end = shares.seconds[period]
         document = documents[period] = {
             "id": entry_id(tool_id, period),
             "period": period,
             **common,
-            **tally.figures(),
-            **stored_fields(tally, breadth),
-            "analyzers": list(analyzers),
+            **{name: each for name, each in figures.items() if each is not None},
             "positive_percentage": positive,
             "negative_percentage": negative,
             "neutral_percentage": neutral,

@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from models.cache import PERIODS, Period
-from models.tally import Tally
 from models.timeline import HourRows, WindowTables
 from models.values import hour_key, hour_start, parse_time, unix_seconds
-from services.figures.breadth import Breadth, Sums, sums_of
+from services.figures.breadth import Sums, sums_of
 from services.figures.counting import Count, DayCount, of_tool, times
 from services.ports import Document
 
@@ -52,14 +51,6 @@ def _edges_at(last: str, periods: tuple[tuple[Period, object], ...]) -> Edges:
     return Edges(last, {period: hour_key(hour_start(last) - PERIODS[period]) for period, _ in periods})
 
 
-class WindowCount(NamedTuple):
-    """The counts of one window. `breadth` is None if it has a crowded hour."""
-
-    tally: Tally
-    analyzers: tuple[str, ...]
-    breadth: Breadth | None
-
-
 @dataclass(slots=True)
 class Windows:
     """A tool's windows, for as long as they end within the clock hour `edges.last`.
@@ -74,7 +65,7 @@ class Windows:
     whole: dict[Period, Count]
     rows: dict[str, HourRows]
     searched_since: datetime | None = None
-    _counted: tuple[datetime, dict[Period, WindowCount]] | None = field(default=None, init=False, compare=False)
+    _counted: tuple[datetime, dict[Period, dict[str, Any]]] | None = field(default=None, init=False, compare=False)
 
     @classmethod
     def summed(
@@ -119,16 +110,17 @@ class Windows:
             parse_time(searched_since) if searched_since else None,
         )
 
-    def at(self, end: datetime) -> dict[Period, WindowCount]:
-        """The windows that end at `end`, a whole minute within the hour `edges.last`. The last ones are kept."""
+    def at(self, end: datetime) -> dict[Period, dict[str, Any]]:
+        """The figures of the windows that end at `end`, a whole minute within the hour `edges.last`. The last ones are
+        kept."""
         if self._counted is not None and self._counted[0] == end:
             return self._counted[1]
-        found: dict[Period, WindowCount] = {}
+        found: dict[Period, dict[str, Any]] = {}
         for period, first in self.edges.first.items():
             count = self.whole[period].copy()
             count.add_rows(self.rows.get(self.edges.last, {}), 0, end.minute)
             count.add_rows(self.rows.get(first, {}), end.minute, 60)
-            found[period] = WindowCount(count.tally, tuple(sorted(count.analyzers)), count.breadth())
+            found[period] = count.figures()
         self._counted = end, found
         return found
 

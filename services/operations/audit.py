@@ -259,7 +259,7 @@ class Audit:
         found = []
         for entry in figures.entries:
             windows = Windows.summed(edges_of(entry.window.end), days, None, entry.recounts)
-            found += judge_entry(entry, *windows.at(entry.window.end)[entry.period])
+            found += judge_entry(entry, windows.at(entry.window.end)[entry.period])
         return found
 
     async def _stored_rows(self, tool_id: str, first: str) -> dict[str, HourRows]:

@@ -19,7 +19,7 @@ from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
 from services.articles.sources import observation_id
-from services.figures.breadth import Breadth, shown
+from services.figures.breadth import FIELDS
 from services.figures.counting import Count
 from services.ports import Document
 
@@ -188,17 +188,16 @@ def judge_hours(
     return found
 
 
-def judge_entry(
-    entry: SentimentCacheEntry, right: Tally, analyzers: tuple[str, ...], breadth: Breadth | None
-) -> list[Difference]:
-    """A cache entry against the counts, the breadth and the analyzers of its window."""
-    positive, negative, neutral = percentages(right.positive, right.negative, right.neutral)
-    shares = {"positive_percentage": positive, "negative_percentage": negative, "neutral_percentage": neutral}
-    broad = shown(right, breadth) if entry.verdict is not None else {}
+def judge_entry(entry: SentimentCacheEntry, figures: Mapping[str, Any]) -> list[Difference]:
+    """A cache entry against the figures of its window; one that has no verdict, without what follows from stories."""
+    sentiments = ("positive", "negative", "neutral")
+    shares = percentages(*(figures[f"{name}_count"] for name in sentiments))
+    right = {**figures, **{f"{name}_percentage": share for name, share in zip(sentiments, shares, strict=True)}}
+    stored = entry.to_document()
     wrong = [
-        f"{name} is {getattr(entry, name)}, not {value}"
-        for name, value in {**right.figures(), **shares, **broad, "analyzers": analyzers}.items()
-        if getattr(entry, name) != value
+        f"{name} is {stored.get(name)}, not {value}"
+        for name, value in right.items()
+        if stored.get(name) != value and (entry.verdict is not None or name not in FIELDS)
     ]
     if not wrong:
         return []

@@ -106,7 +106,7 @@ async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
     late = Meanwhile(store, "read_many", CATALOG.name, 2, others)
     found = await Recount(late).windows_of([TOOL.tool_id], watch.now)
     assert late.happened
-    assert found.windows[TOOL.tool_id].at(watch.now)["DAY_7"].tally.total == 2
+    assert found.windows[TOOL.tool_id].at(watch.now)["DAY_7"]["total_mentions"] == 2
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
@@ -120,7 +120,7 @@ async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteS
             await process.analyse(tool.tool_id, f"article-{article}", judgement)
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
-    assert [found.windows[tool.tool_id].at(NOW)["DAY_7"].tally.total for tool in tools] == [1, 2, 3, 4, 5]
+    assert [found.windows[tool.tool_id].at(NOW)["DAY_7"]["total_mentions"] for tool in tools] == [1, 2, 3, 4, 5]
     # Reads dirty hours, windows, timelines with tools and dirty days, mentions, and the other days; writes one batch
     # for each tool, all in one call.
     assert counting.operations == 5 + 1
@@ -152,7 +152,7 @@ async def test_new_mentions_are_counted_also_after_a_thousand_old_dirty_hours(
     old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
     await mark_dirty(store, {TOOL.tool_id: old}, NOW)
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
-    assert found.windows[TOOL.tool_id].at(NOW)["DAY_7"].tally.total == 1
+    assert found.windows[TOOL.tool_id].at(NOW)["DAY_7"]["total_mentions"] == 1
     await check_tables(store, TOOL.tool_id, NOW)
 
 

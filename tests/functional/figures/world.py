@@ -284,8 +284,7 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
             end = window_end(now).replace(minute=ended)
             for period, found in windows.at(end).items():
                 right = within(mentions, end - PERIODS[period], end)
-                assert (found.tally, found.breadth) == (right.tally, right.breadth()), (period, end)
-                assert found.analyzers == tuple(sorted(right.analyzers)), (period, end)
+                assert found == right.figures(), (period, end)
 
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:

@@ -55,10 +55,7 @@ MENTIONS = st.lists(
 def test_every_window_counts_the_mentions_in_it(mentions: list[Document], minute: int) -> None:
     windows, end = windows_of(mentions), NOW.replace(minute=minute)
     for period, found in windows.at(end).items():
-        right = within(mentions, end - PERIODS[period], end)
-        assert found.tally == right.tally
-        assert found.analyzers == tuple(sorted(right.analyzers))
-        assert found.breadth == right.breadth()
+        assert found == within(mentions, end - PERIODS[period], end).figures()
     of_hour = [
         each["published_at"] for each in mentions if format_time(end - PERIODS["HOUR_1"]) <= each["published_at"]
     ]

@@ -12,6 +12,7 @@ from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
 from services.articles.sources import observation_id
+from services.figures.counting import Count
 from services.operations.audit_rules import (
     SURELY_KEPT,
     Difference,
@@ -158,15 +159,17 @@ def test_hours_are_compared_in_the_timeline_and_by_minute() -> None:
 def test_an_entry_has_the_counts_of_its_window() -> None:
     entry = documents.cache_entry()
     millionths = round(entry.average_sentiment * 1_000_000 * entry.total_mentions)
-    right = Tally(entry.positive_count, entry.negative_count, entry.neutral_count, millionths)
-    assert judge_entry(entry, right, (), None) == []
-    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]), (), None)
+    numbers = [entry.positive_count, entry.negative_count, entry.neutral_count, millionths, 0]
+    right = Count(numbers).figures()
+    assert judge_entry(entry, right) == []
+    (found,) = judge_entry(entry, Count([numbers[0] + 1, *numbers[1:]]).figures())
     assert found.kind == "entry_differs"
     assert f"total_mentions is {entry.total_mentions}, not {entry.total_mentions + 1}" in found.detail
-    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1), (), None)
-    assert found.detail.endswith("unscored_mentions is 0, not 1")
-    (found,) = judge_entry(entry, right, ("embedded/1",), None)
-    assert found.detail.endswith("analyzers is (), not ('embedded/1',)")
+    for name, value in (("unscored_mentions", 1), ("analyzers", ["embedded/1"])):
+        (found,) = judge_entry(entry, {**right, name: value})
+        assert found.detail.endswith(f"{name} is {entry.to_document()[name]}, not {value}")
+    judged = documents.cache_entry(verdict="OK", verdict_text="9 mentions")
+    assert any("verdict is OK, not TOO_FEW" in each.detail for each in judge_entry(judged, right))
 
 
 @pytest.mark.parametrize(

@@ -110,13 +110,9 @@ def _scored(sentiment: str, positive_or_negative: float) -> Document:
 
 
 def _part(text: str, start: int, part: str, parameters: dict[str, Any]) -> Document:
-    """Offset and length in the units that the request asks for."""
-
-    def units(string: str) -> int:
-        in_code_points = parameters.get("stringIndexType") == "UnicodeCodePoint"
-        return len(string) if in_code_points else len(string.encode("utf-16-le")) // 2
-
-    return {"offset": units(text[:start]), "length": units(part), "text": part}
+    """Offset and length in code points, as the adapter must ask for."""
+    assert parameters["stringIndexType"] == "UnicodeCodePoint"
+    return {"offset": start, "length": len(part), "text": part}
 
 
 @asynccontextmanager

@@ -81,11 +81,6 @@ async def test_a_tool_gets_the_opinions_about_its_names() -> None:
     }
 
 
-async def test_offsets_are_code_points() -> None:
-    found = await judged_tools("\U0001f600\U0001f600\U0001f600\U0001f600 Alpha is good, Beta is bad.", "Alpha", "Beta")
-    assert found == {"Alpha": Judgement("positive", 0.8, 0.6), "Beta": Judgement("negative", 0.7, -0.4)}
-
-
 async def test_a_tool_without_an_opinion_gets_the_sentences_that_name_it() -> None:
     found = await judged_tools("negative 0 0 1 Beta. Alpha. positive 1 0 0 Alpha.", "Alpha", "Beta")
     assert found == {"Alpha": Judgement("positive", 0.5, 0.5), "Beta": Judgement("negative", 1.0, -1.0)}

@@ -32,20 +32,18 @@ def words(text: str, name: str = "Nimbry") -> list[tuple[str, int]]:
     return [(text[each.start : each.end], round(each.effect)) for each in found]
 
 
-def test_words_that_move_the_odds_are_found_in_their_order() -> None:
-    assert words("A bad day for Nimbry, good news later") == [("bad", -2), ("good", 2)]
-
-
-def test_the_name_of_a_tool_and_words_of_little_effect_do_not_decide() -> None:
-    assert words("Nimbry is rather quick, quite") == []
-
-
-def test_a_word_decides_if_it_doubles_the_odds() -> None:
-    assert words("fine Tolliver, rather quite", "Tolliver") == [("fine", 1)]
-
-
-def test_the_words_with_the_largest_effects_are_shown() -> None:
-    assert words("fine good bad good bad good bad Tolliver", "Tolliver") == [("good", 2), ("bad", -2)] * 3
+@pytest.mark.parametrize(
+    ("text", "name", "deciding"),
+    [
+        ("A bad day for Nimbry, good news later", "Nimbry", [("bad", -2), ("good", 2)]),
+        ("Nimbry is rather quick, quite", "Nimbry", []),
+        ("fine Tolliver, rather quite", "Tolliver", [("fine", 1)]),
+        ("fine good bad good bad good bad Tolliver", "Tolliver", [("good", 2), ("bad", -2)] * 3),
+    ],
+    ids=["in their order", "neither the name nor words of little effect", "if they double the odds", "at most six"],
+)
+def test_words_that_move_the_odds_are_found(text: str, name: str, deciding: list[tuple[str, int]]) -> None:
+    assert words(text, name) == deciding
 
 
 def test_a_long_passage_is_looked_at_as_far_as_its_first_words() -> None:

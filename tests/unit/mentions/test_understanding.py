@@ -140,29 +140,27 @@ class TestUnderstanding:
         assert published_at(article(created_at=NOW, timestamp=NOW + timedelta(days=1))) == NOW
 
 
-class TestListingTools:
-    def test_the_list_gains_tools_and_loses_none(self) -> None:
-        listed = with_tools_listed(analysis(article(tool_ids_ever_detected=("a",))))
-        assert listed.tool_ids_ever_detected == (TOOL_ID, "a")
-        assert listed.updated_at == NOW, "the list is no visible change"
-
-    def test_an_article_that_lists_all_its_tools_stays_the_same(self) -> None:
-        made = analysis(article(tool_ids_ever_detected=(TOOL_ID, "a")))
-        assert with_tools_listed(made) is made.article
+def test_the_list_of_tools_gains_tools_and_loses_none() -> None:
+    listed = with_tools_listed(analysis(article(tool_ids_ever_detected=("a",))))
+    assert listed.tool_ids_ever_detected == (TOOL_ID, "a")
+    assert listed.updated_at == NOW, "the list is no visible change"
+    made = analysis(article(tool_ids_ever_detected=(TOOL_ID, "a")))
+    assert with_tools_listed(made) is made.article
 
 
-class TestOutdatedDetector:
-    @pytest.mark.parametrize(
-        "changes",
-        [{"status": "DEPRECATED"}, {"status": "MERGED", "merged_into": OTHER_TOOL_ID}],
-    )
-    def test_a_detected_tool_that_is_not_active_shows_it(self, changes: dict[str, Any]) -> None:
-        assert no_longer_active([analysis()], {TOOL_ID: tool(**changes)}) == {TOOL_ID}
-
-    def test_tools_that_are_active_unknown_or_not_detected_do_not(self) -> None:
-        other = tool(OTHER_TOOL_ID, "Tarnwick", status="DEPRECATED")
-        assert no_longer_active([analysis()], {TOOL_ID: tool(), OTHER_TOOL_ID: other}) == set()
-        assert no_longer_active([analysis()], {}) == set()
+@pytest.mark.parametrize(
+    ("tools", "outdated"),
+    [
+        ([tool(status="DEPRECATED")], {TOOL_ID}),
+        ([tool(status="MERGED", merged_into=OTHER_TOOL_ID)], {TOOL_ID}),
+        ([tool(), tool(OTHER_TOOL_ID, "Tarnwick", status="DEPRECATED")], set()),
+        ([], set()),
+    ],
+)
+def test_a_detected_tool_that_is_not_active_shows_that_the_detector_is_outdated(
+    tools: list[Tool], outdated: set[str]
+) -> None:
+    assert no_longer_active([analysis()], {each.tool_id: each for each in tools}) == outdated
 
 
 class TestFirstArticles:

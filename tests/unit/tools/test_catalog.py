@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from services.tools.form import new_tool, tool_change
 from tests.builders import Watch
 from tests.documents import OTHER_TOOL_ID, TOOL_ID
 from tests.documents import tool as a_tool
-from tests.failing_stores import Crash, Interrupted, hesitant, mortal, unheard
+from tests.failing_stores import Crash, Interrupted, mortal, unheard
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL, OTHER = a_tool(), a_tool(tool_id=OTHER_TOOL_ID)
@@ -98,25 +97,6 @@ async def test_each_change_of_what_is_recognised_changes_the_version(catalog: Ca
         await catalog.change("Quorvia", tool_change(change))
     versions.append(await catalog.version())
     assert len(set(versions)) == len(versions)
-
-
-@pytest.mark.parametrize("seed", range(6))
-async def test_of_many_callers_that_want_the_same_names_at_once_each_name_gets_one_owner(
-    store: SqliteStore, catalog_on: Opened, seed: int
-) -> None:
-    async def one(number: int) -> None:
-        with contextlib.suppress(ToolpulseError):
-            catalog = catalog_on(hesitant(store, seed * 10 + number))
-            if number % 2:
-                await catalog.add(wanted(f"tool {number % 3}", f"name {number % 4}", "Everybody's"))
-            else:
-                await catalog.change(
-                    "the first", tool_change({"aliases": [f"name {number % 4}", f"tool {number % 3}"]})
-                )
-
-    await catalog_on(store).add(wanted("The first"))
-    await asyncio.gather(*(one(number) for number in range(8)))
-    await each_name_has_one_owner(store)
 
 
 @pytest.mark.parametrize("failing", [mortal, unheard], ids=["dies", "hears no answer"])

@@ -116,6 +116,7 @@ def test_context_counts_near_the_name_only_and_the_text_is_near_its_headline() -
         ("US$AAPL, $AAPLX, x:AAPL, $AAPL$", []),
         ("Share: https://example.org/share?text=$AAPL&quote=NASDAQ:AAPL", []),
         ("SIX: AAPL", ["SIX: AAPL"]),
+        ("NYSEARCA: AAPL, Euronext: AAPL", ["NYSEARCA: AAPL", "Euronext: AAPL"]),
     ],
 )
 def test_tickers_count_as_cashtags_and_behind_an_exchange(text: str, reasons: list[str]) -> None:
@@ -136,11 +137,11 @@ def test_a_text_that_repeats_one_name_is_searched_in_a_bounded_number_of_steps(u
 
 def test_tags_of_the_source_count_and_are_kept_as_such() -> None:
     detector = Detector(AMBIGUOUS)
-    tagged = detector.find("Shares rise", tags=("golang", "NYSE:IBM", "apple"), tickers=("AAPL",))
+    tagged = detector.find("Shares rise", tags=("golang", "NYSE:IBM", "xetra:AAPL", "apple"), tickers=("AAPL",))
     by_name = {detector.tools[tool_id].primary_name: detected for tool_id, detected in tagged.items()}
     assert {name: [each.name for each in detected.matches] for name, detected in by_name.items()} == {
         "Go": ["golang"],
-        "Apple": ["AAPL", "apple"],
+        "Apple": ["AAPL", "xetra:AAPL", "apple"],
     }
     assert {(each.kind, each.where) for each in by_name["Apple"].matches} == {("SOURCE_TAG", "TAGS")}
 
@@ -176,12 +177,6 @@ def test_a_mention_keeps_at_most_20_reasons_of_at_most_120_characters() -> None:
     assert len(detected.headline_spans) == 30
     (detected,) = Detector([many]).find("Nothing", tags=("quorvia" + " " * 200,)).values()
     assert len(detected.matches[0].name) == 120
-
-
-@pytest.mark.parametrize("exchange", ["AMEX", "NYSE", "NYSEARCA", "XETRA", "Nasdaq", "Euronext"])
-def test_a_ticker_behind_an_exchange_counts(exchange: str) -> None:
-    assert found(AMBIGUOUS, f"Shares ({exchange}: AAPL)") == {"Apple": [f"{exchange}: AAPL"]}
-    assert found(AMBIGUOUS, "Shares", tags=(f"{exchange.lower()}:AAPL",)) == {"Apple": [f"{exchange.lower()}:AAPL"]}
 
 
 def test_tickers_in_headline_and_text_are_distinguished_from_names_and_tags() -> None:

@@ -46,10 +46,12 @@ INVISIBLE = (
 )
 
 
-@pytest.mark.parametrize("character", INVISIBLE)
-def test_a_name_with_an_invisible_character_is_refused_as_it_could_look_like_another(character: str) -> None:
-    with pytest.raises(InvalidInput, match=f"U\\+{ord(character):04X}"):
-        new_tool({"name": f"Ru{character}st"})
+@pytest.mark.parametrize(
+    "name", [*(f"Ru{each}st" for each in INVISIBLE), "\u200c\u0645\u06cc", "a\u200c\u0645", "\u0645\u200c"]
+)
+def test_a_name_with_a_character_that_shows_nothing_is_refused_as_it_could_look_like_another(name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"invisible characters such as U\+"):
+        new_tool({"name": name})
 
 
 @pytest.mark.parametrize(
@@ -58,12 +60,6 @@ def test_a_name_with_an_invisible_character_is_refused_as_it_could_look_like_ano
 )
 def test_a_name_may_have_joiners_where_they_show_and_letters_of_any_script(name: str) -> None:
     assert new_tool({"name": name})["primary_name"] == name
-
-
-@pytest.mark.parametrize("name", ["\u200c\u0645\u06cc", "a\u200c\u0645", "\u0645\u200c"])
-def test_a_joiner_is_refused_where_it_shows_nothing(name: str) -> None:
-    with pytest.raises(InvalidInput, match="invisible"):
-        new_tool({"name": name})["primary_name"]
 
 
 def test_status_may_be_changed_but_not_to_merged() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -159,50 +160,28 @@ async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_th
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("is_interrupted", ["correction", "merge"])
 @pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
-async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdict: str, left: str | None) -> None:
-    news, numbers = await newsroom(world), itertools.count()
-    targets = {}
-
-    async def correct(worker: Worker, number: int) -> None:
-        await worker.correct(news.tools[number], news.articles[number], verdict)
-
-    async def merge(number: int) -> None:
-        targets[number] = await world.tool(f"Tarnwick{next(numbers)}y")
-        run = await world.run(await world.worker.changes.merge(news.tools[number].tool_id, targets[number].tool_id))
-        assert run.status == "SUCCEEDED"
-
-    async for number in interrupted(world, correct, merge, MAX_CALLS):
-        made = await world.worker.corrections.find(targets[number].tool_id, news.articles[number])
-        assert await world.worker.corrections.of_merged(news.tools[number].tool_id) == []
-        assert await news.sentiment(number, targets[number]) == ("positive" if made is None else left), number
-        for tool in (news.tools[number], targets[number]):
-            await world.is_counted(tool)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
-async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
-    world: World, verdict: str, left: str | None
+async def test_a_correction_and_a_merge_at_once_leave_the_correction_with_the_target(
+    world: World, verdict: str, left: str | None, is_interrupted: str
 ) -> None:
     news = await newsroom(world)
-    targets = {number: await world.tool(f"Tarnwick{number}y") for number in range(MAX_CALLS)}
-    refused = set()
+    targets = [await world.tool(f"Tarnwick{number}y") for number in range(MAX_CALLS)]
+
+    async def correct(worker: Worker, number: int) -> None:
+        with contextlib.suppress(ToolpulseError):
+            await worker.correct(news.tools[number], news.articles[number], verdict)
 
     async def merge(worker: Worker, number: int) -> None:
         run = await worker.changes.merge(news.tools[number].tool_id, targets[number].tool_id)
         while await worker.workflows.advance(run.run_id) is None:
             pass
 
-    async def correct(number: int) -> None:
-        try:
-            await world.worker.correct(news.tools[number], news.articles[number], verdict)
-        except ToolpulseError:
-            refused.add(number)
-
-    async for number in interrupted(world, merge, correct, MAX_CALLS):
-        expected = "positive" if number in refused else left
-        assert await news.sentiment(number, targets[number]) == expected, number
+    outer, inner = (correct, merge) if is_interrupted == "correction" else (merge, correct)
+    async for number in interrupted(world, outer, partial(inner, world.worker), MAX_CALLS):
+        made = await world.worker.corrections.find(targets[number].tool_id, news.articles[number])
+        assert await world.worker.corrections.of_merged(news.tools[number].tool_id) == []
+        assert await news.sentiment(number, targets[number]) == ("positive" if made is None else left), number
         for tool in (news.tools[number], targets[number]):
             await world.is_counted(tool)
 

@@ -47,20 +47,13 @@ async def test_texts_go_in_batches_of_ten() -> None:
     assert [len(texts) for texts in server.texts()] == [BATCH, BATCH, 3]
 
 
-async def test_a_text_that_the_service_refuses_fails_alone() -> None:
+async def test_a_text_that_the_service_refuses_fails_alone_also_if_the_whole_request_is_refused_for_it() -> None:
     async with analyzing() as (server, analyzer):
         server.refuses = lambda text: text == "bad"
-        found = await judged(analyzer, ["good", "bad", "fine"])
-    assert found[1] == NotJudged("refused: InvalidDocument")
-    assert [type(each) for each in found] == [Judgement, NotJudged, Judgement]
-
-
-async def test_a_text_for_which_the_whole_request_is_refused_fails_alone_too() -> None:
-    async with analyzing() as (server, analyzer):
         server.refuses_whole = lambda text: text == "poison"
-        found = await judged(analyzer, ["good", "poison", "fine"])
-    assert found[1] == NotJudged("refused with 400")
-    assert [type(each) for each in found] == [Judgement, NotJudged, Judgement]
+        found = await judged(analyzer, ["good", "bad", "poison"])
+    assert found[1:] == [NotJudged("refused: InvalidDocument"), NotJudged("refused with 400")]
+    assert isinstance(found[0], Judgement)
     assert [len(texts) for texts in server.texts()] == [3, 1, 1, 1]
 
 

@@ -27,8 +27,8 @@ from services.container import Container
 from services.figures.reader import is_reanalysis_offered
 from services.mentions.listing import tool_articles
 from services.mentions.references import Asked
-from services.tools.catalog import apply_yaml
-from services.tools.form import (
+from services.tools.catalog import (
+    apply_yaml,
     new_tool,
     tool_change,
 )

@@ -31,8 +31,7 @@ from services.container import Container
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, utc_now
-from services.tools.catalog import Catalog
-from services.tools.form import new_tool
+from services.tools.catalog import Catalog, new_tool
 
 REFRESHED_AFTER = (4, 4, 3, 4, 10, 20)
 """Seconds from one refresh to the next, the first from the first fetch."""

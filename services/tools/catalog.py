@@ -10,18 +10,19 @@ but not within IN_USE_FOR, since its tool may be about to be written. So no name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.resources.tools import NewTool, RefusedTool, ToolFields
+from models.resources.tools import NewTool, RefusedTool, ToolChange, ToolFields
 from models.tool import (
     AFTER_PREFIX,
     PREFIX,
     CatalogVersion,
+    NameRule,
     Tool,
     ToolMerge,
     ToolName,
@@ -35,7 +36,6 @@ from services.parse.yaml_lists import Entry, read_entries
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG
-from services.tools.form import changed_tool, detects_alike, new_tool, tool_change
 
 IN_USE_FOR = timedelta(minutes=1)
 """How long a claim is protected though no tool lists the name."""
@@ -266,6 +266,53 @@ def _by_name(statuses: tuple[str, ...]) -> Query:
 def _names_only_in(one: Tool, other: Tool) -> list[str]:
     """The names of `one` that `other` lists in no spelling."""
     return [name for name in one.names if not owns(other, name)]
+
+
+# The fields that people enter.
+
+DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules", "status")
+"""The fields that detection depends on."""
+
+
+def new_tool(fields: Mapping[str, Any]) -> ToolFields:
+    """The fields of a tool to add: at least its `primary_name`. Raises InvalidInput."""
+    wanted = NewTool.checked(fields).stored()
+    _check_together((wanted["primary_name"], *wanted.get("aliases", ())), wanted.get("name_rules", {}))
+    return wanted
+
+
+def tool_change(fields: Mapping[str, Any]) -> ToolFields:
+    """The fields to change. Raises InvalidInput."""
+    return ToolChange.checked(fields).stored()
+
+
+def changed_tool(tool: Tool, change: ToolFields, now: datetime) -> Tool:
+    """`tool` after `change`, which `tool_change` checked; the same object if `change` changes nothing.
+
+    The rule of a removed name is removed, unless `change` has rules of its own. Raises InvalidInput.
+    """
+    if all(getattr(tool, name) == value for name, value in change.items()):
+        return tool
+    names = (change.get("primary_name", tool.primary_name), *change.get("aliases", tool.aliases))
+    rules = change.get("name_rules", {name: rule for name, rule in tool.name_rules.items() if name in names})
+    _check_together(names, rules)
+    return tool.changed(now, **{**change, "name_rules": rules})
+
+
+def detects_alike(before: Tool, after: Tool) -> bool:
+    """Whether both versions of the tool are found in the same articles."""
+    return all(getattr(before, name) == getattr(after, name) for name in DETECTED_BY)
+
+
+def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if normalize_name(name) in seen:
+            raise InvalidInput("aliases", f"must all differ, also from the name: {name!r} is there twice")
+        seen.add(normalize_name(name))
+    for name in rules:
+        if name not in names:
+            raise InvalidInput("name_rules", f"must be for the name or an alias as written; {name!r} is neither")
 
 
 # Lists of tools in YAML.

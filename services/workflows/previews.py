@@ -31,9 +31,8 @@ from services.mentions.corrections import corrections_of_mentions, removes
 from services.mentions.understanding import detect
 from services.ports import Clock, Document, Store, readable
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
-from services.tools.catalog import Catalog, owns
+from services.tools.catalog import Catalog, changed_tool, owns
 from services.tools.detector import Detected, Detector, Watchlist
-from services.tools.form import changed_tool
 from services.workflows.backfill import LOOKED_BACK, published_since
 
 MAX_ARTICLES = 20_000

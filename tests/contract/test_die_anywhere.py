@@ -18,7 +18,7 @@ from services import container
 from services.container import STAGES, Container
 from services.ports import Document, Query, Store, Where, query_all
 from services.store.containers import ARTICLES, CONTAINERS, DOCUMENTS, FEEDS, MENTIONS, RUNS, SIGNALS
-from services.tools.form import new_tool
+from services.tools.catalog import new_tool
 from services.work.backlog import backlog_of
 from tests.builders import MemoryQueues, forgetful
 from tests.contract.conftest import SettableClock

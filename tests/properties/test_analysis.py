@@ -22,9 +22,8 @@ from models.tool import Tool
 from services.articles.reading import Articles, article_filter, article_words
 from services.mentions.understanding import published_at, source_tickers
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import IN_USE_FOR
+from services.tools.catalog import IN_USE_FOR, tool_change
 from services.tools.detector import Detector
-from services.tools.form import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from tests.builders import Watch, overdue_keys

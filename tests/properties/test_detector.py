@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from models.errors import InvalidInput
 from models.tool import NameRule, Tool, normalize_name
+from services.tools.catalog import new_tool
 from services.tools.detector import Detector
-from services.tools.form import new_tool
 from services.tools.matching import normalize, tokens
 from tests.documents import NOW
 

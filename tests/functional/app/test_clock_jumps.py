@@ -22,7 +22,7 @@ from services.operations.checks import Check
 from services.operations.health import REPORT_SHARED_SECONDS
 from services.ports import Where
 from services.store.containers import ARTICLES, FEEDS, MENTIONS
-from services.tools.form import new_tool
+from services.tools.catalog import new_tool
 from services.topology import INGEST_DUE_FEEDS
 from tests.builders import MemoryQueues, forgetful
 from tests.documents import feed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.store.containers import ARTICLES
-from services.tools.form import tool_change
+from services.tools.catalog import tool_change
 from tests.functional.audit.world import AuditWorld
 
 

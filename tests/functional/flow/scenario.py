@@ -15,7 +15,7 @@ from models.feed import Feed
 from models.values import format_time
 from services.ports import Query, Where, query_all
 from services.store.containers import ARTICLES, FEEDS, MENTIONS
-from services.tools.form import new_tool
+from services.tools.catalog import new_tool
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.limited_proxy import LimitedProxy, Spent
 from tests.functional.flow import app as flow

@@ -12,7 +12,7 @@ from models.resources.tools import Precision
 from models.tool import Tool
 from services.ports import Query
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
-from services.tools.form import tool_change
+from services.tools.catalog import tool_change
 from tests.builders import existing
 from tests.documents import feed
 from tests.functional.figures.world import Process

@@ -12,7 +12,7 @@ import pytest
 from models.errors import ToolpulseError
 from models.tool import Tool
 from services.ports import Store
-from services.tools.form import tool_change
+from services.tools.catalog import tool_change
 from tests.documents import reading
 from tests.failing_stores import Crash, Interrupted
 from tests.functional.mentions.world import Worker, World

@@ -33,7 +33,7 @@ from services.operations.traffic import StoreTraffic
 from services.ports import Archive, Query, Store, Where
 from services.settings import Settings
 from services.store.containers import ARTICLES, MENTIONS, RUNS
-from services.tools.form import new_tool
+from services.tools.catalog import new_tool
 from services.work.announcing import Announcer
 from services.work.handling import Handler
 from services.work.stage import MAX_TRIES

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from models.errors import Conflict, ToolpulseError
-from services.tools.form import tool_change
+from services.tools.catalog import tool_change
 from tests.failing_stores import hesitant
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import break_mention, heal_mention, status

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.resources.tools import ToolPreview
-from services.tools.form import tool_change
+from services.tools.catalog import tool_change
 from tests.functional.mentions.world import World
 
 

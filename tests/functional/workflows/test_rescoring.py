@@ -8,7 +8,7 @@ import pytest
 
 from models.run import BACKFILL, MERGE, REANALYZE, JobRun
 from models.tool import Tool
-from services.tools.form import tool_change
+from services.tools.catalog import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from services.workflows.backfill import PAGE

@@ -10,8 +10,7 @@ from scripts.local_host.data import Running
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import Catalog
-from services.tools.form import tool_change
+from services.tools.catalog import Catalog, tool_change
 from tests.builders import Watch
 from tests.documents import NOW
 

@@ -16,8 +16,7 @@ from models.tool import Tool, ToolName, name_key, normalize_name
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import IN_USE_FOR, Catalog, apply_yaml, owns
-from services.tools.form import new_tool, tool_change
+from services.tools.catalog import IN_USE_FOR, Catalog, apply_yaml, new_tool, owns, tool_change
 from tests.builders import Watch
 from tests.documents import OTHER_TOOL_ID, TOOL_ID
 from tests.documents import tool as a_tool

@@ -12,9 +12,8 @@ import pytest
 from models.tool import NameRule, Tool
 from services.ports import Store
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import Catalog
+from services.tools.catalog import Catalog, new_tool, tool_change
 from services.tools.detector import REBUILT_AFTER, Detector, Watchlist
-from services.tools.form import new_tool, tool_change
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.steps import steps

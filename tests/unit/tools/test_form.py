@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.tool import NameRule
-from services.tools.form import changed_tool, detects_alike, new_tool, tool_change
+from services.tools.catalog import changed_tool, detects_alike, new_tool, tool_change
 from tests.documents import NOW, tool
 
 

@@ -3,8 +3,9 @@ changes, filters and bulk actions as it takes them. services/feeds/form.py check
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import quote
 
 from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema, model_validator
 
@@ -16,12 +17,13 @@ from models.feed import (
     Feed,
     FeedVerdict,
     FullTextChoice,
+    HostState,
     host_of_address,
     words_of_name,
 )
 from models.request import FeedId, Request, each_once, one_line
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
-from models.values import Count, Flag, Text, Time, optional
+from models.values import Count, Flag, Text, Time, optional, parse_time
 
 
 class FeedResource(Stored):
@@ -94,6 +96,11 @@ class HostFailure(Shape):
     reason: Text = Field(description="The kind of the last one, such as `timeout`.")
     cools_until: Time | None = optional("Until then no feed of the host is fetched.")
 
+    @classmethod
+    def of(cls, state: HostState, *, is_cooling: bool) -> Self:
+        until = state.open_until if is_cooling else None
+        return cls(since=state.created_at, failures=state.failures, reason=state.reason, cools_until=until)
+
 
 class HostResource(Resource):
     """A host that feeds are fetched from."""
@@ -106,6 +113,22 @@ class HostResource(Resource):
     last_successful_fetch: Time | None = Field(description="When one of its feeds was fetched last; null: never.")
     failing: HostFailure | None = Field(description="Null for a host that does not fail at present.")
     links: dict[str, str] = Field(description="Paths: the host itself, and its feeds.")
+
+    @classmethod
+    def of(cls, host: str, feeds: Sequence[Mapping[str, Any]], failing: HostFailure | None) -> Self:
+        """The host, from its stored feeds."""
+        due = [each["next_fetch_time"] for each in feeds if each["enabled"]]
+        succeeded = [each["last_successful_fetch"] for each in feeds if each.get("last_successful_fetch")]
+        return cls(
+            host=host,
+            feeds=len(feeds),
+            enabled_feeds=len(due),
+            failing_feeds=sum(bool(each.get("consecutive_errors")) for each in feeds),
+            next_fetch_time=parse_time(min(due)) if due else None,
+            last_successful_fetch=parse_time(max(succeeded)) if succeeded else None,
+            failing=failing,
+            links=links(self=path("hosts", host), feeds=f"{path('feeds')}?host={quote(host, safe='')}"),
+        )
 
 
 class PresetValue(Shape):

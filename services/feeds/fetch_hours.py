@@ -27,19 +27,16 @@ _ALL = (1 << KEPT_HOURS) - 1
 def after_fetch(feed: Feed, now: datetime, *, succeeded: bool) -> FetchHours:
     """The hours of the feed after a fetch at `now`; `feed` is as it was before."""
     hour, known = _number(now), feed.fetch_hours
-    expected = was_successful = attempted = 0
-    if known is not None:
-        past = max(0, hour - _number(hour_start(known.last)))
-        expected, was_successful = (known.expected << past) & _ALL, (known.succeeded << past) & _ALL
-        attempted = (known.attempted << past) & _ALL
-    since = late_since(feed.next_fetch_time, feed.last_fetch_time, feed.consecutive_errors)
-    for missed in range(max(since, hour - KEPT_HOURS + 1), hour):
-        expected |= 1 << (hour - missed)
+    if known is None:
+        known = FetchHours(last=hour_key(now), expected=0, succeeded=0, attempted=0)
+    past = max(0, hour - _number(hour_start(known.last)))
+    missed = hour - late_since(feed.next_fetch_time, feed.last_fetch_time, feed.consecutive_errors)
+    expected = (2 << min(max(missed, 0), KEPT_HOURS)) - 1
     return FetchHours(
         last=hour_key(now),
-        expected=expected | 1,
-        succeeded=was_successful | int(succeeded),
-        attempted=attempted | 1,
+        expected=(known.expected << past | expected) & _ALL,
+        succeeded=(known.succeeded << past | succeeded) & _ALL,
+        attempted=(known.attempted << past | 1) & _ALL,
     )
 
 
@@ -124,7 +121,11 @@ class FetchDays:
         query = Query((_ONLY_FEEDS,), limit=self._feeds_at_once, after=progress.after if progress else None)
         page = await self._store.query(FEEDS.name, query)
         now = self._clock()
-        for day, feeds in by_day(page.items, now).items():
+        found: dict[str, OfDay] = {}
+        for feed in page.items:
+            for day, bits in hours_of(feed, now).items():
+                found.setdefault(day, {})[feed["feed_id"]] = bits
+        for day, feeds in found.items():
             await self._add(day, feeds, now)
         if page.next != (progress.after if progress else None):
             after = FetchDaysProgress(created_at=now, after=page.next)
@@ -141,15 +142,6 @@ class FetchDays:
             return kept.changed(now, feeds=after).to_document()
 
         await change(self._store, CATALOG.name, FetchDay.PARTITION, day, decide)
-
-
-def by_day(feeds: list[Document], now: datetime) -> dict[str, OfDay]:
-    """The hours of these stored feeds."""
-    found: dict[str, OfDay] = {}
-    for feed in feeds:
-        for day, bits in hours_of(feed, now).items():
-            found.setdefault(day, {})[feed["feed_id"]] = bits
-    return found
 
 
 def added(known: Mapping[str, tuple[int, int, int]], feeds: OfDay) -> OfDay:

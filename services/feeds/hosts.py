@@ -7,17 +7,15 @@ outages.py stores what they decide. HostListing groups what `GET hosts` lists fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
-from urllib.parse import quote
 
 from models.errors import InvalidInput, NotFound
 from models.feed import HostState, Outage
-from models.resources.base import links, path
 from models.resources.feeds import HostFailure, HostResource
-from models.values import parse_time, unix_seconds
+from models.values import unix_seconds
 from services import telemetry
 from services.fetch.limits import HostReport
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents, query_all, readable
@@ -158,34 +156,6 @@ class HostListing:
         feeds: dict[str, list[Document]] = {}
         for feed in await query_all(self._store, FEEDS.name, query):
             feeds.setdefault(feed["host"], []).append(feed)
-        failing = await self._failing()
-        return [host_resource(name, feeds.get(name, ()), failing.get(name)) for name in {**feeds, **failing}]
-
-    async def _failing(self) -> Mapping[str, HostFailure]:
-        hosts, now = await stored_hosts(self._store), self._clock()
-        return {
-            each.host: HostFailure(
-                since=each.created_at,
-                failures=each.failures,
-                reason=each.reason,
-                cools_until=each.open_until if is_cooling(each, now) else None,
-            )
-            for each in hosts.failing
-        }
-
-
-def host_resource(host: str, feeds: Iterable[Document], failing: HostFailure | None) -> HostResource:
-    """The host, from its stored feeds."""
-    found = list(feeds)
-    due = [each["next_fetch_time"] for each in found if each["enabled"]]
-    succeeded = [each["last_successful_fetch"] for each in found if each.get("last_successful_fetch")]
-    return HostResource(
-        host=host,
-        feeds=len(found),
-        enabled_feeds=len(due),
-        failing_feeds=sum(bool(each.get("consecutive_errors")) for each in found),
-        next_fetch_time=parse_time(min(due)) if due else None,
-        last_successful_fetch=parse_time(max(succeeded)) if succeeded else None,
-        failing=failing,
-        links=links(self=path("hosts", host), feeds=f"{path('feeds')}?host={quote(host, safe='')}"),
-    )
+        stored, now = await stored_hosts(self._store), self._clock()
+        failing = {each.host: HostFailure.of(each, is_cooling=is_cooling(each, now)) for each in stored.failing}
+        return [HostResource.of(name, feeds.get(name, ()), failing.get(name)) for name in {**feeds, **failing}]

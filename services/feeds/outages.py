@@ -114,11 +114,9 @@ def continued_outage(
     answering = _answering(failing, answered, now - RECENT)
     if not failing and not answering:
         return outage
-    ends = None if _is_most(len(failing), answering) else now
-    changes = {**_evidence(failing, answering), "until": ends, "ttl_timestamp": unix_seconds(now + KEPT)}
-    if ends is not None:  # what the evidence was stays on record
-        changes = {"until": ends, "ttl_timestamp": unix_seconds(now + KEPT)}
-    return outage.changed(max(now, outage.updated_at), **changes)
+    # What the evidence was stays on record.
+    changes = _evidence(failing, answering) if _is_most(len(failing), answering) else {"until": now}
+    return outage.changed(max(now, outage.updated_at), **changes, ttl_timestamp=unix_seconds(now + KEPT))
 
 
 def _answering(failing: Sequence[HostState], answered: Mapping[str, datetime], since: datetime) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 from statistics import fmean
-from typing import Literal
+from typing import Any
 
 from models.story import MAX_NAMED, NOBODY, Side, Signal, SignalKind, Topic, signal_id
 from models.tally import Tally
@@ -48,11 +48,8 @@ _TOPICS: dict[Topic, str] = {
 }
 
 NO_MENTIONS = Tally()
-_TOLD = (
-    *("kind", "timestamp", "reason", "before", "after", "compared_with"),
-    *("topic", "days", "publishers", "articles"),
-)
-"""The fields that a signal has of its finding."""
+Finding = dict[str, Any]
+"""What a rule found: fields of a Signal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +82,6 @@ class ToolStory:
     earlier_topics: frozenset[Topic] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a rule found: the fields of a Signal."""
-
-    kind: SignalKind
-    timestamp: datetime
-    reason: str
-    before: Side
-    after: Side
-    reports: tuple[Report, ...]
-    compared_with: Literal["STORY", "WEEK"] | None = None
-    topic: Topic | None = None
-    days: int | None = None
-
-    @property
-    def articles(self) -> tuple[str, ...]:
-        return tuple(each.source_id for each in self.reports[:MAX_NAMED])
-
-    @property
-    def publishers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.publisher for each in self.reports))[:MAX_NAMED]
-
-
 def decide(stories: Collection[ToolStory], known: Collection[Signal], now: datetime) -> list[Signal]:
     """The signals of a story to write: made, updated, withdrawn or made anew. `stories` is the story as far as it
     mentions each tool, `known` are its signals. Those of a tool that the story does not mention any more go on at the
@@ -119,16 +93,16 @@ def decide(stories: Collection[ToolStory], known: Collection[Signal], now: datet
     found: set[tuple[str, str]] = set()
     for story in stories:
         for finding in findings(story):
-            key = story.tool_id, signal_id(finding.kind, finding.topic, story.event_id)
+            key = story.tool_id, signal_id(finding["kind"], finding.get("topic"), story.event_id)
             found.add(key)
-            fields = {name: getattr(finding, name) for name in _TOLD} | {"story_published_at": story.began_at}
+            of_story = {"tool_id": story.tool_id, "event_id": story.event_id, "story_published_at": story.began_at}
+            fields: Finding = {**finding, **of_story}
             if key in before:
                 after = before[key].changed(now, **fields, withdrawn_at=None)
                 if after.changed(before[key].updated_at) != before[key]:
                     written.append(after)
-            elif now - finding.timestamp <= TOLD_WITHIN or key[1] in of_merged:
-                made = {**fields, "created_at": now, "updated_at": now}
-                written.append(Signal(tool_id=story.tool_id, event_id=story.event_id, **made))
+            elif now - finding["timestamp"] <= TOLD_WITHIN or key[1] in of_merged:
+                written.append(Signal(created_at=now, updated_at=now, **fields))
     gone = [each for key, each in before.items() if key not in found and each.withdrawn_at is None]
     return [*written, *(each.changed(now, withdrawn_at=now) for each in gone)]
 
@@ -145,19 +119,45 @@ def side_of(reports: Sequence[Report]) -> Side:
     return Side(articles=len(reports), publishers=len({each.publisher for each in reports}), average_sentiment=average)
 
 
-def noticed_at(reports: Sequence[Report]) -> datetime | None:
-    """When the second publisher mentioned the tool."""
+def _publishers(reports: Sequence[Report]) -> list[int]:
+    """The number of publishers up to each report."""
     seen: set[str] = set()
+    counts = []
     for each in reports:
         seen.add(each.publisher)
-        if len(seen) == FEWEST_PUBLISHERS:
-            return each.published_at
-    return None
+        counts.append(len(seen))
+    return counts
+
+
+def _second_publisher(reports: Sequence[Report]) -> int:
+    """How many reports it takes until there are two publishers; one more than there are reports if there are not."""
+    return bisect_left(_publishers(reports), FEWEST_PUBLISHERS) + 1
+
+
+def noticed_at(reports: Sequence[Report]) -> datetime | None:
+    """When the second publisher mentioned the tool."""
+    number = _second_publisher(reports)
+    return reports[number - 1].published_at if number <= len(reports) else None
 
 
 def is_about(story: ToolStory) -> bool:
     """Whether enough publishers, and at least half of the articles, mention the tool."""
     return noticed_at(story.reports) is not None and 2 * len(story.reports) >= story.articles
+
+
+def _found(
+    kind: SignalKind,
+    timestamp: datetime,
+    reason: str,
+    before: Side,
+    after: Side,
+    reports: Sequence[Report],
+    **more: Any,
+) -> Finding:
+    articles = tuple(each.source_id for each in reports[:MAX_NAMED])
+    publishers = tuple(dict.fromkeys(each.publisher for each in reports))[:MAX_NAMED]
+    named = {"articles": articles, "publishers": publishers}
+    return {"kind": kind, "timestamp": timestamp, "reason": reason, "before": before, "after": after, **named, **more}
 
 
 def _new(story: ToolStory) -> list[Finding]:
@@ -166,7 +166,7 @@ def _new(story: ToolStory) -> list[Finding]:
         return []
     found = _of_a_day(story.reports, moment)
     reason = f"A new story: {_counted(found)} since {format_time(found[0].published_at)}."
-    return [Finding("NEW", moment, reason, NOBODY, side_of(found), found)]
+    return [_found("NEW", moment, reason, NOBODY, side_of(found), found)]
 
 
 def _of_a_day(reports: Sequence[Report], moment: datetime) -> tuple[Report, ...]:
@@ -196,17 +196,7 @@ def _growing(story: ToolStory) -> list[Finding]:
     hours = GROWN_WITHIN // timedelta(hours=1)
     reason = f"The story grew within {hours} hours: from {_counted(before)} to {_counted(after)}."
     moment, sides = after[-1].published_at, (side_of(before), side_of(after))
-    return [Finding("GROWING", moment, reason, *sides, story.reports[start:end])]
-
-
-def _publishers(reports: Sequence[Report]) -> list[int]:
-    """The number of publishers up to each report."""
-    seen: set[str] = set()
-    counts = []
-    for each in reports:
-        seen.add(each.publisher)
-        counts.append(len(seen))
-    return counts
+    return [_found("GROWING", moment, reason, *sides, story.reports[start:end])]
 
 
 def _reversed(story: ToolStory) -> list[Finding]:
@@ -232,13 +222,7 @@ def _turned_in_story(scored: tuple[Report, ...]) -> Finding | None:
     sides, after = (side_of(scored[:at]), side_of(scored[at:])), scored[at:]
     averages = [fmean(each) for each in (polarities[:at], polarities[at:])]
     reason = "Sentiment in the story turned from {:+.2f} to {:+.2f}.".format(*averages)
-    return Finding("REVERSED", after[0].published_at, reason, *sides, after, "STORY")
-
-
-def _second_publisher(reports: Sequence[Report]) -> int:
-    """How many reports it takes until there are two publishers; one more than there are reports if there are not."""
-    publishers = _publishers(reports)
-    return bisect_left(publishers, FEWEST_PUBLISHERS) + 1
+    return _found("REVERSED", after[0].published_at, reason, *sides, after, compared_with="STORY")
 
 
 def _turned_from_week(story: ToolStory, scored: tuple[Report, ...]) -> Finding | None:
@@ -251,7 +235,9 @@ def _turned_from_week(story: ToolStory, scored: tuple[Report, ...]) -> Finding |
     reason = (
         f"Sentiment in the story is {after.average_sentiment:+.2f}; in the seven days before it was {average:+.2f}."
     )
-    return Finding("REVERSED", scored[FEWEST_SCORED - 1].published_at, reason, before, after, scored, "WEEK")
+    return _found(
+        "REVERSED", scored[FEWEST_SCORED - 1].published_at, reason, before, after, scored, compared_with="WEEK"
+    )
 
 
 def _is_turn(before: float, after: float) -> bool:
@@ -266,7 +252,7 @@ def _first_of_its_kind(story: ToolStory) -> list[Finding]:
     found = _of_a_day(story.reports, moment)
     after = side_of(found)
     return [
-        Finding(
+        _found(
             "FIRST_OF_ITS_KIND",
             moment,
             f"The first story about {_TOPICS[topic]} in {_plural(days, 'day')}: {_counted(found)}.",

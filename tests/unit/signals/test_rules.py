@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from models.story import NOBODY, Side
+from models.story import NOBODY, Side, Signal
 from models.tally import Tally
 from services.signals.rules import (
     CLEAR,
@@ -19,21 +20,21 @@ from services.signals.rules import (
     GROWN_WITHIN,
     GROWTH,
     NEW_FOR,
-    Finding,
     ToolStory,
     findings,
     is_about,
 )
-from tests.documents import NOW
-from tests.unit.signals.stories import told
+from tests.documents import NOW, TOOL_ID
+from tests.unit.signals.stories import EVENT, told
 
 H = 60
 
 
-def found(story: ToolStory, kind: str) -> Finding | None:
-    matching = [each for each in findings(story) if each.kind == kind]
+def found(story: ToolStory, kind: str) -> Signal | None:
+    matching = [each for each in findings(story) if each["kind"] == kind]
     assert len(matching) <= 1
-    return matching[0] if matching else None
+    of_story: dict[str, Any] = {"tool_id": TOOL_ID, "event_id": EVENT, "story_published_at": story.began_at}
+    return Signal(created_at=NOW, updated_at=NOW, **of_story, **matching[0]) if matching else None
 
 
 def test_the_constants_are_those_that_the_documentation_names() -> None:
@@ -200,8 +201,9 @@ def test_nobody_knows_what_is_first_of_a_tool_that_was_not_known_before() -> Non
     assert found(told(*reports, days_known=9, topics=("OUTAGE",), articles=4), "FIRST_OF_ITS_KIND") is not None
     assert not is_about(told(*reports, articles=5))
     topics = told(*reports, days_known=9, topics=("OUTAGE", "PRICING", "SECURITY", "ACQUISITION"))
-    assert [each.topic for each in findings(topics) if each.topic] == ["OUTAGE", "PRICING", "SECURITY", "ACQUISITION"]
-    named = [each.reason.split(" in ")[0] for each in findings(topics) if each.topic]
+    first = [each for each in findings(topics) if "topic" in each]
+    assert [each["topic"] for each in first] == ["OUTAGE", "PRICING", "SECURITY", "ACQUISITION"]
+    named = [each["reason"].split(" in ")[0] for each in first]
     assert named[1:] == [
         "The first story about prices",
         "The first story about a security flaw",

@@ -1,8 +1,7 @@
 """What is kept of an article to compare it with others, and the keys under which similar articles are found. Pure.
 
 A signature has no text: the words of the headline, the most telling terms of the lead, and 16 bits of each word of it.
-The lead are the first words of the text that are the article's own: texts often begin with the headline, a
-menu, or a notice about cookies, subscriptions or scripts, and two articles that share only those are not alike.
+The lead are the first words of the prose of the text, behind a repetition of the headline.
 """
 
 from __future__ import annotations
@@ -15,18 +14,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
-from services.parse.text import hashed, words_of
+from services.mentions.prose import text_prose
+from services.parse.text import hashed
 from services.stories.headline import headline_of, marks_of
 from services.stories.terms import (
     COUNTING,
     DIGESTS,
     DOWN,
-    FUNCTION_WORDS,
     MARKET_WORDS,
-    NOTICES,
     UP,
     terms_of,
     weight,
@@ -46,19 +44,7 @@ MAX_LEAD_WORDS = 100
 FEWEST_WORDS = 6
 """A shorter lead says too little."""
 READ = 900
-"""Characters at the start of a text that are read to find the lead; further ones if the lead does not begin there."""
-READ_FURTHER = 3_000
-
-_WINDOW = 12
-"""Words that are looked at together to tell prose from a menu."""
-_MAX_CAPITALS = 7
-"""In a window of prose. In a menu, nearly every word begins with a capital."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s*(?=\S)|\s{2,}|\s[|\u2022\u00b7\u00bb\u203a]\s")
-_CASED_WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
-_PREFIX = 6
-_IN_NOTICES = frozenset(max(words_of(notice), key=len)[:_PREFIX] for notice in NOTICES)
-"""How a word of each notice begins: most texts have no such word."""
+"""Characters at the start of a text that are read to find the lead."""
 MARKET_SHARE = 0.6
 """Of what a headline says: that share is about markets in a report of markets."""
 
@@ -214,42 +200,7 @@ def _topics(lead: Sequence[str], headline: Collection[str]) -> tuple[str, ...]:
 
 def lead_of(text: str, headline: Sequence[str]) -> list[str]:
     """The words of the lead, without a repetition of the headline's words before it. Empty if the text has none."""
-    words = words_in(text[:READ])
-    if any(word[:_PREFIX] in _IN_NOTICES for word in words) or _is_menu(text[:READ]):
-        words = words_in(_without_menu(_without_notices(_without_menu(text[:READ_FURTHER])))[:READ])
+    words = words_in(text_prose(text[:READ]))
     if len(headline) > 2 and words[: len(headline)] == list(headline):
         words = words[len(headline) :]
     return words[:MAX_LEAD_WORDS] if len(words) >= FEWEST_WORDS else []
-
-
-def _without_notices(text: str) -> str:
-    """Without the sentences that ask for consent, a subscription, a login or scripts."""
-    if not _is_notice(text):
-        return text
-    sentences = _SENTENCE_END.split(text)
-    return ". ".join(each for each in sentences if not _is_notice(each))
-
-
-def _is_notice(text: str) -> bool:
-    return any(map(text.lower().__contains__, NOTICES))
-
-
-def _is_menu(text: str) -> bool:
-    return sum(each[0][0].isupper() for each in islice(_CASED_WORD.finditer(text), _WINDOW)) > _MAX_CAPITALS
-
-
-def _without_menu(text: str) -> str:
-    """From where prose begins. Menus, titles and names before it have a capital at nearly every word."""
-    if not _is_menu(text):
-        return text
-    found = list(_CASED_WORD.finditer(text))
-    capital = [each[0][0].isupper() for each in found]
-    for at in range(1, len(found) - _WINDOW + 1):
-        begins = capital[at] and not capital[at + 1]
-        if begins and sum(capital[at : at + _WINDOW]) <= _MAX_CAPITALS and _has_function_word(found, at):
-            return text[found[at].start() :]
-    return ""
-
-
-def _has_function_word(found: Sequence[re.Match[str]], at: int) -> bool:
-    return any(each[0] in FUNCTION_WORDS for each in found[at : at + _WINDOW])

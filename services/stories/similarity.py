@@ -176,7 +176,7 @@ def _is_other_market(one: Signature, other: Signature) -> bool:
 
 def _is_standing_text(one: Signature, other: Signature) -> bool:
     """Whether one lead stands under two headlines, which share little besides usual words and dates, and is about none
-    of them; or, of one publisher, about one of them only."""
+    of them, such as a notice about cookies or a menu; or, of one publisher, about one of them only."""
     _, share = shared_lead(one, other)
     if share is None or share < OWN_LEAD:
         return False
@@ -187,7 +187,7 @@ def _is_standing_text(one: Signature, other: Signature) -> bool:
     if 2 * len(mine & theirs) > min(len(mine), len(theirs)):
         return False
     said = _share_in_lead(one, other), _share_in_lead(other, one)
-    return min(said) < SAID_IN_LEAD if own else not any(said)
+    return min(said) < SAID_IN_LEAD if own else max(said) < SAID_IN_LEAD
 
 
 def _told_by(subject: Subject) -> set[str]:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import timedelta
-from typing import ClassVar, Literal, Self
-
-from pydantic import model_validator
+from typing import ClassVar, Literal
 
 from models.stored import StoredDocument
 from models.values import IdPart, Sha256, SourceKey, Text, UnixSeconds, lives
@@ -17,7 +15,6 @@ from models.values import IdPart, Sha256, SourceKey, Text, UnixSeconds, lives
 ALIAS_KEPT = timedelta(days=30)
 HASH_KEPT = timedelta(days=7)
 _BY_PRODUCT: str = "provider_product_id:"
-_BY_URL: str = "url:"
 
 
 def locator_key(provider: str, locator_identity: str) -> str:
@@ -63,14 +60,6 @@ class LocatorAlias(_Locator):
     @property
     def id(self) -> str:
         return locator_key(self.provider, self.locator_identity)
-
-    @model_validator(mode="after")
-    def _identity_is_of_a_kind(self) -> Self:
-        if not self.locator_identity.removeprefix(_BY_PRODUCT).removeprefix(_BY_URL) or not (
-            self.locator_identity.startswith((_BY_PRODUCT, _BY_URL))
-        ):
-            raise ValueError(f"locator_identity must be {_BY_PRODUCT}<id> or {_BY_URL}<normalized URL>")
-        return self
 
 
 class DocumentAlias(LocatorAlias):

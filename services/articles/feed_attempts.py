@@ -34,7 +34,6 @@ from services.feeds.outcome import (
     WORKER_DIED,
     Failure,
     Ingested,
-    PollResult,
     after_failure,
     after_release,
     after_success,
@@ -47,7 +46,6 @@ from services.logs import log_event, log_unreadable
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
 from services.store.change import change, change_together
 from services.store.containers import FEEDS
-from services.store.counting import add_counts
 from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.ingest")
@@ -213,7 +211,7 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
 
 
 def totals_of(attempts: Iterable[Attempt]) -> dict[str, int]:
-    """By how much the attempts raise the counters of IngestionTotals."""
+    """By how much the attempts raise the counters of IngestionTotals, which `GET metrics` serves."""
     counted: Counter[str] = Counter()
     for attempt in attempts:
         found, stored = attempt.articles_found or 0, attempt.articles_stored or 0
@@ -228,12 +226,6 @@ def totals_of(attempts: Iterable[Attempt]) -> dict[str, int]:
             counted["fetch_milliseconds"] += took
             counted.update(within(took, IngestionTotals.BOUNDS_MS))
     return {name: number for name, number in counted.items() if number}
-
-
-async def add_totals(store: Store, attempts: Iterable[Attempt], now: datetime) -> None:
-    """Raises the counters that `GET metrics` serves; services/operations/metrics.py reads them."""
-    if amounts := totals_of(attempts):
-        await add_counts(store, IngestionTotals.at(now), amounts)
 
 
 ALONE_FROM = 3
@@ -323,7 +315,9 @@ class FeedAttempts:
             failure = failure_of(polled)
             if failure is not None:
                 return await self._failed(one, failure, ingested)
-            return await self._succeeded(one, polled, ingested)
+            policy = await self.budget.policy()
+            after = after_success(one.feed, polled, ingested, one.started_at, policy, self.chance())
+            return await self._saved(one, after, ingested, polled.result)
         except (Unavailable, NoTurn):
             raise
         except Exception as error:
@@ -333,11 +327,6 @@ class FeedAttempts:
             log.exception("feed_breaks_ingestion feed_id=%s", one.feed.feed_id)
             name = type(error).__name__
             return await self._failed(one, Failure("internal_error", name, name))
-
-    async def _succeeded(self, one: FeedTry, polled: PollResult, ingested: Ingested) -> Attempt | None:
-        policy = await self.budget.policy()
-        after = after_success(one.feed, polled, ingested, one.started_at, policy, self.chance())
-        return await self._saved(one, after, ingested, polled.result)
 
     async def _failed(self, one: FeedTry, failure: Failure, ingested: Ingested = NOTHING) -> Attempt | None:
         policy, outage = await self.budget.policy(), await self.hosts.noticed(one.feed, failure, self.clock())

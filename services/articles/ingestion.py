@@ -15,16 +15,18 @@ from dataclasses import dataclass, field
 
 from models.errors import ToolpulseError
 from models.feed import Feed
+from models.operations import IngestionTotals
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
 from services import deadline
 from services.articles.entries import NoTurn
-from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, add_totals
+from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, totals_of
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.outages import HostStates
 from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.containers import FEEDS
+from services.store.counting import add_counts
 from services.work import rules
 from services.work.announcing import Announcer
 from services.work.rules import in_run
@@ -153,7 +155,8 @@ class Ingestion:
         now = self.clock()
         try:
             async with self._adding:  # all runs add to one document
-                await add_totals(self.store, records, now)
+                if amounts := totals_of(records):
+                    await add_counts(self.store, IngestionTotals.at(now), amounts)
             await self.hosts.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)

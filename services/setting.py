@@ -127,7 +127,7 @@ class AddressRange:
         return address.version == self.network.version and address in self.network and self.port in (None, port)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback_host(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -139,7 +139,7 @@ def _is_secure(text: str) -> bool:
     host, _ = url.hostname or "", url.port  # which raises for a wrong port
     if not host or url.username is not None or url.query or url.fragment:
         return False
-    return url.scheme == "https" or (url.scheme == "http" and _is_loopback(host))
+    return url.scheme == "https" or (url.scheme == "http" and is_loopback_host(host))
 
 
 def _is_dsn(text: str) -> bool:

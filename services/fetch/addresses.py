@@ -9,12 +9,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 
 from yarl import URL
 
-from services.setting import AddressRange
+from services.setting import AddressRange, is_loopback_host
 
 LONGEST_URL = 4096
 
@@ -74,26 +73,9 @@ only."""
 _SETTING = "the setting ALLOW_PRIVATE_ADDRESSES would allow it"
 
 
-class PrivateAddresses:
-    """Which private addresses may be connected to: all, none, or those of the ranges in a list."""
-
-    def __init__(self, allowed: bool | Sequence[str]) -> None:
-        self._all = allowed is True
-        self._ranges = () if isinstance(allowed, bool) else tuple(map(AddressRange.of, allowed))
-
-    def allow(self, text: str, port: int) -> bool:
-        """Whether this address may be connected to at this port even if it is private."""
-        if self._all or not self._ranges:
-            return self._all
-        try:
-            address: Address = ipaddress.ip_address(text.partition("%")[0])
-        except ValueError:
-            return False
-        return any(each.has(address, port) for each in self._ranges)
-
-
-def refused_address(text: str, allow_private: bool) -> str | None:
-    """Why an address must not be connected to; None if it may be."""
+def refused_address(text: str, private: bool | Sequence[AddressRange], port: int) -> str | None:
+    """Why an address must not be connected to at this port; None if it may be. `private` says which private addresses
+    are allowed: all, none, or those of these ranges."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -101,7 +83,7 @@ def refused_address(text: str, allow_private: bool) -> str | None:
     embedded = _embedded(address)
     if any(_within(each, NEVER_ALLOWED) for each in (address, *embedded)):
         return "link-local, metadata, broadcast or multicast address"
-    if allow_private:
+    if private is True or (private and any(each.has(address, port) for each in private)):
         return None
     # A relay or gateway may forward a public IPv6 address to the private IPv4 address within it.
     if embedded:
@@ -154,11 +136,7 @@ def is_odd_address(host: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Whether the host, with its port or without, is `localhost` or a loopback address. Names that resolve to one do
     not count."""
-    for name in (host, host.rpartition(":")[0]):
-        with suppress(ValueError):
-            if name == "localhost" or ipaddress.ip_address(name).is_loopback:
-                return True
-    return False
+    return is_loopback_host(host) or is_loopback_host(host.rpartition(":")[0])
 
 
 def same_origin(one: URL, other: URL) -> bool:

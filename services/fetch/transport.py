@@ -21,10 +21,11 @@ import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from services.fetch.addresses import PrivateAddresses, refused_address, without_query
+from services.fetch.addresses import refused_address, without_query
 from services.fetch.limits import BodyReservation
 from services.fetch.outcome import FetchStatus
 from services.fetch.response import BoundedDecoder, Undecodable
+from services.setting import AddressRange
 
 DNS_THREADS = 16
 DNS_CACHE_SECONDS = 60
@@ -220,7 +221,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         resolver: AbstractResolver | None = None,
     ) -> None:
         self._connections = connections
-        self._private = PrivateAddresses(allow_private_addresses)
+        allowed = allow_private_addresses
+        self._private = allowed if isinstance(allowed, bool) else tuple(map(AddressRange.of, allowed))
         self._tls = tls
         self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
@@ -273,7 +275,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
     def _checked_socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = target
         host, port = str(address[0]), int(address[1])
-        if reason := refused_address(host, self._private.allow(host, port)):
+        if reason := refused_address(host, self._private, port):
             raise RefusedAddress(errno.EACCES, reason)
         return socket.socket(family, kind, protocol)
 

@@ -96,8 +96,8 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
 @operations_http.get("runs", *RUN_FILTERS, QUIET, returns=ListOf("Runs", RunResource))
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """List runs, newest first."""
-    by = run_filter(given_of(req, RUN_FILTERS), with_quiet=QUIET.of(req))
-    page, view = await page_of_runs(services.store, *page_of(req), by), VIEW.of(req)
+    by, view = run_filter(given_of(req, RUN_FILTERS)), VIEW.of(req)
+    page = await page_of_runs(services.store, *page_of(req), by, with_quiet=QUIET.of(req))
     return resources_response(page, lambda run: RunResource.of(run, view))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -29,22 +29,6 @@ _ID = re.compile(r"[^\x00-\x1f/\\?#]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs. Quiet runs, which brought nothing new, are left out unless `with_quiet`."""
-
-    where: tuple[Where, ...] = ()
-    with_quiet: bool = False
-
-    def query(self, limit: int, after: str | None) -> Query:
-        """The query of the runs, newest first."""
-        where = (Where("id", "eq", JobRun.ID), *self.where)
-        if not self.with_quiet:
-            where = (*where, Where("is_quiet", "missing"))
-        order = "by_subject" if any(each.field == "subject" for each in where) else "by_start"
-        return Query(where, order=order, reverse=True, limit=limit, after=after, may_be_stale=True)
-
-
-@dataclass(frozen=True, slots=True)
 class AttemptFilter:
     """Which attempts: those with `status`, begun from `since` until before `until`."""
 
@@ -66,19 +50,18 @@ class AttemptFilter:
         )
 
 
-EVERY_RUN = RunFilter(with_quiet=True)
 EVERY_ATTEMPT = AttemptFilter()
 
 
-def run_filter(given: Mapping[str, str], *, with_quiet: bool = False) -> RunFilter:
-    """The filters by their names, whose choices the endpoint has checked. Raises InvalidInput that names the filter and
-    what is allowed."""
+def run_filter(given: Mapping[str, str]) -> tuple[Where, ...]:
+    """The conditions of the filters by their names, whose choices the endpoint has checked. Raises InvalidInput that
+    names the filter and what is allowed."""
     for name in ("subject", "feed"):
         if name in given and not _ID.fullmatch(given[name]):
             raise InvalidInput(name, "an id")
     since, until = asked_span(given)
     values = {**given, **{name: format_time(at) for name, at in (("since", since), ("until", until)) if at is not None}}
-    return RunFilter(tuple(Where(*_CONDITIONS[name], value) for name, value in values.items()), with_quiet)
+    return tuple(Where(*_CONDITIONS[name], value) for name, value in values.items())
 
 
 def attempt_filter(given: Mapping[str, str]) -> AttemptFilter:
@@ -109,9 +92,16 @@ _MAX_PAGES = 20
 """Pages of runs that one list reads to find attempts that its filter accepts. It then ends early, with a cursor."""
 
 
-async def page_of_runs(store: Store, limit: int, after: str | None, by: RunFilter = EVERY_RUN) -> Listed[JobRun]:
-    """Runs, newest first."""
-    return listed(await store.query(RUNS.name, by.query(limit, after)), read_run, "run_id")
+async def page_of_runs(
+    store: Store, limit: int, after: str | None, by: Sequence[Where] = (), *, with_quiet: bool = True
+) -> Listed[JobRun]:
+    """The runs that meet these conditions, newest first. Quiet runs, which brought nothing new, are left out unless
+    `with_quiet`."""
+    quiet = () if with_quiet else (Where("is_quiet", "missing"),)
+    where = (Where("id", "eq", JobRun.ID), *by, *quiet)
+    order = "by_subject" if any(each.field == "subject" for each in by) else "by_start"
+    query = Query(where, order=order, reverse=True, limit=limit, after=after, may_be_stale=True)
+    return listed(await store.query(RUNS.name, query), read_run, "run_id")
 
 
 async def history(

@@ -37,8 +37,9 @@ async def prioritize(of: Services, run: JobRun) -> PageResult:
     priority = await _priority_of(of, feed_id)
     if priority is None:
         return PageResult(None)  # the feed is gone; its articles keep the priority that it had
+    where = (Where("entity_type", "eq", "Observation"), Where("source", "eq", feed_id), Where("deleted_at", "missing"))
     is_same = (run.checkpoint or {}).get("priority") == priority
-    query = Query(_observed_by(feed_id), limit=PAGE, after=page_after(run) if is_same else None)
+    query = Query(where, limit=PAGE, after=page_after(run) if is_same else None)
     page = await of.store.query(ARTICLES.name, query)
     articles: dict[str, ArticleDocument] = {}
     failed: dict[str, str] = {}
@@ -101,10 +102,6 @@ async def _with_text(of: Services, article: ArticleDocument, after: ArticleDocum
     # worker that has died since may have written mentions of another reading.
     with_text.pop("analyzed_revision", None)
     return with_text
-
-
-def _observed_by(feed_id: str) -> tuple[Where, ...]:
-    return Where("entity_type", "eq", "Observation"), Where("source", "eq", feed_id), Where("deleted_at", "missing")
 
 
 def with_present_priority(

@@ -69,7 +69,7 @@ async def stocked(store: Store) -> Store:
 async def listed(store: Store, given: dict[str, str], *, quiet: bool = False) -> str:
     found, after = [], None
     while True:
-        page = await page_of_runs(store, 2, after, run_filter(given, with_quiet=quiet))
+        page = await page_of_runs(store, 2, after, run_filter(given), with_quiet=quiet)
         found += [each.run_id for each in page.items]
         after = page.next
         if after is None:

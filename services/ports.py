@@ -75,16 +75,16 @@ class Query:
     `partition` limits the query to one partition; None is all partitions. `order` names an order of the container
     (services/store/containers.py); None sorts by id within a partition, by (partition key, id) across partitions. Ties
     are broken by partition key, then id. An order lists only documents in which all of its fields are set.
-    `reverse` reverses the whole order. `after` is the `next` of the previous page; that page's query must be the same
-    except for `limit`. With `may_be_stale` the store may miss the writes of the last moments, at half the price: for
-    what people look at, never for what a write follows from.
+    `reverse` reverses the whole order. A page has at most `limit` documents. `after` is the `next` of the previous
+    page; that page's query must be the same except for `limit`. With `may_be_stale` the store may miss the writes of
+    the last moments, at half the price: for what people look at, never for what a write follows from.
     """
 
     where: tuple[Where, ...] = ()
     partition: str | None = None
     order: str | None = None
     reverse: bool = False
-    limit: int = 100
+    limit: int = 1000
     after: str | None = None
     may_be_stale: bool = False
 

@@ -38,7 +38,6 @@ IN_MESSAGE = 50
 DELAY_SECONDS = 5.0
 """The text of the feed is scored meanwhile."""
 MAX_ATTEMPTS_SHOWN = 50
-_PAGE = 100
 
 DOCUMENTS_STAGE = Stage(
     name="documents",
@@ -101,7 +100,7 @@ class Documents:
         """The document with its files and attempts. Raises NotFound without such an article, and for an article without
         a document."""
         article = await self.articles.get(article_id)
-        found = await query_all(self.store, DOCUMENTS.name, Query(partition=article.source_id, limit=_PAGE))
+        found = await query_all(self.store, DOCUMENTS.name, Query(partition=article.source_id))
         own = next((each for each in found if each["id"] == DocumentProduct.ID), None)
         if own is None:
             raise NotFound(f"document: article {article_id!r} has none; POST asks for one")

@@ -196,7 +196,7 @@ class Claims:
     async def _claimable(self, where: Where, most_pages: int = 1) -> list[Document]:
         """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""
         # A feed that was fetched in the last moments may be found again; its worker leaves it (`is_to_fetch`).
-        query = Query((_ENABLED, where), order="by_priority", limit=1000, may_be_stale=True)
+        query = Query((_ENABLED, where), order="by_priority", may_be_stale=True)
         found = await query_all(self.store, FEEDS.name, query, most_pages=most_pages)
         return [each for each in found if self._is_switched_on(each)]
 

@@ -28,7 +28,6 @@ LONGEST_COOL_DOWN = timedelta(minutes=30)
 KEPT = timedelta(days=1)
 """A host without requests for so long is forgotten."""
 
-_PAGE = 1000
 _MAX_PAGES = 5
 
 
@@ -94,9 +93,7 @@ def cooling_of(hosts: Hosts, now: datetime) -> Cooling:
 
 async def stored_hosts(store: Store) -> Hosts:
     """One query within one partition."""
-    documents = await query_all(
-        store, CATALOG.name, Query(partition=HostState.PARTITION, limit=_PAGE), most_pages=_MAX_PAGES
-    )
+    documents = await query_all(store, CATALOG.name, Query(partition=HostState.PARTITION), most_pages=_MAX_PAGES)
     outage = next((each for each in documents if each["id"] == Outage.ID), None)
     hosts = [each for each in documents if each["entity_type"] == "HostState"]
     states = listed_documents(hosts, HostState.from_document, "host").items
@@ -152,7 +149,7 @@ class HostListing:
         return found[0]
 
     async def _grouped(self, where: tuple[Where, ...]) -> list[HostResource]:
-        query = Query(where, order="by_host", limit=_PAGE, may_be_stale=True)
+        query = Query(where, order="by_host", may_be_stale=True)
         feeds: dict[str, list[Document]] = {}
         for feed in await query_all(self._store, FEEDS.name, query):
             feeds.setdefault(feed["host"], []).append(feed)

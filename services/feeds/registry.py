@@ -78,7 +78,6 @@ def _order_by_id(by: FeedFilter) -> str | None:
 
 _ENABLED = Where("enabled", "eq", True)
 _ASKED_AT_ONCE = 100
-_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ class FeedRegistry:
 
     async def every(self) -> list[Feed]:
         """All feeds that can be read, by id."""
-        documents = await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS,), limit=_PAGE))
+        documents = await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS,)))
         return listed_documents(documents, Feed.from_document, "feed_id").items
 
     async def add(self, new: Feed) -> Added:
@@ -260,6 +259,6 @@ class FeedRegistry:
         wanted, found = sorted(values), dict[str, Feed]()
         for start in range(0, len(wanted), _ASKED_AT_ONCE):
             has = Where(field, "in", wanted[start : start + _ASKED_AT_ONCE])
-            for document in await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS, has, *which), limit=_PAGE)):
+            for document in await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS, has, *which))):
                 found.setdefault(document[field], Feed.from_document(document))
         return found

@@ -341,5 +341,5 @@ class Budget:
     async def _spent(self, since: datetime) -> list[float]:
         """The fetches per hour of every enabled feed that was fetched successfully since then."""
         where = (Where("enabled", "eq", True), Where("last_successful_fetch", "ge", format_time(since)))
-        feeds = await query_all(self._store, FEEDS.name, Query(where, limit=1000, may_be_stale=True))
+        feeds = await query_all(self._store, FEEDS.name, Query(where, may_be_stale=True))
         return [each.get("fetches_per_hour", 0.0) for each in feeds]

@@ -38,7 +38,6 @@ MAX_LISTED = 50
 MAX_MENTIONS = 20_000
 MAX_ARTICLES = 200
 """How many of the latest articles are looked at for their languages."""
-_PAGE = 1000
 Mention = Mapping[str, Any]
 
 
@@ -273,7 +272,7 @@ class Evidence:
         found: list[Mention] = []
         for start, end in spans:
             where = NOT_REMOVED, Where("published_at", "ge", start), Where("published_at", "lt", end)
-            query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
+            query = Query(where, partition=tool_id, order="by_published")
             async for page in pages(self.store, MENTIONS.name, query):
                 found += page.items
                 if len(found) > MAX_MENTIONS:

@@ -36,7 +36,6 @@ from services.ports import Document, Query, Store, Where, listed, pages, query_a
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
 MAX_RAW_MENTIONS = 100_000
-_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ class History:
 def _of_days(model: type[DayCounts | DailyClose], tool_id: str, days: Sequence[date]) -> Query:
     """`days` are consecutive."""
     first, last = (model.id_of(day.isoformat().replace("-", "")) for day in (days[0], days[-1]))
-    return Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id, limit=_PAGE)
+    return Query((Where("id", "ge", first), Where("id", "le", last)), partition=tool_id)
 
 
 def _with_coverage(point: Point, close: DailyClose | None, share: float | None) -> Point:

@@ -32,7 +32,6 @@ from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
 
-_PAGE = 1000
 _QUERIES_AT_ONCE = 16
 _HOUR = timedelta(hours=1)
 _NO_END = datetime(9999, 1, 1, tzinfo=UTC)
@@ -142,7 +141,7 @@ class Recount:
     async def _find_days(self, counts: ToolCounts) -> None:
         """Of a tool that is counted anew, all days are written: another clock may have stored some that are to come."""
         where = (Where("id", "ge", DayCounts.id_of(counts.oldest[:8])), Where("id", "lt", "COUNTS;"))
-        stored = await query_all(self.store, CATALOG.name, Query(where, partition=counts.tool_id, limit=_PAGE))
+        stored = await query_all(self.store, CATALOG.name, Query(where, partition=counts.tool_id))
         counts.known_days = frozenset(document["id"][-8:] for document in stored)
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
@@ -224,9 +223,9 @@ def published(tool_ids: Sequence[str], since: datetime, until: datetime, *where:
     """The tools' mentions that were published from `since` up to, but without, `until`, oldest first."""
     time = Where("published_at", "ge", format_time(since)), Where("published_at", "lt", format_time(until))
     if len(tool_ids) == 1:
-        return Query((*time, *where), partition=tool_ids[0], order="by_published", limit=_PAGE)
+        return Query((*time, *where), partition=tool_ids[0], order="by_published")
     of_tools = Where("tool_id", "in", tuple(tool_ids))
-    return Query((*time, of_tools, *where), order="by_published", limit=_PAGE)
+    return Query((*time, of_tools, *where), order="by_published")
 
 
 def spans(hours: Sequence[str]) -> list[tuple[datetime, datetime]]:

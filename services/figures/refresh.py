@@ -53,7 +53,6 @@ has become stale."""
 
 LATE = "not in time, and announced again"
 _OF_MOMENT = ("created_at", "updated_at", "last_updated_ts", "period_start_ts", "period_end_ts", "oldest_mention_ts")
-_PAGE = 1000
 
 
 @dataclass(slots=True)
@@ -105,7 +104,7 @@ class Refresh:
     async def begin(self, invocation_id: str | None = None) -> Begun:
         """A run of all tools that are active or have dirty hours, with the messages of all its batches."""
         since = self.clock()
-        entries = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES,), limit=_PAGE))
+        entries = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES,)))
         active = dict.fromkeys(tool.tool_id for tool in await self.catalog.active())
         # A tool that is gone, merged or no longer active loses its entries, and keeps its generation.
         for entry in entries:
@@ -199,7 +198,7 @@ class Refresh:
             Where("last_updated_ts", "gt", unix_seconds(now - REWRITTEN_AT)),
             Where("last_updated_ts", "le", unix_seconds(now + CLOCKS_DIFFER)),
         )
-        page = await self.store.query(SENTIMENT_CACHE.name, Query(where, limit=_PAGE))
+        page = await self.store.query(SENTIMENT_CACHE.name, Query(where))
         return {document["id"]: document for document in page.items}
 
     async def _try(self, attempt: Attempt, tool_ids: Sequence[str]) -> None:

@@ -166,7 +166,6 @@ CARRIED_AT_ONCE = 10
 _CORRECTION_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 _IS_CORRECTION = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
 _EVERY_CORRECTION = (Where("entity_type", "eq", "Correction"),)
-_PAGE = 1000
 
 Change = Callable[[Tool, Correction | None], tuple[Tool, Correction]]
 """The tool and the correction after a change; the same objects if nothing changes."""
@@ -276,7 +275,7 @@ class Corrections:
 
     async def of_merged(self, tool_id: str) -> list[Correction]:
         """Some corrections that a tool still has. Those that cannot be read stay with it."""
-        page = await self.store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id, limit=_PAGE))
+        page = await self.store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id))
         return listed(page, Correction.from_document, "id").items[:CARRIED_AT_ONCE]
 
     async def carry(self, corrections: Sequence[Correction], target_id: str) -> None:

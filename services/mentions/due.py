@@ -92,7 +92,6 @@ OVERDUE = timedelta(seconds=30)
 """For how long an hour is dirty before its message counts as lost."""
 DIRTY_HOURS_AT_ONCE = 100
 """The limit of a batch."""
-_PAGE = 1000
 _ONLY_DIRTY_HOURS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # ";" is the character after ":"
 
 
@@ -179,16 +178,16 @@ async def tools_with_dirty_hours_among(store: Store, tool_ids: Sequence[str]) ->
 
 def _dirty_hours(tool_ids: Sequence[str]) -> Query:
     if len(tool_ids) == 1:
-        return Query(_ONLY_DIRTY_HOURS, partition=tool_ids[0], limit=_PAGE)
+        return Query(_ONLY_DIRTY_HOURS, partition=tool_ids[0])
     # With these conditions, the embedded store reads the dirty hours of these tools alone. With a condition on
     # `marked_at` it would read those of all tools, with one on the partition alone all documents of these tools.
     where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_ONLY_DIRTY_HOURS)
-    return Query(where, order="by_dirty_hour", limit=_PAGE)
+    return Query(where, order="by_dirty_hour")
 
 
 async def tools_with_dirty_hours(store: Store) -> list[str]:
     """The ids of all tools with dirty hours."""
-    found = await query_all(store, CATALOG.name, Query(order="by_dirty_hour", limit=_PAGE))
+    found = await query_all(store, CATALOG.name, Query(order="by_dirty_hour"))
     return list(dict.fromkeys(each["pk"] for each in found))
 
 

@@ -58,7 +58,6 @@ JUDGED = timedelta(days=31)
 """Older hours are in no window."""
 WINDOWS_JUDGED = timedelta(days=1)
 """Entries that are older may count hours that are no longer stored."""
-_PAGE = 1000
 _HOUR = timedelta(hours=1)
 OF_MENTIONS = (*("mention_missing", "mention_unfounded", "correction_not_applied", "hour_differs", "entry_differs"),)
 """The kinds of differences that a workflow makes and mends while it changes mentions."""
@@ -156,7 +155,7 @@ class Audit:
             groups.pop()  # the page may have only a part of it
         elif page.next is not None:
             key = groups[0][0]
-            groups = [(key, await query_all(self._store, ARTICLES.name, Query(partition=key, limit=_PAGE)))]
+            groups = [(key, await query_all(self._store, ARTICLES.name, Query(partition=key)))]
         now, found, at_rest = self._clock(), list[Difference](), list[Document]()
         for key, group in groups:
             article = next((each for each in group if each["id"] == Article.ID), None)
@@ -203,7 +202,7 @@ class Audit:
         corrections = await self._corrections_of(tool_id)
         found, count, due, checked = list[Difference](), MentionCount(), set[str](), 0
         where = (Where("published_at", "ge", format_time(since)),)
-        query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
+        query = Query(where, partition=tool_id, order="by_published")
         async for page in pages(self._store, MENTIONS.name, query):
             checked += len(page.items)
             articles = await self._articles_of([each["id"] for each in page.items])
@@ -227,7 +226,7 @@ class Audit:
     async def _corrections_of(self, tool_id: str) -> dict[str, Correction]:
         """What people said of mentions of a tool, by article."""
         where = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
-        stored = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        stored = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id))
         read = (readable(each, Correction.from_document) for each in stored)
         return {each.source_id: each for each in read if each is not None and each.source_id is not None}
 
@@ -265,7 +264,7 @@ class Audit:
     async def _stored_rows(self, tool_id: str, first: str) -> dict[str, HourRows]:
         """The rows of the hours from `first` on."""
         where = (Where("id", "ge", DayCounts.id_of(first[:8])), Where("id", "lt", DayCounts.id_of(";")))
-        found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id))
         rows = {hour: rows for each in found for hour, rows in orjson.loads(each["hours"]).items()}
         return {hour: each for hour, each in rows.items() if hour >= first}
 

@@ -50,8 +50,6 @@ class Heartbeats:
 
     async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
         """The stored heartbeats among `timers`, by name."""
-        page = await self._store.query(
-            CATALOG.name, Query(partition=Heartbeat.PARTITION, limit=1000, may_be_stale=True)
-        )
+        page = await self._store.query(CATALOG.name, Query(partition=Heartbeat.PARTITION, may_be_stale=True))
         beats = listed(page, Heartbeat.from_document, "id").items
         return {beat.id: beat for beat in beats if beat.id in timers}

@@ -48,7 +48,7 @@ async def check(store: Store) -> None:
 
 async def records(store: Store) -> dict[int, MigrationRecord]:
     """The migrations that were run, by number."""
-    query = Query(partition=MigrationRecord.PARTITION, limit=1000)
+    query = Query(partition=MigrationRecord.PARTITION)
     found = await query_all(store, MigrationRecord.CONTAINER, query)
     return {record.number: record for record in map(MigrationRecord.from_document, found)}
 

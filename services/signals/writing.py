@@ -38,7 +38,6 @@ SETTLED = timedelta(days=24)
 withdraws nothing, and so do the counts of the week before it, after 32 days."""
 FIRST_IN = timedelta(days=FIRST_IN_DAYS)
 WEEK = timedelta(days=7)
-_PAGE = 500
 
 
 class SignalWriter:
@@ -95,7 +94,7 @@ class SignalWriter:
     async def _changes(self, event_id: str, documents: Sequence[Document], now: datetime) -> list[Signal]:
         """The signals of the story to write. Marks later stories that this one makes the second of their kind."""
         members = [StoryMember.from_document(each) for each in documents]
-        of_story = Query((Where("event_id", "eq", event_id),), order="by_story", limit=_PAGE)
+        of_story = Query((Where("event_id", "eq", event_id),), order="by_story")
         known = [Signal.from_document(each) for each in await query_all(self._store, SIGNALS.name, of_story)]
         keys = [(tool_id, each.source_id) for each in members for tool_id in each.detected_tool_ids]
         found = [each for each in await self._store.read_many(MENTIONS.name, keys) if each is not None]
@@ -150,7 +149,7 @@ class SignalWriter:
                     Where("story_published_at", "gt", format_time(since)),
                     Where("story_published_at", "le", format_time(until)),
                 )
-                query = Query(where, partition=story.tool_id, limit=_PAGE)
+                query = Query(where, partition=story.tool_id)
                 found |= {each["event_id"] for each in await query_all(self._store, SIGNALS.name, query)}
         return found
 

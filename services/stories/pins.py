@@ -31,7 +31,6 @@ from services.store.change import Decided, change, change_many
 from services.store.containers import ARTICLES, STORIES
 
 STATES = ("active", "undone")
-_PAGE = 500
 
 _ALL = (Where("entity_type", "eq", "GroupingCorrection"),)
 _STORY: Mapping[GroupingCorrectionKind, str] = {
@@ -172,7 +171,7 @@ class GroupingCorrections:
 async def members_of(store: Store, event_id: str) -> list[Document]:
     """The stored members of a story."""
     where = (Where("event_id", "eq", event_id), Where("entity_type", "eq", "StoryMember"))
-    return await query_all(store, STORIES.name, Query(where, order="by_story", limit=_PAGE))
+    return await query_all(store, STORIES.name, Query(where, order="by_story"))
 
 
 def constraints_of(source_id: str, corrections: Iterable[GroupingCorrection]) -> Constraints:

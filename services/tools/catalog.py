@@ -42,7 +42,6 @@ IN_USE_FOR = timedelta(minutes=1)
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MAX_MERGES = 20
 _IS_MERGE = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
-_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class Catalog:
 
     async def merges_into(self, tool_id: str) -> list[ToolMerge]:
         """All merges into this tool that can be read."""
-        found = await query_all(self.store, CATALOG.name, Query(_IS_MERGE, partition=tool_id, limit=_PAGE))
+        found = await query_all(self.store, CATALOG.name, Query(_IS_MERGE, partition=tool_id))
         return listed_documents(found, ToolMerge.from_document, "id").items
 
     async def merges(self, text: str, limit: int, after: str | None) -> Listed[ToolMerge]:
@@ -260,7 +259,7 @@ def owns(tool: Tool | None, name: str) -> bool:
 
 
 def _by_name(statuses: tuple[str, ...]) -> Query:
-    return Query((ONLY_TOOLS, Where("status", "in", statuses)), order="by_name", limit=_PAGE)
+    return Query((ONLY_TOOLS, Where("status", "in", statuses)), order="by_name")
 
 
 def _names_only_in(one: Tool, other: Tool) -> list[str]:

@@ -41,7 +41,6 @@ from services.work.stage import Stage
 
 LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
 """A worker that has not written its run for so long has died: no invocation lasts longer."""
-_PAGE = 500
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
 
 
@@ -128,7 +127,7 @@ class RunEngine:
 
     async def listed_attempts(self, run: JobRun) -> Listed[Attempt]:
         """The attempts of the run, in the order of their start, and those that cannot be read."""
-        documents = await query_all(self._store, RUNS.name, Query((_ATTEMPTS,), partition=run.run_id, limit=_PAGE))
+        documents = await query_all(self._store, RUNS.name, Query((_ATTEMPTS,), partition=run.run_id))
         return with_documents(run, listed_documents(documents, Attempt.from_document, "id"))
 
     async def begin(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> Begun | None:
@@ -205,6 +204,6 @@ class RunEngine:
             Where("workflow_name", "eq", workflow),
             Where("status", "in", ("QUEUED", "RUNNING")),
         )
-        documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject", limit=_PAGE))
+        documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject"))
         runs, now = listed_documents(documents, read_run, "run_id").items, self._clock()
         return [run for run in runs if is_over(run.updated_at + span, now, span)]

@@ -20,6 +20,7 @@ from typing import Any
 from models.article import Article
 from models.errors import NotFound
 from models.mention import SentimentScore, scored_by
+from models.resources.movement import DecidingWord
 from services.documents.archived import FullTexts
 from services.mentions.analyzers.port import Judgement, LocalAnalyzer, Passage, PassageJudgement
 from services.mentions.corrections import judged_passages
@@ -43,15 +44,6 @@ _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*|[\d.,]*\d%?")
 JudgePassages = Callable[[Sequence[Passage]], list[PassageJudgement]]
 
 
-@dataclass(frozen=True, slots=True)
-class Deciding:
-    """A word of the passage. It makes the odds of positive to negative 2 ** `effect` times as high."""
-
-    start: int
-    end: int
-    effect: float
-
-
 def odds_of(said: Judgement) -> float:
     """The binary logarithm of the odds of positive to negative; 0 for a neutral judgement."""
     negative, _, positive = probabilities_of(said)
@@ -63,7 +55,7 @@ def said_of(judgement: PassageJudgement, tool_id: str) -> Judgement | None:
     return said if isinstance(said, Judgement) else None
 
 
-def deciding_words(judge: JudgePassages, passage: Passage, tool_id: str) -> tuple[Deciding, ...]:
+def deciding_words(judge: JudgePassages, passage: Passage, tool_id: str) -> tuple[DecidingWord, ...]:
     """In the order of the passage, at most MAX_SHOWN: those with the largest effects. None for a passage that cannot
     be judged."""
     said = said_of(judge([passage])[0], tool_id)
@@ -81,7 +73,8 @@ def deciding_words(judge: JudgePassages, passage: Passage, tool_id: str) -> tupl
         other = said_of(judgement, tool_id)
         effect = 0.0 if other is None else round(odds_of(said) - odds_of(other), 2)
         if abs(effect) >= MIN_EFFECT:
-            found.append(Deciding(start, end, effect))
+            word = passage.text[start:end]
+            found.append(DecidingWord(start=start, end=end, word=word, effect=effect))
     largest = sorted(found, key=lambda each: (-abs(each.effect), each.start))[:MAX_SHOWN]
     return tuple(sorted(largest, key=lambda each: each.start))
 
@@ -136,7 +129,7 @@ def _shown(questions: Questions, tool_id: str, judge: LocalAnalyzer | None, head
                 "where": "HEADLINE" if passage.text == headline else "TEXT",
                 "weight": round(each.weight / total, 4),
                 **(dict.fromkeys(("sentiment", "score", "polarity")) if said is None else asdict(said)),
-                "deciding_words": [{**asdict(word), "word": passage.text[word.start : word.end]} for word in words],
+                "deciding_words": [word.shown() for word in words],
             }
         )
     return shown

@@ -50,14 +50,14 @@ class Newsroom:
         self.tools: list[Tool] = []
         self.articles: list[str] = []
 
-    async def fill(self, *, analysed: bool, count: int = MAX_CALLS) -> None:
+    async def fill(self, *, analysed: bool, count: int = MAX_CALLS, named: str = "Quorvia") -> None:
         for number in range(count):
             self.tools.append(await self.world.tool(f"Quorvia{number}x"))
-            self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
+            self.articles.append(await self.world.article(number + 1, f"{named}{number}x is good"))
         if analysed:
             await self.world.delivered(self.articles)
             for number, each in enumerate(self.articles):
-                await self.world.edit(each, f"Quorvia{number}x is good again")
+                await self.world.edit(each, f"{named}{number}x is good again")
 
     async def made_bad(self, number: int) -> None:
         await self.world.edit(self.articles[number], f"Quorvia{number}x is bad")
@@ -178,13 +178,7 @@ async def test_a_merge_meanwhile_moves_the_mention(
 async def test_an_alias_that_is_added_and_applied_meanwhile_is_found(world: World, analysed: bool) -> None:
     """Also if the worker has asked for the detector before, and reads the article afterwards."""
     news = Newsroom(world)
-    for number in range(MAX_CALLS):
-        news.tools.append(await world.tool(f"Quorvia{number}x"))
-        news.articles.append(await world.article(number + 1, f"Tarnwick{number}x is good"))
-    if analysed:
-        await world.delivered(news.articles)
-        for number, each in enumerate(news.articles):
-            await world.edit(each, f"Tarnwick{number}x is good again")
+    await news.fill(analysed=analysed, named="Tarnwick")
 
     async def alias(number: int) -> None:
         change = tool_change({"aliases": [f"Tarnwick{number}x"]})

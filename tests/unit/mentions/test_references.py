@@ -15,9 +15,6 @@ def test_a_reference_has_the_data_of_the_mention() -> None:
     assert (found.source_id, found.source, found.source_identifier) == (said.source_id, "Reuters", said.url)
     assert (found.title, found.published_at) == (said.headline, said.published_at)
     assert (found.role, found.event_id, found.created_at) == ("OTHER", "story", said.created_at)
-
-
-def test_the_feed_stands_for_an_unknown_publisher_and_the_id_for_a_missing_url() -> None:
     found = mention(publisher=None, url=None).reference
     assert (found.source, found.source_identifier) == (mention().source, mention().source_id)
     assert mention(publisher=None, source=None).reference.source is None

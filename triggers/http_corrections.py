@@ -6,14 +6,21 @@ import azure.functions as func
 from models.correction import Correction, GroupingCorrection, GroupingCorrectionKind
 from models.errors import NotFound
 from models.request import SignedBody
-from models.resources.corrections import STATES, CorrectionResource, GroupingCorrectionResource, NewCorrectionBody
+from models.resources.corrections import (
+    STATES,
+    ArticleSplit,
+    CorrectionResource,
+    GroupingCorrectionResource,
+    NewCorrectionBody,
+    StoryPair,
+    StorySplit,
+)
 from models.resources.stories import LedgerEntry
 from models.resources.tools import MeasuredPrecision, Precision
 from models.run import JobRun
 from models.tool import Tool
 from services.container import Container
 from services.stories.pins import STATES as STORY_STATES
-from services.stories.pins import ArticleSplit, StoryPair, StorySplit
 from triggers.bindings import Routes
 from triggers.contract import Header, ListOf, accepted_as_run, created, ok
 from triggers.http_codec import accepted, json_response, lines_response, list_response, resources_response, sent

@@ -1,16 +1,17 @@
-"""Corrections of mentions, articles and stories, as the API shows them, and those of mentions as it takes them."""
+"""Corrections of mentions, articles and stories, as the API shows and takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from models.correction import VERDICTS, Correction, CorrectionVerdict, GroupingCorrection, Subject
+from models.correction import MAX_ARTICLES, VERDICTS, Correction, CorrectionVerdict, GroupingCorrection, Subject
 from models.mention import SentimentScore
-from models.request import ArticleId, FeedId, Name, SignedBody
+from models.request import ArticleId, FeedId, Name, SignedBody, each_once
 from models.resources.base import Stored, View, added, links, path
+from models.story import STORY_ID
 from models.tool import Tool, normalize_name
 
 CorrectionState = Literal["active", "outdated", "undone"]
@@ -162,3 +163,35 @@ class NewCorrectionBody(
     def chosen_verdict(self) -> CorrectionVerdict:
         """The verdict. The one on a source or a phrase need not be given."""
         return self.verdict or VERDICTS[self.subject][0]
+
+
+_OTHER_ARTICLE = "dedup:1b4e28ba2fa1421e8f1a0b8e9c1f2d3a"
+
+
+class ArticleSplit(
+    SignedBody, examples={"a source": {"source": "python-insider", "author": "Ada", "reason": "another release"}}
+):
+    """The source to split off an article."""
+
+    source: FeedId = Field(description="The source that becomes an article of its own.")
+
+
+class StorySplit(
+    SignedBody, examples={"an article": {"articles": [_OTHER_ARTICLE], "author": "Ada", "reason": "another event"}}
+):
+    """The articles to split off a story."""
+
+    articles: Annotated[
+        tuple[ArticleId, ...], Field(min_length=1, max_length=MAX_ARTICLES), AfterValidator(each_once)
+    ] = Field(description="The articles that leave the story together.")
+
+
+class StoryPair(
+    SignedBody,
+    examples={"another story": {"story": "story:20260222:7c9e6679f4f84a2b8d7e5f3a1b2c3d4e", "author": "Ada"}},
+):
+    """The other one of two stories."""
+
+    story: ArticleId = Field(
+        description="The id of the other story.", json_schema_extra={"pattern": STORY_ID, "maxLength": 47}
+    )

@@ -1,4 +1,4 @@
-"""Pins: what people said of stories and articles, as the grouping obeys it. Their form, their documents, and what
+"""Pins: what people said of stories and articles, as the grouping obeys it. Their documents, and what
 follows from them for an article.
 
 A correction of two stories is about each pair of their articles. So it means the same whichever article begins a story
@@ -11,9 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import AfterValidator, Field
 
 from models.article import Article
 from models.correction import (
@@ -23,8 +20,7 @@ from models.correction import (
     partition_of_correction,
 )
 from models.errors import Conflict, InvalidInput, NotFound
-from models.request import ArticleId, FeedId, SignedBody, each_once
-from models.story import STORY_ID, StoryMember, day_of
+from models.story import StoryMember, day_of
 from models.values import format_time
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import Decided, change, change_many
@@ -38,36 +34,6 @@ _STORY: Mapping[GroupingCorrectionKind, str] = {
     "NOT_ONE_STORY": "apart_from",
     "SPLIT_STORY": "apart_from",
 }
-_OTHER_ARTICLE = "dedup:1b4e28ba2fa1421e8f1a0b8e9c1f2d3a"
-
-
-class ArticleSplit(
-    SignedBody, examples={"a source": {"source": "python-insider", "author": "Ada", "reason": "another release"}}
-):
-    """The source to split off an article."""
-
-    source: FeedId = Field(description="The source that becomes an article of its own.")
-
-
-class StorySplit(
-    SignedBody, examples={"an article": {"articles": [_OTHER_ARTICLE], "author": "Ada", "reason": "another event"}}
-):
-    """The articles to split off a story."""
-
-    articles: Annotated[
-        tuple[ArticleId, ...], Field(min_length=1, max_length=MAX_ARTICLES), AfterValidator(each_once)
-    ] = Field(description="The articles that leave the story together.")
-
-
-class StoryPair(
-    SignedBody,
-    examples={"another story": {"story": "story:20260222:7c9e6679f4f84a2b8d7e5f3a1b2c3d4e", "author": "Ada"}},
-):
-    """The other one of two stories."""
-
-    story: ArticleId = Field(
-        description="The id of the other story.", json_schema_extra={"pattern": STORY_ID, "maxLength": 47}
-    )
 
 
 @dataclass(frozen=True, slots=True)

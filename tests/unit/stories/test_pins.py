@@ -10,7 +10,8 @@ import pytest
 from models.correction import MAX_ARTICLES, GroupingCorrection, GroupingCorrectionKind, grouping_correction_id
 from models.errors import InvalidInput
 from models.request import Request
-from services.stories.pins import WITHOUT, ArticleSplit, StoryPair, StorySplit, constraints_of
+from models.resources.corrections import ArticleSplit, StoryPair, StorySplit
+from services.stories.pins import WITHOUT, constraints_of
 from tests.documents import NOW
 
 

@@ -23,7 +23,7 @@ from services.mentions.understanding import published_at
 from services.ports import Create, Document, Operation, Replace, Store, readable
 from services.store.containers import ARTICLES, LOCATORS, STORIES
 from services.stories.grouping import Known
-from services.stories.members import day_of_time, readable_member
+from services.stories.members import day_of_time, known
 from services.stories.similarity import WITHIN_MINUTES
 
 MAX_UNDER_KEY = 100
@@ -86,7 +86,7 @@ class Candidates:
 
     async def _add(self, store: Store, days: Mapping[str, str]) -> None:
         for name, document in (await read_members(store, days)).items():
-            member = readable_member(document)
+            member = readable(document, known)
             if member is not None and member.decision is not None:
                 self.decided[name] = member
 

@@ -8,16 +8,15 @@ topic by themselves. Only headlines are looked at: a text names much in passing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import get_args
 
 from models.article import Article
 from models.errors import UnreadableDocument
-from models.story import Reason, Story, StoryMember, Topic, day_of, first_article, removed_story
+from models.story import Story, StoryMember, Topic, day_of, removed_story
 from models.values import parse_time
 from services.articles.reading import all_words
-from services.logs import log_unreadable
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import counted_publisher
 from services.parse.text import words_of
@@ -65,45 +64,22 @@ def signed(article: Article) -> Signature:
 
 
 def known(document: Document) -> Known:
-    """What the grouping needs of a stored member. Raises KeyError, TypeError or ValueError for another document."""
-    return Known(
-        document["source_id"],
-        parse_time(document["published_at"]),
-        Signature.from_document(document["signature"]),
-        decision=None if document.get("event_id") is None else _decision(document),
-    )
-
-
-def readable_member(document: Document | None) -> Known | None:
-    """None for a member that cannot be read: the next analysis of its article replaces it."""
+    """What the grouping needs of a stored member. Raises UnreadableDocument."""
+    member = StoryMember.from_document(document)
+    decision = None
     try:
-        return None if document is None else known(document)
+        signature = Signature.from_document(member.signature)
+        if member.event_id is not None and member.opening is not None:
+            day_of(member.event_id)
+            decision = Decision(**{name: getattr(member, name) for name in DECIDED})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        assert document is not None, "there is a document that cannot be read"
-        log_unreadable(UnreadableDocument("StoryMember", f"{document.get('day')} / {document.get('id')}", str(error)))
-        return None
-
-
-def _decision(document: Document) -> Decision:
-    event = document["event_id"]
-    day_of(event)
-    if not all(isinstance(document.get(name), str | None) for name in ("opening", "near_duplicate_of")):
-        raise TypeError("opening, near_duplicate_of")
-    return Decision(
-        event,
-        document.get("opening") or first_article(event),
-        _reason(document.get("story_reason")),
-        document.get("near_duplicate_of"),
-        _reason(document.get("near_duplicate_reason")),
-    )
-
-
-def _reason(document: Mapping[str, Any] | None) -> Reason | None:
-    return None if document is None else Reason.model_validate(document)
+        raise UnreadableDocument("StoryMember", f"{member.day} / {member.id}", str(error)) from error
+    return Known(member.source_id, member.published_at, signature, decision=decision)
 
 
 def member_of(article: Article, after: Known, before: Document | None, now: datetime) -> Document:
     """The member of an article that was grouped: `after` is its decision."""
+    assert after.decision is not None, "a member is stored once it was decided"
     member = StoryMember(
         created_at=created_at(before, now),
         updated_at=now,
@@ -119,9 +95,9 @@ def member_of(article: Article, after: Known, before: Document | None, now: date
         article_sources=article.sources,
         words=all_words((article.headline, article.canonical.headline)),
         topics=topics_of(article.canonical.headline),
+        **{name: getattr(after.decision, name) for name in DECIDED},
     )
-    assert after.decision is not None, "a member is stored once it was decided"
-    return member.changed(now, **{name: getattr(after.decision, name) for name in DECIDED}).to_document()
+    return member.to_document()
 
 
 def created_at(before: Document | None, now: datetime) -> datetime:

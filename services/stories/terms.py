@@ -11,17 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from services.parse.text import words_of
-
-
-def _sections() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    section: list[str] = []
-    for line in Path(__file__).with_name("words.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            section = found.setdefault(line[1:-1], [])
-        elif line and not line.startswith("#"):
-            section.append(line)
-    return found
+from services.tools.lexicon import sections_of
 
 
 def _words(section: str) -> frozenset[str]:
@@ -39,7 +29,7 @@ def _numbered(section: str) -> dict[str, str]:
     return {word: number for number, *words in lines for word in words}
 
 
-_SECTIONS = _sections()
+_SECTIONS = sections_of(Path(__file__).with_name("words.txt"))
 
 FUNCTION_WORDS = _words("function")
 SERIES_WORDS = _words("series")

@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from models.article import Article
@@ -38,12 +38,13 @@ from services.ports import (
     Replace,
     Store,
     Where,
+    readable,
 )
 from services.store.change import DELETE, Decided, change, change_many
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, STORIES
 from services.stories.candidates import Candidates, read_members
 from services.stories.grouping import Known, copies_before, decide_all
-from services.stories.members import day_of_time, is_same, member_of, readable_member, signed
+from services.stories.members import day_of_time, is_same, known, member_of, signed
 from services.stories.pins import members_of, read_constraints
 from services.stories.signature import Signature
 from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer
@@ -92,7 +93,7 @@ class _Batch:
     stays: set[str] = field(default_factory=set)
 
     def before(self, name: str) -> Known | None:
-        return readable_member(self.members[name])
+        return readable(self.members[name], known)
 
     def event_of(self, name: str) -> str | None:
         """Its story; null for a deleted article."""
@@ -173,9 +174,8 @@ class Grouping:
         await self._make_dependents_due(batch, candidates)
         await self._write_members(batch)
         outcome.events = {event for name in batch.articles for event in batch.events_of(name)}
-        alone = {event for name in batch.articles if batch.begins_alone(name) for event in batch.events_of(name)}
-        joined = {event for name in batch.articles if not batch.begins_alone(name) for event in batch.events_of(name)}
-        await mark_signals_due(self._store, sorted(outcome.events - (alone - joined)), batch.now)
+        counted = {event for name in batch.articles if not batch.begins_alone(name) for event in batch.events_of(name)}
+        await mark_signals_due(self._store, sorted(counted), batch.now)
         outcome.mentions = await self._write_mentions(batch)
         outcome.finished = await self._finish(batch)
         # Whoever was quicker with one may have finished it, and this worker may have written after that.
@@ -226,8 +226,10 @@ class Grouping:
                 found |= after.constraints.partners
             event = _event(before) if before is not None else batch.articles[name].event_id
             if event is not None:
-                members = map(readable_member, await members_of(self._store, event))
-                found.update(each.source_id for each in members if each is not None and _depends(each, name))
+                members = await members_of(self._store, event)
+                found.update(
+                    each["id"] for each in members if name in (each.get("opening"), each.get("near_duplicate_of"))
+                )
                 batch.stays |= {each for each in found & batch.decided.keys() if _is_before(batch, each, name)}
             found.discard(name)
         await self._make_due(found - batch.articles.keys(), batch.now)
@@ -289,7 +291,7 @@ class Grouping:
     async def _finish(self, batch: _Batch) -> set[str]:
         """The articles that were written: they are no longer due."""
         time = format_time(batch.now)
-        batches: list[tuple[str, list[Operation]]] = []
+        writes: dict[str, list[_Named]] = {}
         for name in batch.documents.keys() - batch.stays:
             known, document = batch.decided.get(name), batch.documents[name]
             after = {key: each for key, each in document.items() if key not in _OF_GROUPING} | {"updated_at": time}
@@ -297,9 +299,8 @@ class Grouping:
                 after["event_id"] = known.decision.event_id
                 if known.decision.near_duplicate_of is not None:
                     after["near_duplicate_of"] = known.decision.near_duplicate_of
-            batches.append((name, [Replace(after, document["_etag"])]))
-        outcomes = await self._store.batch_many(ARTICLES.name, batches) if batches else []
-        return {name for (name, _), outcome in zip(batches, outcomes, strict=True) if isinstance(outcome, list)}
+            writes[name] = [(name, Replace(after, document["_etag"]))]
+        return writes.keys() - await self._in_batches(ARTICLES.name, writes)
 
     async def _in_batches(self, container: str, by_partition: Mapping[str, Sequence[_Named]]) -> set[str]:
         """Does the operations, each with a name. Returns the names of those that failed with their batch."""
@@ -328,9 +329,10 @@ class Lease:
         now = self._clock()
 
         def decide(stored: Document | None) -> Decided:
-            if stored is not None and stored["holder"] != self._holder and not _has_ended(stored, now):
-                return None
-            return GroupingLease(created_at=now, holder=self._holder).to_document()
+            is_mine = stored is None or stored["holder"] == self._holder
+            if is_mine or (stored is not None and is_over(parse_time(stored["updated_at"]) + LEASE, now, LEASE)):
+                return GroupingLease(created_at=now, holder=self._holder).to_document()
+            return None
 
         after = await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
         return after is not None and after["holder"] == self._holder
@@ -342,23 +344,12 @@ class Lease:
         await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
 
 
-def _has_ended(stored: Document, now: datetime) -> bool:
-    until = stored.get("ttl_timestamp")
-    return until is None or is_over(datetime.fromtimestamp(until, UTC), now, LEASE)
-
-
 def _signatures(articles: Iterable[Article]) -> list[Signature]:
     return [signed(each) for each in articles]
 
 
 def _event(known: Known) -> str | None:
     return None if known.decision is None else known.decision.event_id
-
-
-def _depends(member: Known, name: str) -> bool:
-    """Whether the member is in its story, or repeats an article, because of the named article."""
-    decision = member.decision
-    return decision is not None and name in (decision.opening, decision.near_duplicate_of)
 
 
 def _is_before(batch: _Batch, name: str, other: str) -> bool:

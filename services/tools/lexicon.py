@@ -35,11 +35,11 @@ class Sense:
     commands: frozenset[str] = frozenset()
 
 
-def _sections(file: str) -> dict[str, list[str]]:
+def sections_of(file: Path) -> dict[str, list[str]]:
     """The lines of each section of a list, without comments."""
     found: dict[str, list[str]] = {"": []}
     section = found[""]
-    for line in (_FOLDER / file).read_text("utf-8").splitlines():
+    for line in file.read_text("utf-8").splitlines():
         if line.startswith("[") and line.endswith("]"):
             section = found.setdefault(line[1:-1], [])
         elif line and not line.startswith("#"):
@@ -60,13 +60,13 @@ def _by_name(lines: list[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_NAMES = _sections("names.txt")
+_NAMES = sections_of(_FOLDER / "names.txt")
 _GROUPS: Mapping[Group, frozenset[str]] = {
     "seldom": _words(_NAMES["seldom"]),
     "capital": _words(_NAMES["capital"]),
     "word": _words(_NAMES["word"]),
 }
-COMMON = _words(_sections("common.txt")[""]) | _GROUPS["word"]
+COMMON = _words(sections_of(_FOLDER / "common.txt")[""]) | _GROUPS["word"]
 """Common English words."""
 _GIVEN = _words(_NAMES["given name"])
 _SURNAMES = _words(_NAMES["surname"])
@@ -77,7 +77,9 @@ _COMMANDS = _by_name(_NAMES["command"])
 
 ACRONYMS = _words(_NAMES["acronym"])
 """Words in capitals that are seldom tickers."""
-CUES: Mapping[str, frozenset[str]] = {cue: _words(lines) for cue, lines in _sections("cues.txt").items() if cue}
+CUES: Mapping[str, frozenset[str]] = {
+    cue: _words(lines) for cue, lines in sections_of(_FOLDER / "cues.txt").items() if cue
+}
 """Words beside a name, by what they say."""
 KNOWN = _words(_NAMES["known"]) | _GROUPS["seldom"] | _GROUPS["capital"] | _LANGUAGES
 """Names of tools and companies, ambiguous or not."""

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from models.errors import Conflict, NotFound
 from models.feed import FEED_KIND, Feed
@@ -61,13 +60,6 @@ _DISABLED = Where("enabled", "eq", False)
 
 
 INGESTION_STAGE = run_stage("ingestion", QUEUE, Where("workflow_name", "eq", INGEST_FEEDS))
-
-
-class Planned(NamedTuple):
-    """The feeds of one message, and when it is sent, in seconds after the tick."""
-
-    feeds: list[Document]
-    delay_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +109,14 @@ class Claims:
         if cooling.in_outage:
             free = sample(free)
         waiting = sum(len(run.claimed) for run in runs)
-        plan = spread(grouped(chosen(free, max(0, self.settings.max_queue_size - waiting))))
-        claimed = await self._accepted(plan, now)
+        groups = grouped(chosen(free, max(0, self.settings.max_queue_size - waiting)))
+        delays = spread(groups)
+        claimed = [self._run(each, now, delay) for each, delay in zip(groups, delays, strict=True)]
+        await self.engine.add(claimed)
         fields = {"due": len(due), "taken": len(due) - len(free), "claimed": sum(len(each.claimed) for each in claimed)}
-        log_event(log, logging.DEBUG, "feeds_claimed", **fields, messages=len(plan))
-        for run, each in zip(claimed, plan, strict=True):
-            await self.announcer.announce_groups(INGESTION_STAGE, [[run.run_id]], delay_seconds=each.delay_seconds)
+        log_event(log, logging.DEBUG, "feeds_claimed", **fields, messages=len(claimed))
+        for run, delay in zip(claimed, delays, strict=True):
+            await self.announcer.announce_groups(INGESTION_STAGE, [[run.run_id]], delay_seconds=delay)
         return claimed
 
     async def claim(self, feed_id: str, now: datetime) -> str:
@@ -152,18 +146,13 @@ class Claims:
             under_way = {
                 each["feed_id"]: run_id for each in feeds if (run_id := known.get(_claim_of(each))) is not None
             }
-            plan = [Planned(each) for each in grouped(each for each in feeds if each["feed_id"] not in under_way)]
+            groups = grouped(each for each in feeds if each["feed_id"] not in under_way)
+            runs = [self._run(each, now) for each in groups]
             if dry_run:
-                return ClaimedSome([self._run(each, now) for each in plan], under_way)
-            runs = await self._accepted(plan, now)
+                return ClaimedSome(runs, under_way)
+            await self.engine.add(runs)
         await self.announcer.announce_stored(INGESTION_STAGE, [each.run_id for each in runs])
         return ClaimedSome(runs, under_way)
-
-    async def _accepted(self, plan: Sequence[Planned], now: datetime) -> list[IngestionBatch]:
-        """The runs of these messages, stored."""
-        runs = [self._run(each, now) for each in plan]
-        await self.engine.add(runs)
-        return runs
 
     async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
@@ -204,12 +193,12 @@ class Claims:
         kind = feed.get("kind", FEED_KIND)
         return kind == FEED_KIND or kind in self.apis
 
-    def _run(self, planned: Planned, now: datetime) -> IngestionBatch:
+    def _run(self, feeds: Sequence[Document], now: datetime, delay_seconds: float = 0.0) -> IngestionBatch:
         # Those that may hang come last: an answer to another feed first shows that their host is well.
-        well_first = sorted(planned.feeds, key=lambda each: bool(each.get("consecutive_errors")))
+        well_first = sorted(feeds, key=lambda each: bool(each.get("consecutive_errors")))
         claimed = {each["feed_id"]: each.get("last_fetch_time") or "" for each in well_first}
-        hosts = tuple(dict.fromkeys(filter(None, (each["host"] for each in planned.feeds))))
-        due_at = now + timedelta(seconds=planned.delay_seconds)
+        hosts = tuple(dict.fromkeys(filter(None, (each["host"] for each in feeds))))
+        due_at = now + timedelta(seconds=delay_seconds)
         return IngestionBatch(
             created_at=now,
             run_id=self.new_id(),
@@ -301,19 +290,19 @@ def grouped(feeds: Iterable[Document]) -> list[list[Document]]:
     return messages
 
 
-def spread(groups: Sequence[list[Document]]) -> list[Planned]:
-    """When each message is sent: over the whole tick, in the given order, so that the load is even. A few feeds are
-    sent at once, and new feeds one message after the other as fast as they can be stored."""
+def spread(groups: Sequence[list[Document]]) -> list[float]:
+    """When each message is sent, in seconds after the tick: over the whole tick, in the given order, so that the load
+    is even. A few feeds are sent at once, and new feeds one message after the other as fast as they can be stored."""
     total = sum(map(len, groups))
     if total <= FEW_FEEDS:
-        return [Planned(each) for each in groups]
-    plan: list[Planned] = []
+        return [0.0] * len(groups)
+    delays: list[float] = []
     at = AFTER_TICK_SECONDS
     for each in groups:
         share = (TICK_SECONDS - AFTER_TICK_SECONDS - BEFORE_TICK_SECONDS) * len(each) / total
-        plan.append(Planned(each, round(at, 1)))
+        delays.append(round(at, 1))
         at += min(share, len(each) / NEW_PER_SECOND) if _is_new(each) else share
-    return plan
+    return delays
 
 
 def _is_new(feeds: Iterable[Document]) -> bool:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
 from services.logs import log_unreadable
@@ -328,12 +328,11 @@ class Queues(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Archived:
-    """An object as the archive has it. `etag` changes with the content only."""
+class Archived(NamedTuple):
+    """An object as the archive has it, and as its FileObject says. `etag` changes with the content only."""
 
-    container: str
-    key: str
+    archive_container: str
+    archive_key: str
     sha256: str
     byte_length: int
     etag: str

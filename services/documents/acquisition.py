@@ -269,12 +269,8 @@ class Acquisition:
             source_id=document.source_id,
             role=role,
             name=(document.revision or "page")[:40] if role != "QUARANTINE_CONTEXT" else "context",
-            archive_container=stored.container,
-            archive_key=stored.key,
             content_type=content_type,
-            byte_length=stored.byte_length,
-            etag=stored.etag,
-            sha256=stored.sha256,
+            **stored._asdict(),
             created_by=CreatedBy(workflow=life_cycle.WORKFLOW, job_run_id=one.run_id),
         )
         one.files.append(file)

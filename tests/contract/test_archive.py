@@ -72,9 +72,9 @@ async def test_bytes_are_read_as_they_were_stored_by_any_worker(archives: Archiv
     for data in (b"", b"\x00\xff\r\n<html>", "Größe 你".encode("utf-16"), bytes(range(256)) * 40_000):
         stored = await archives.one.put(FOLDER, data)
         assert (stored.byte_length, stored.sha256) == (len(data), hashlib.sha256(data).hexdigest())
-        assert stored.key == f"{FOLDER}/{stored.sha256}"
-        assert "" not in (stored.container, stored.etag)
-        assert await archives.another.get(stored.key) == data
+        assert stored.archive_key == f"{FOLDER}/{stored.sha256}"
+        assert "" not in (stored.archive_container, stored.etag)
+        assert await archives.another.get(stored.archive_key) == data
 
 
 async def test_the_same_bytes_are_one_object_in_a_folder_and_another_one_in_another(archives: Archives) -> None:
@@ -82,13 +82,13 @@ async def test_the_same_bytes_are_one_object_in_a_folder_and_another_one_in_anot
     assert await archives.one.put(FOLDER, b"text") == first
     assert await archives.another.put(FOLDER, b"text") == first
     other = await archives.one.put(folder_of("dedup:ff", DAY), b"text")
-    assert (other.sha256, other.key != first.key) == (first.sha256, True)
+    assert (other.sha256, other.archive_key != first.archive_key) == (first.sha256, True)
     assert await archives.one.delete_folder(FOLDER) == 1
-    assert await archives.another.get(other.key) == b"text"
+    assert await archives.another.get(other.archive_key) == b"text"
 
 
 async def test_bytes_that_do_not_fit_their_checksum_are_damaged(archives: Archives) -> None:
-    key = (await archives.one.put(FOLDER, b"text")).key
+    key = (await archives.one.put(FOLDER, b"text")).archive_key
     for damaged in (b"TEXT", b"", b"text and more"):
         await archives.damage(key, damaged)
         with pytest.raises(Damaged):
@@ -96,7 +96,7 @@ async def test_bytes_that_do_not_fit_their_checksum_are_damaged(archives: Archiv
 
 
 async def test_a_put_repairs_an_object_of_another_size(archives: Archives) -> None:
-    key = (await archives.one.put(FOLDER, b"text")).key
+    key = (await archives.one.put(FOLDER, b"text")).archive_key
     await archives.damage(key, b"te")
     await archives.one.put(FOLDER, b"text")
     assert await archives.one.get(key) == b"text"
@@ -112,7 +112,7 @@ async def test_all_objects_of_one_article_are_deleted_and_no_others(archive: Arc
     assert await archive.folders("9") == [longer, other_day]
     assert await archive.delete_folder(prefix) == 0
     with pytest.raises(NotFound):
-        await archive.get(stored.key)
+        await archive.get(stored.archive_key)
 
 
 async def test_folders_are_listed_in_order_between_two_and_in_pages(archive: Archive) -> None:

@@ -64,7 +64,7 @@ async def test_a_killed_process_leaves_a_whole_object_or_none_and_the_next_put_s
 
 async def test_only_the_user_of_the_app_reads_it(tmp_path: Path) -> None:
     root = tmp_path / "data" / "archive"
-    key = (await FolderArchive(root).put(FOLDER, b"text")).key
+    key = (await FolderArchive(root).put(FOLDER, b"text")).archive_key
     folders = [root, root / "2026-02-21", root / FOLDER]
     assert [stat.S_IMODE(each.stat().st_mode) for each in folders] == [0o700] * 3
     assert stat.S_IMODE((root / key).stat().st_mode) == 0o600

@@ -178,7 +178,7 @@ async def test_a_clock_that_jumped_ahead_deletes_nothing_that_comes_back(
     assert await expiry.after(hours=23) == 0
     watch.advance(days=-35, hours=-1)
     assert await expiry.clean_up() == 0
-    assert await archive.get(file.key) == b"text"
+    assert await archive.get(file.archive_key) == b"text"
     assert await expiry.after(days=32) == 1
 
 

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from email.message import Message
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from services.documents.judging import NotRead, PageContent, Text, Unknown, Want
 from services.documents.profiles import Profile, Profiles
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
+from services.parse.feed import charset_in
 from services.ports import Clock
 
 if TYPE_CHECKING:
@@ -211,18 +211,11 @@ class PageFetch:
         if len(body) > MAX_PAGE_BYTES:
             return Withheld("TOO_LARGE")
         profile = self.profiles.of(wanted.url)
-        page = await self.reader.read(body, charset_of(content_type), profile)
+        page = await self.reader.read(body, charset_in(content_type), profile)
         verdict = judge(page, wanted, profile, result.robots_tag or "", self.robots.agents)
         if isinstance(verdict, Withheld):
             return verdict
         return Fetched(body, content_type[:200], result.etag, verdict, result.status_code)
-
-
-def charset_of(content_type: str) -> str:
-    message = Message()
-    message["Content-Type"] = content_type
-    found = message.get_content_charset()
-    return (found or "")[:40]
 
 
 def _without_body(result: FetchResult) -> Outcome:

@@ -111,9 +111,15 @@ def _plain(body: bytes, content_type: str) -> tuple[bytes, list[str]]:
     if not encoding.startswith("utf-8"):
         return body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ").encode("utf-8", "replace"), []
     plain = body.removeprefix(codecs.BOM_UTF8)
-    charset, declared = _CHARSET.search(content_type), _DECLARED.match(plain)
-    named = (charset[1] if charset else "", declared[1].decode() if declared else "")
+    declared = _DECLARED.match(plain)
+    named = (charset_in(content_type), declared[1].decode() if declared else "")
     return plain, [name for each in named if (name := _charset(each))]
+
+
+def charset_in(content_type: str) -> str:
+    """What the header names; empty if it names none."""
+    found = _CHARSET.search(content_type)
+    return found[1] if found else ""
 
 
 def _charset(name: str) -> str | None:

@@ -99,6 +99,4 @@ def _decoded(body: bytes, warnings: Counter[str]) -> str:
         return body.decode(encoding)
     except UnicodeDecodeError:
         warnings["encoding_guessed"] += 1
-    if not encoding.startswith("utf-8"):
-        return body.decode(encoding, "replace")
     return body.decode("utf-8", "surrogateescape").translate(_WINDOWS_1252)

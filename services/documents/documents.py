@@ -81,7 +81,8 @@ class Documents:
         """Makes the document of the article due now, as a person asks, whatever its feed asks for. Raises NotFound, and
         Conflict for a document that a review must release, or has dropped."""
         article = await self.articles.get(article_id)
-        now, asked = self.clock(), asked_by(article)
+        now, reading = self.clock(), article.canonical
+        asked = Asked(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp)
         await self.store.create_many(DOCUMENTS.name, [life_cycle.stub(asked, now).to_document()])
 
         def again(known: DocumentProduct) -> DocumentProduct:
@@ -182,9 +183,3 @@ class Documents:
         if document is not None and is_changed and life_cycle.is_due(document, now):
             await self.announcer.announce_documents(DOCUMENTS_STAGE, [document.to_document()])
         return document
-
-
-def asked_by(article: Article) -> Asked:
-    """The full text of the article's canonical reading, whatever its feed asks for."""
-    reading = article.canonical
-    return Asked(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp)

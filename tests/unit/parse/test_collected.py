@@ -18,7 +18,6 @@ from services.parse.collected import (
     MAX_URL,
     Collected,
     as_html,
-    normalized_tickers,
 )
 
 NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
@@ -187,17 +186,6 @@ def test_a_url_shared_by_items_without_an_id_identifies_them_only_if_their_headl
     assert collected.warnings == {"url_repeated": 2}
 
 
-def test_a_document_has_its_items_with_the_counts() -> None:
-    collected = Collected()
-    collected.version = "rss20"
-    add(collected, published=None, dates=[])
-    add(collected, title="")
-    document = collected.document("Title")
-    assert (document.version, document.title, len(document.items)) == ("rss20", "Title", 1)
-    assert (document.warnings, document.skipped) == ({"date_missing": 1}, {"no_title": 1})
-    assert Collected().version == Collected().title == Collected().link == ""
-
-
 @pytest.mark.parametrize(
     ("text", "is_html", "markup"),
     [
@@ -210,7 +198,3 @@ def test_a_document_has_its_items_with_the_counts() -> None:
 )
 def test_plain_text_is_escaped_unless_it_looks_like_html(text: str, is_html: bool, markup: str) -> None:
     assert as_html(text, is_html=is_html) == markup
-
-
-def test_tickers_are_in_upper_case_once_each() -> None:
-    assert normalized_tickers(["aapl", " MSFT ", "", " ", "AAPL"]) == ("AAPL", "MSFT")

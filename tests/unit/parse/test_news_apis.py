@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from models.raw_item import RawItem
 from services.articles.identity import normalize_headline
-from services.parse.collected import MAX_ITEMS, Collected, Unreadable
+from services.parse.collected import Collected, Unreadable
 from services.parse.news_apis import NEWS_APIS, NewsApi, finnhub_collect, tiingo_collect
 from services.parse.text import strip_publisher
 from tests.unit.parse.feedparser_reading import FEEDS
@@ -25,12 +24,6 @@ each_api = pytest.mark.parametrize("api", NEWS_APIS, ids=lambda api: api.name)
 
 def urls(api: NewsApi, *tickers: str, since: datetime = SINCE, until: datetime = UNTIL) -> list[str]:
     return api.request_urls(tickers, since, until, api.base_url)
-
-
-def test_the_entries_have_different_names_none_of_which_is_the_kind_of_other_feeds() -> None:
-    names = Counter(api.name for api in NEWS_APIS)
-    assert names == {"tiingo": 1, "finnhub": 1}
-    assert "feed" not in names
 
 
 def test_tiingo_is_asked_about_all_tickers_at_once() -> None:
@@ -116,13 +109,6 @@ def test_articles_of_another_form_are_counted_not_raised(api: NewsApi) -> None:
     assert document.items == ()
     assert sum(document.skipped.values()) == 5
     assert document.skipped["not_an_entry"] == 3
-
-
-def test_a_response_has_at_most_as_many_articles_as_a_feed() -> None:
-    article = b'{"title": "One", "url": "https://x.example/1", "id": 1}'
-    document = TIINGO.parse(b"[" + b",".join([article] * (MAX_ITEMS + 1)) + b"]")
-    assert len(document.items) == MAX_ITEMS
-    assert document.skipped == {"too_many": 1}
 
 
 FINNHUB_ARTICLE = {

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from models.cache import FEWEST, ONE_PUBLISHER, ONE_STORY, AggregateVerdict, is_mostly_unscored
-from models.tally import Tally
 from services.parse.publisher_id import counted_publisher
 
 TEN_THOUSANDTHS = 10_000
@@ -82,50 +81,47 @@ def of_ungrouped(mentions: int, polarity: int, squares: int) -> Sums:
     return Sums(mentions, mentions, mentions, polarity, mentions, polarity * MEAN_UNIT, squares, polarity)
 
 
-class Breadth(NamedTuple):
-    """What aggregates and points of a history show beside the counts. The contract describes the fields."""
-
-    stories: int = 0
-    publishers: int = 0
-    ungrouped_mentions: int = 0
-    largest_publisher: str | None = None
-    largest_publisher_share: float | None = None
-    largest_source: str | None = None
-    largest_source_share: float | None = None
-    average_sentiment_by_story: float = 0.0
-    effective_sample_size: float = 0.0
-    confidence_interval: tuple[float, float] | None = None
-
-
-def figures_of(sums: Sums, publishers: Mapping[str, int], sources: Mapping[str, int]) -> Breadth:
-    """From the sums over stories, and the mentions by publisher and by source."""
-    if not sums.mentions:
-        return Breadth()
-    return _figures_of(sums, len(publishers), *largest(publishers), *largest(sources))
+def breadth_of(
+    sums: Sums, unscored: int, publishers: Mapping[str, int], sources: Mapping[str, int]
+) -> Mapping[str, Any]:
+    """What aggregates and points of a history show beside the counts, from the sums over stories, and the mentions by
+    publisher and by source. The contract describes the fields."""
+    return _breadth_of(sums, unscored, len(publishers), *largest(publishers), *largest(sources))
 
 
 @lru_cache(maxsize=8192)
-def _figures_of(sums: Sums, publishers: int, publisher: str, by_publisher: int, source: str, by_source: int) -> Breadth:
+def _breadth_of(
+    sums: Sums,
+    unscored: int,
+    publishers: int,
+    publisher: str | None,
+    by_publisher: int,
+    source: str | None,
+    by_source: int,
+) -> Mapping[str, Any]:
     """The same from the number of publishers, and the largest publisher and source with their mentions. Kept, since
     most windows have the same mentions at the next refresh."""
-    return Breadth(
-        stories=sums.stories,
-        publishers=publishers,
-        ungrouped_mentions=sums.ungrouped,
-        largest_publisher=publisher,
-        largest_publisher_share=round(by_publisher / sums.mentions, 4),
-        largest_source=source,
-        largest_source_share=round(by_source / sums.mentions, 4),
-        average_sentiment_by_story=round(sums.means / (sums.stories * MEAN_UNIT * TEN_THOUSANDTHS), 4),
-        effective_sample_size=round(sums.mentions**2 / sums.squares, 2),
-        confidence_interval=confidence_interval(sums),
-    )
+    mentions, interval = sums.mentions, confidence_interval(sums)
+    found = {
+        "stories": sums.stories,
+        "publishers": publishers,
+        "ungrouped_mentions": sums.ungrouped,
+        "largest_publisher": publisher,
+        "largest_publisher_share": round(by_publisher / mentions, 4) if mentions else None,
+        "largest_source": source,
+        "largest_source_share": round(by_source / mentions, 4) if mentions else None,
+        "average_sentiment_by_story": round(sums.means / (max(1, sums.stories) * MEAN_UNIT * TEN_THOUSANDTHS), 4),
+        "effective_sample_size": round(mentions**2 / max(1, sums.squares), 2),
+        "confidence_interval": None if interval is None else list(interval),
+    }
+    said = verdict(mentions, unscored, found)
+    return {**found, "verdict": said, "verdict_text": in_words(said, mentions, unscored, found)}
 
 
-def largest(counts: Mapping[str, int]) -> tuple[str, int]:
+def largest(counts: Mapping[str, int]) -> tuple[str | None, int]:
     """The name with the highest count; of equal ones, the first by name."""
-    most = max(counts.values())
-    return min(name for name, count in counts.items() if count == most), most
+    most = max(counts.values(), default=0)
+    return min((name for name, count in counts.items() if count == most), default=None), most
 
 
 _T = (
@@ -163,47 +159,33 @@ def confidence_interval(sums: Sums) -> tuple[float, float] | None:
     return round(max(-1.0, low), 4), round(min(1.0, high), 4)
 
 
-FIELDS = (*Breadth._fields, "verdict", "verdict_text")
-
-
-_UNKNOWN: Mapping[str, Any] = dict.fromkeys(FIELDS)
-
-
-def shown(tally: Tally, breadth: Breadth | None) -> Mapping[str, Any]:
-    """The FIELDS of an aggregate with this tally; all null if the breadth is not known."""
-    return _UNKNOWN if breadth is None else _shown(tally.total, tally.unscored, breadth)
-
-
-@lru_cache(maxsize=8192)
-def _shown(scored: int, unscored: int, breadth: Breadth) -> Mapping[str, Any]:
-    said = verdict(scored, unscored, breadth)
-    values = (*breadth, said, _in_words(said, scored, unscored, breadth))
-    as_json = [list(each) if isinstance(each, tuple) else each for each in values]
-    return dict(zip(FIELDS, as_json, strict=True))  # half the time of `_asdict`
-
-
-def verdict(mentions: int, unscored: int, breadth: Breadth) -> AggregateVerdict:
+def verdict(mentions: int, unscored: int, found: Mapping[str, Any]) -> AggregateVerdict:
     """Whether the average can be relied on, and if not, the first reason that applies. `mentions` are the scored."""
     if is_mostly_unscored(mentions, unscored):
         return "MOSTLY_UNSCORED"
     if mentions < FEWEST:
         return "TOO_FEW"
-    if (breadth.largest_publisher_share or 0.0) >= ONE_PUBLISHER:
+    if (found["largest_publisher_share"] or 0.0) >= ONE_PUBLISHER:
         return "ONE_PUBLISHER"
-    if breadth.effective_sample_size < ONE_STORY:
+    if found["effective_sample_size"] < ONE_STORY:
         return "ONE_STORY"
-    return "TOO_FEW" if breadth.effective_sample_size < FEWEST else "OK"
+    return "TOO_FEW" if found["effective_sample_size"] < FEWEST else "OK"
 
 
-def _in_words(said: AggregateVerdict, mentions: int, unscored: int, breadth: Breadth) -> str:
+def in_words(said: AggregateVerdict, mentions: int, unscored: int, found: Mapping[str, Any]) -> str:
     if said == "MOSTLY_UNSCORED":
         return f"mostly unscored: {unscored} of {mentions + unscored} mentions could not be scored"
     if said == "ONE_PUBLISHER":
-        share = f"{breadth.largest_publisher_share or 0.0:.0%}"
-        return f"one publisher: {breadth.largest_publisher} has {share} of {mentions} mentions"
-    stories = f"{breadth.stories} {'story' if breadth.stories == 1 else 'stories'}"
+        share = f"{found['largest_publisher_share'] or 0.0:.0%}"
+        return f"one publisher: {found['largest_publisher']} has {share} of {mentions} mentions"
+    stories = "1 story" if found["stories"] == 1 else f"{found['stories']} stories"
     if said == "ONE_STORY":
         return f"one story has most of {mentions} mentions"
     if said == "TOO_FEW":
         return f"too few to say: {mentions} {'mention' if mentions == 1 else 'mentions'} of {stories}"
-    return f"{mentions} mentions of {stories} by {breadth.publishers} publishers"
+    return f"{mentions} mentions of {stories} by {found['publishers']} publishers"
+
+
+NOTHING = breadth_of(NO_SUMS, 0, {}, {})
+UNKNOWN: Mapping[str, Any] = dict.fromkeys(NOTHING)
+"""Of mentions of which stories, publishers and sources are not known."""

@@ -37,13 +37,12 @@ from models.tool import Tool
 from models.values import format_time, hour_key
 from services.figures.breadth import (
     NO_SUMS,
-    Breadth,
+    UNKNOWN,
     Sums,
-    figures_of,
+    breadth_of,
     of_ungrouped,
     polarity_of,
     publisher_of,
-    shown,
     source_of,
     story_key,
     sums_of,
@@ -264,13 +263,14 @@ class Count:
     def sums(self) -> Sums:
         return self.others.plus(sums_of(self.stories.values()), of_ungrouped(*self.ungrouped))
 
-    def breadth(self) -> Breadth | None:
-        return figures_of(self.sums(), self.publishers, self.sources) if self.is_broad else None
+    def breadth(self) -> Mapping[str, Any]:
+        if not self.is_broad:
+            return UNKNOWN
+        return breadth_of(self.sums(), self.tally.unscored, self.publishers, self.sources)
 
     def figures(self) -> dict[str, Any]:
         """The numbers as entries and points of a history show them; all null if they are not known."""
-        tally = self.tally
-        found = {**tally.figures(), **shown(tally, self.breadth()), "analyzers": sorted(self.analyzers)}
+        found = {**self.tally.figures(), **self.breadth(), "analyzers": sorted(self.analyzers)}
         return found if self.is_known else dict.fromkeys(found)
 
 

@@ -19,7 +19,7 @@ from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
 from services.articles.sources import observation_id
-from services.figures.breadth import FIELDS
+from services.figures.breadth import UNKNOWN
 from services.figures.counting import Count
 from services.ports import Document
 
@@ -197,7 +197,7 @@ def judge_entry(entry: SentimentCacheEntry, figures: Mapping[str, Any]) -> list[
     wrong = [
         f"{name} is {stored.get(name)}, not {value}"
         for name, value in right.items()
-        if stored.get(name) != value and (entry.verdict is not None or name not in FIELDS)
+        if stored.get(name) != value and (entry.verdict is not None or name not in UNKNOWN)
     ]
     if not wrong:
         return []

@@ -11,7 +11,7 @@ from models.errors import UnreadableDocument
 from models.tally import Tally
 from models.timeline import MAX_ROWS_OF_DAY, MAX_ROWS_OF_HOUR, DayCounts, HourRows
 from models.values import format_time
-from services.figures.breadth import Breadth, story_key
+from services.figures.breadth import NOTHING, UNKNOWN, story_key
 from services.figures.counting import Count, CountedMention, DayCount, number_of, of_tool
 from services.ports import Document
 from tests import documents
@@ -48,7 +48,7 @@ def test_without_mentions_all_is_zero() -> None:
     figures = Count().figures()
     assert (figures["total_mentions"], figures["stories"], figures["publishers"], figures["analyzers"]) == (0, 0, 0, [])
     assert figures["confidence_interval"] is None
-    assert Count().breadth() == Breadth()
+    assert Count().breadth() == NOTHING
 
 
 def test_the_figures_of_some_mentions() -> None:
@@ -115,7 +115,11 @@ def test_a_crowded_hour_keeps_its_numbers_by_minute_only() -> None:
     assert (number_of(full), number_of(crowded)) == (MAX_ROWS_OF_HOUR, 60)
     count = Count()
     count.add_rows(crowded)
-    assert (count.tally.total, list(count.analyzers), count.breadth()) == (MAX_ROWS_OF_HOUR + 1, ["embedded/1"], None)
+    assert (count.tally.total, list(count.analyzers), count.breadth()) == (
+        MAX_ROWS_OF_HOUR + 1,
+        ["embedded/1"],
+        UNKNOWN,
+    )
     assert (count.publishers, count.sources) == ({}, {})
 
 

@@ -102,8 +102,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func
     said = SENTIMENT.of(req)
     served = await _read(services, req)
     entry, (limit, cursor) = served.entry, page_of(req)
-    mentions = await services.figures.evidence.page(entry, limit, cursor, said)
-    facts = await services.figures.evidence.window_facts(entry, cursor)
+    mentions, facts = await services.figures.evidence.page(entry, limit, cursor, said)
     view, completeness = VIEW.of(req), served.completeness.shown()
     return resources_response(mentions, lambda mention: MentionResource.of(mention, view), **facts, **completeness)
 

@@ -207,28 +207,25 @@ class Evidence:
 
     store: Store
 
-    async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
-        """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
+    async def page(
+        self, entry: SentimentCacheEntry, limit: int, cursor: str | None, said: str | None = None
+    ) -> tuple[Listed[SentimentScore], dict[str, int | bool | None]]:
+        """A page of the mentions, and its window. With `said`, the mentions with this sentiment, or the unscored ones.
 
         `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window
         now.
         """
-        window, _ = window_of(entry, cursor)
+        window, after = window_of(entry, cursor)
+        page = await mentions_page(self.store, entry.tool_id, limit, after, said, since=window.start, until=window.end)
         start_ts, end_ts = window.seconds
-        return {
+        facts = {
             "period_start_ts": start_ts,
             "period_end_ts": end_ts,
             "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
+            # Last: whatever changed while the page was read is a change.
             "changed_since": bool(await changed_since(self.store, {entry.tool_id: entry.recounts})),
         }
-
-    async def page(
-        self, entry: SentimentCacheEntry, limit: int, cursor: str | None, said: str | None = None
-    ) -> Listed[SentimentScore]:
-        """With `said`, the mentions with this sentiment, or the unscored ones."""
-        window, after = window_of(entry, cursor)
-        page = await mentions_page(self.store, entry.tool_id, limit, after, said, since=window.start, until=window.end)
-        return replace(page, next=page.next and f"{window.seconds[1]}-{page.next}")
+        return replace(page, next=page.next and f"{end_ts}-{page.next}"), facts
 
     async def movement(self, tool_id: str, times: Times) -> dict[str, Any]:
         """What moved a figure. Raises InvalidInput if the two times have too many mentions."""

@@ -212,5 +212,5 @@ async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, 
     late = Meanwhile(
         store, "query", CATALOG.name, 1, lambda: process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     )
-    assert (await Evidence(late).window_facts(entry, None))["changed_since"] is True
+    assert (await Evidence(late).page(entry, 10, None))[1]["changed_since"] is True
     assert late.happened

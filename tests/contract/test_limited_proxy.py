@@ -1,15 +1,12 @@
-"""Requests cost on the wire what the model of benchmarks/scale counts, and bulk reads are few requests."""
+"""What may be stale costs half on the wire, and bulk reads are few requests."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from benchmarks.scale.counting import CountingStore
-from services.ports import Create, Delete, Query, Replace, Store, Upsert
+from services.ports import Query
 from services.store.cosmos import MANY, CosmosStore
 from services.store.cosmos_connection import Counters
-from services.store.sqlite import SqliteStore
 from tests.contract.conftest import SettableClock, ensured
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.limited_proxy import LimitedProxy, Spent
@@ -39,41 +36,6 @@ async def store(limited: LimitedProxy, cosmos: CosmosServer, clock: SettableCloc
 
 def signal(name: str, at: int, **fields: object) -> dict[str, object]:
     return {"id": name, "tool_id": "t", "timestamp": f"2026-02-21T20:00:{at:02}Z", "text": "x" * 1500, **fields}
-
-
-async def everything(store: Store, name: str) -> None:
-    """Every operation whose cost the adapter and the model count alike."""
-    a, b, c = f"{name}-a", f"{name}-b", f"{name}-c"
-    created = await store.create("signals", signal(a, 1))
-    await store.replace("signals", signal(a, 2, more=list(range(20))), created["_etag"])
-    await store.upsert("signals", signal(b, 3))
-    await store.write_many("signals", [signal(b, 3)])
-    etags = await store.batch("signals", "t", [Create(signal(c, 4)), Upsert(signal(b, 5))])
-    assert etags[0]
-    await store.batch("signals", "t", [Replace(signal(c, 6), etags[0])])
-    await store.read_many("signals", [("t", a), ("t", b), ("t", "none")])
-    keys = [("t", a), ("t", b), *((f"none-{n}", "a") for n in range(30))]
-    assert sum(each is not None for each in await store.read_many("signals", keys)) == 2
-    await store.query("signals", Query(partition="t", order="by_time", limit=100))
-    await store.query("signals", Query(order="by_time", limit=100))
-    await store.count("signals")
-    await store.delete("signals", "t", a)
-    await store.batch("signals", "t", [Delete(b, None), Delete(c, None)])
-
-
-async def test_the_wire_costs_what_the_model_counts(
-    store: CosmosStore, limited: LimitedProxy, clock: SettableClock, tmp_path: Path
-) -> None:
-    model = CountingStore(SqliteStore(tmp_path / "store.db", clock))
-    try:
-        await everything(model, "n")
-        await everything(store, "n")
-    finally:
-        await model.close()
-    counted = sum(each.units for each in model.operations)
-    assert limited.spent.total == pytest.approx(counted, rel=0.03)
-    assert store.counters["signals"].request_units == pytest.approx(limited.spent.total, rel=0.01)
-    assert sum(limited.spent.seconds()) == pytest.approx(limited.spent.total)
 
 
 async def test_what_may_be_stale_costs_half(store: CosmosStore, limited: LimitedProxy) -> None:

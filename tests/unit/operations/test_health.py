@@ -143,18 +143,6 @@ def test_several_faults_of_the_cache_are_all_named() -> None:
     assert [each in detail for each in ("PARTIAL", "overdue", "3 tools have mentions")] == [True] * 3
 
 
-def test_checks_are_shown_with_their_figures() -> None:
-    assert judge_cache(state(None), NOON, NOON).shown()["last_refresh"] is None
-    waiting = judge_last_fetch(None, NOON, NOON).shown()
-    assert (waiting["detail"], waiting["last_success"]) == ("waiting for the first fetch", None)
-    fetched = judge_last_fetch(NOON, LONG_AGO, NOON).shown()
-    assert (fetched["detail"], fetched["last_success"]) == ("feeds are being fetched", "2026-02-21T12:00:00Z")
-    late = judge_timers([TIMER], {}, LONG_AGO, NOON)
-    assert late.detail == "no run in time: tick"
-    assert judge_timers([TIMER], beat(1), LONG_AGO, NOON).shown()["timers"] == {"tick": "2026-02-21T11:59:00Z"}
-    assert judge_queues([QueueDepth("a", 7, 0)]).shown()["messages"] == {"a": 7}
-
-
 def test_tools_with_mostly_unscored_mentions_are_shown_and_are_no_fault() -> None:
     metadata = documents.cache_metadata(
         last_refresh_ts=int(NOON.timestamp()), mentions_7d={"positive": 5, "unscored": 70}, mostly_unscored_count=2

@@ -69,7 +69,8 @@ class Commits:
         self._committing: asyncio.Task[None] | None = None
 
     async def write(self, container: str, batches: Sequence[Batch]) -> Failed:
-        """Writes up to DOCUMENTS_AT_ONCE documents in a transaction. If it fails, every call in it raises the error."""
+        """Writes up to DOCUMENTS_AT_ONCE documents of a call in a transaction. If it fails, every call in it raises the
+        error."""
         failed: Failed = []
         start = size = 0
         for number, batch in enumerate(batches):
@@ -93,7 +94,8 @@ class Commits:
         try:
             while self._waiting:
                 await self._gather()
-                await self._commit(self._next())
+                calls, self._waiting = [call for call in self._waiting if not call.result.done()], []  # not cancelled
+                await self._commit(calls)
         finally:
             self._committing = None
             for call in self._waiting:  # only if the event loop ends
@@ -107,18 +109,6 @@ class Commits:
             before = len(self._waiting)
             await asyncio.sleep(0)
             quiet = quiet + 1 if len(self._waiting) == before else 0
-
-    def _next(self) -> list[_Call]:
-        """The oldest calls that wait, as many as one transaction may have. A cancelled call is dropped."""
-        waiting = [call for call in self._waiting if not call.result.done()]
-        count = size = 0
-        for call in waiting:
-            size += call.size
-            if count and size > DOCUMENTS_AT_ONCE:
-                break
-            count += 1
-        self._waiting = waiting[count:]
-        return waiting[:count]
 
     async def _commit(self, calls: Sequence[_Call]) -> None:
         inline = sum(call.size for call in calls) <= INLINE_WRITES

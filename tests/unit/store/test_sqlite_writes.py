@@ -106,15 +106,6 @@ async def test_a_few_writes_run_on_the_loop_and_many_in_a_thread(threads: Counti
     assert threads.transactions == [True, False]
 
 
-async def test_what_has_no_room_in_a_transaction_is_the_next_one(threads: CountingThreads) -> None:
-    commits = Commits(threads)
-    sizes = [DOCUMENTS_AT_ONCE // 2, DOCUMENTS_AT_ONCE // 2, 1, 2 * DOCUMENTS_AT_ONCE + 1]
-    calls = [commits.write("mentions", batches(f"{n}", size)) for n, size in enumerate(sizes)]
-    assert [len(each) for each in await asyncio.gather(*calls)] == sizes
-    # 1,000 and 1,000; 1, since 2,000 more have no room; 2,000; 2,000; 1
-    assert len(threads.transactions) == 5
-
-
 async def test_a_batch_is_not_split_between_transactions(threads: CountingThreads) -> None:
     commits = Commits(threads)
     count = DOCUMENTS_AT_ONCE // 100 + 1

@@ -27,6 +27,7 @@ from models.values import (
     lives,
     optional,
     parse_time,
+    unix_milliseconds,
 )
 
 
@@ -215,6 +216,42 @@ class JobRun(_InRun):
                 del document[name]
         return document
 
+    @staticmethod
+    def queued(
+        workflow: str, run_id: str, now: datetime, subject: str | None = None, parameters: dict[str, Any] | None = None
+    ) -> JobRun:
+        """A run that was accepted, and waits for its message."""
+        return kind_of_run(workflow)(
+            created_at=now,
+            run_id=run_id,
+            workflow_name=workflow,
+            started_at=now,
+            subject=subject,
+            parameters=parameters or {},
+        )
+
+    def begun(self, invocation_id: str | None, now: datetime) -> Self:
+        """The run as RUNNING. A run that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
+        if self.status not in ("QUEUED", "FAILED"):
+            return self
+        return self.changed(
+            now,
+            status="RUNNING",
+            running_since=self.running_since if self.status == "QUEUED" and self.running_since else now,
+            began_ms=self.began_ms if self.status == "QUEUED" and self.began_ms else unix_milliseconds(now),
+            ended_at=None,
+            ended_ms=None,
+            invocation_id=invocation_id,
+        )
+
+    def ended(self, status: RunStatus, now: datetime) -> Self:
+        """The run with `status`. A run that had ended before keeps the time of its first end."""
+        if self.is_finished:
+            return self.changed(now, status=status)
+        since = self.running_since or self.started_at
+        ended_at = max(parse_time(now), since)
+        return self.changed(now, status=status, ended_at=ended_at, ended_ms=unix_milliseconds(now), due_at=None)
+
     @property
     def is_finished(self) -> bool:
         return self.status in self.FINISHED
@@ -350,6 +387,45 @@ class Attempt(_InRun):
     @property
     def id(self) -> str:
         return attempt_id(self.task_name, self.subject, self.attempt_no, self.started_at)
+
+    @classmethod
+    def started(cls, run_id: str, task: str, subject: str, number: int, now: datetime) -> Self:
+        """An attempt that is under way."""
+        return cls(
+            created_at=now,
+            run_id=run_id,
+            task_name=task,
+            subject=subject,
+            attempt_no=number,
+            started_at=now,
+        )
+
+    def succeeded(self, duration_ms: int, now: datetime, **figures: Any) -> Self:
+        return self.changed(
+            now, status="SUCCEEDED", duration_ms=duration_ms, ended_ms=unix_milliseconds(now), **figures
+        )
+
+    def failed(self, why: str, duration_ms: int, now: datetime) -> Self:
+        """The attempt as FAILED, for a reason that begins with the kind of the error."""
+        kind, _, message = why.partition(": ")
+        return self.changed(
+            now,
+            status="FAILED",
+            duration_ms=duration_ms,
+            ended_ms=unix_milliseconds(now),
+            error_type=kind,
+            error_message=message or None,
+        )
+
+    def worker_died(self, now: datetime) -> Self:
+        """A STARTED attempt whose end will not be recorded."""
+        return self.changed(
+            now,
+            status="FAILED",
+            error_type=WORKER_DIED,
+            error_message="no end was recorded: its worker died, or another delivery took over the run",
+            error_fingerprint=WORKER_DIED,
+        )
 
     def in_run(self) -> dict[str, Any]:
         """The attempt as its run stores it: without fields that `of_run` can restore."""

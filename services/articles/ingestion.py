@@ -144,11 +144,11 @@ class Ingestion:
         tasks = dict.fromkeys(run.claimed, FETCH_FEED) or {run.subject or "": RELEASE_BATCH}
         since = run.running_since or run.started_at
         begun = (
-            rules.started(run.run_id, task, subject, max(1, run.invocations - 1), since)
+            Attempt.started(run.run_id, task, subject, max(1, run.invocations - 1), since)
             for subject, task in tasks.items()
             if subject not in recorded
         )
-        return [rules.worker_died(each, self.clock()) for each in begun]
+        return [each.worker_died(self.clock()) for each in begun]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
         """Records metrics and failing hosts. An error is only logged: working again would cost more."""

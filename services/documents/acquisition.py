@@ -311,7 +311,7 @@ def counted_as(validation: ValidationStatus, acquisition: AcquisitionStatus) -> 
 def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
     """The attempt as it ended. What a site does not give, and what waits for a person, is no failure of the try."""
     has_failed = after.acquisition_status == "FAILED_RETRYABLE"
-    attempt = rules.started(one.run_id, life_cycle.TASK, after.source_id, after.attempt_count, one.began)
+    attempt = Attempt.started(one.run_id, life_cycle.TASK, after.source_id, after.attempt_count, one.began)
     return attempt.changed(
         now,
         status="FAILED" if has_failed else "SUCCEEDED",
@@ -328,8 +328,8 @@ def _record(one: _Try, after: DocumentProduct, now: datetime) -> Attempt:
 def run_of(run_id: str, attempts: Sequence[Attempt], began: datetime, now: datetime) -> JobRun:
     """The run of these attempts as it ended."""
     errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in attempts if each.error_type]
-    begun = rules.begun(rules.queued(life_cycle.WORKFLOW, run_id, began), None, began)
-    return rules.ended(begun, rules.status_of(attempts), now).changed(
+    begun = JobRun.queued(life_cycle.WORKFLOW, run_id, began).begun(None, began)
+    return begun.ended(rules.status_of(attempts), now).changed(
         now,
         progress=len(attempts),
         metrics=dict(Counter(name for each in attempts for name in each.counts)),

@@ -24,7 +24,6 @@ from models.states import AcquisitionStatus, ReviewStatus
 from models.values import format_time, unix_seconds
 from services.articles.writing import Asked
 from services.parse.urls import normalize_url
-from services.work import rules
 
 WORKFLOW = "acquire_documents"
 TASK = "acquire_document"
@@ -77,9 +76,7 @@ def interrupted(document: DocumentProduct, now: datetime) -> Attempt | None:
     begun = document.open_attempt
     if begun is None:
         return None
-    return rules.worker_died(
-        rules.started(begun.run_id, TASK, document.source_id, begun.attempt_no, begun.started_at), now
-    )
+    return Attempt.started(begun.run_id, TASK, document.source_id, begun.attempt_no, begun.started_at).worker_died(now)
 
 
 def claimed(document: DocumentProduct, run_id: str, now: datetime) -> DocumentProduct:

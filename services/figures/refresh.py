@@ -113,8 +113,8 @@ class Refresh:
         # Merged tools have dirty hours too: what they had counted has left them.
         tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self.store)))
         batches = batches_of(tool_ids) or [[]]
-        queued = rules.queued(WORKFLOW, self.engine.new_id(), since, SUBJECT, {"tools": len(tool_ids)})
-        run = rules.begun(queued, invocation_id, since).changed(since, batches=len(batches))
+        queued = JobRun.queued(WORKFLOW, self.engine.new_id(), since, SUBJECT, {"tools": len(tool_ids)})
+        run = queued.begun(invocation_id, since).changed(since, batches=len(batches))
         await self.engine.add([run])
         messages = [RefreshMessage(tuple(batch), run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
         return Begun(run.run_id, [message.to_message() for message in messages])
@@ -133,7 +133,7 @@ class Refresh:
         attempts = await self.engine.attempts(run)
         if batch not in done_batches(attempts):
             number = rules.next_number(attempts, TASK, batch)
-            await self._try(rules.started(run.run_id, TASK, batch, number, self.clock()), message.tool_ids)
+            await self._try(Attempt.started(run.run_id, TASK, batch, number, self.clock()), message.tool_ids)
             attempts = await self.engine.attempts(run)
         if len(done_batches(attempts)) == run.batches:
             await self._close(run, attempts)
@@ -210,11 +210,10 @@ class Refresh:
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
                 why = rules.reason_of(error)
-                await self.engine.note(rules.failed(attempt, why, milliseconds_since(began), self.clock()))
+                await self.engine.note(attempt.failed(why, milliseconds_since(began), self.clock()))
             raise
         failed = {**refreshed.failed, **dict.fromkeys(refreshed.late, LATE)}
-        ended = rules.succeeded(
-            attempt,
+        ended = attempt.succeeded(
             milliseconds_since(began),
             self.clock(),
             progress=len(refreshed.done),

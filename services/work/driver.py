@@ -150,7 +150,7 @@ class Workflows:
         now = self.clock()
         died, known = rules.without_open_ends(attempts, now)
         page = next_page(run, known, now)
-        begun = rules.begun(run, invocation_id, now).changed(
+        begun = run.begun(invocation_id, now).changed(
             now, invocation_id=invocation_id, due_at=now + LEASE, **summary(known)
         )
         return await self._save(begun, [*died, page]), [*known, page]
@@ -159,7 +159,7 @@ class Workflows:
         """Ends the run after its last page; as PARTIAL if some articles failed, which then stay as they were."""
         figures = summary(known)
         status: RunStatus = "PARTIAL" if figures["metrics"]["failed"] else "SUCCEEDED"
-        run = await self._save(rules.ended(run, status, now).changed(now, **figures), [known[-1]])
+        run = await self._save(run.ended(status, now).changed(now, **figures), [known[-1]])
         level = logging.WARNING if status == "PARTIAL" else logging.INFO
         fields = {"run_id": run.run_id, "workflow": run.workflow_name, "status": status}
         log_event(log, level, "run_ended", **fields, **figures["metrics"])
@@ -180,9 +180,9 @@ class Workflows:
         after = run.changed(now, due_at=now + LEASE)
         if reason is not None:
             errors = (*summary(others)["errors"][: MAX_ERRORS_KEPT - 1], reason)
-            after = rules.ended(run, "FAILED", now).changed(now, errors=errors)
+            after = run.ended("FAILED", now).changed(now, errors=errors)
         with contextlib.suppress(ToolpulseError):
-            await self._save(after, [rules.failed(page, rules.reason_of(error), duration_ms, now)])
+            await self._save(after, [page.failed(rules.reason_of(error), duration_ms, now)])
             if reason is not None:
                 log_event(log, logging.ERROR, "run_failed", run_id=run.run_id, workflow=run.workflow_name, why=reason)
 
@@ -219,7 +219,7 @@ def next_page(run: JobRun, attempts: Sequence[Attempt], now: datetime) -> Attemp
     done = [_page_and_try(each)[0] for each in attempts if each.status == "SUCCEEDED"]
     subject = f"{_PAGE}{max(done, default=0) + 1:04}"
     number = rules.next_number(attempts, run.workflow_name, subject)
-    return rules.started(run.run_id, run.workflow_name, subject, number, now)
+    return Attempt.started(run.run_id, run.workflow_name, subject, number, now)
 
 
 def _page_and_try(attempt: Attempt) -> tuple[int, int]:
@@ -229,8 +229,7 @@ def _page_and_try(attempt: Attempt) -> tuple[int, int]:
 
 def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime) -> Attempt:
     errors = [f"{source_id}: {why}" for source_id, why in sorted(result.failed.items())]
-    return rules.succeeded(
-        page,
+    return page.succeeded(
         duration_ms,
         now,
         progress=result.progress,

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Protocol
 
 from models.errors import ToolpulseError, Unavailable
-from models.run import MAX_ERRORS_KEPT, WORKER_DIED, JobRun
+from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
 from models.values import unix_milliseconds
 from services import deadline
 from services.logs import log_event
@@ -240,14 +240,14 @@ def run_of(
     failed = list(handled.failed.items())[:MAX_ERRORS_KEPT]
     attempts = []
     if handled.done:
-        attempt = rules.started(run_id, workflow, BATCH, 1, began)
-        attempts = [rules.succeeded(attempt, took, ended, progress=handled.done, counts=dict(handled.counts))]
+        attempt = Attempt.started(run_id, workflow, BATCH, 1, began)
+        attempts = [attempt.succeeded(took, ended, progress=handled.done, counts=dict(handled.counts))]
     for key, why in failed:
-        attempt = rules.started(run_id, workflow, key, max(1, handled.tries.get(key, 1)), began)
+        attempt = Attempt.started(run_id, workflow, key, max(1, handled.tries.get(key, 1)), began)
         has_died = why == WORKER_DIED
-        attempts.append(rules.worker_died(attempt, ended) if has_died else rules.failed(attempt, why, took, ended))
-    begun = rules.begun(rules.queued(workflow, run_id, began), invocation_id, began)
-    return rules.ended(begun, rules.status_of(attempts), ended).changed(
+        attempts.append(attempt.worker_died(ended) if has_died else attempt.failed(why, took, ended))
+    begun = JobRun.queued(workflow, run_id, began).begun(invocation_id, began)
+    return begun.ended(rules.status_of(attempts), ended).changed(
         ended,
         attempts=tuple(each.in_run() for each in attempts),
         progress=handled.done,

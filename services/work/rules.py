@@ -1,5 +1,5 @@
-"""The rules of runs and attempts: how they begin and end, how attempts are numbered and summed up, and how the document
-of a run has them. Pure."""
+"""The rules of the attempts of a run: how they are numbered and summed up, and how the document of the run has them.
+Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from typing import Any
 from models.errors import ToolpulseError
 from models.run import (
     MAX_ERRORS_KEPT,
-    WORKER_DIED,
     Attempt,
     CollisionMetrics,
     IngestionBatch,
     JobRun,
-    kind_of_run,
 )
 from models.states import RunStatus
-from models.values import parse_time, unix_milliseconds
 from services.ports import Listed, listed_documents
 
 LONGEST_REASON = 500
@@ -29,93 +26,15 @@ Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
 `status` among the fields, the status is that of `status_of`."""
 
 
-def queued(
-    workflow: str, run_id: str, now: datetime, subject: str | None = None, parameters: dict[str, Any] | None = None
-) -> JobRun:
-    """A run that was accepted, and waits for its message."""
-    return kind_of_run(workflow)(
-        created_at=now,
-        run_id=run_id,
-        workflow_name=workflow,
-        started_at=now,
-        subject=subject,
-        parameters=parameters or {},
-    )
-
-
-def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:
-    """The run as RUNNING. A run that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
-    if run.status not in ("QUEUED", "FAILED"):
-        return run
-    return run.changed(
-        now,
-        status="RUNNING",
-        running_since=run.running_since if run.status == "QUEUED" and run.running_since else now,
-        began_ms=run.began_ms if run.status == "QUEUED" and run.began_ms else unix_milliseconds(now),
-        ended_at=None,
-        ended_ms=None,
-        invocation_id=invocation_id,
-    )
-
-
-def ended(run: JobRun, status: RunStatus, now: datetime) -> JobRun:
-    """The run with `status`. A run that had ended before keeps the time of its first end."""
-    if run.is_finished:
-        return run.changed(now, status=status)
-    since = run.running_since or run.started_at
-    ended_at = max(parse_time(now), since)
-    return run.changed(now, status=status, ended_at=ended_at, ended_ms=unix_milliseconds(now), due_at=None)
-
-
-def started(run_id: str, task: str, subject: str, number: int, now: datetime) -> Attempt:
-    """An attempt that is under way."""
-    return Attempt(
-        created_at=now,
-        run_id=run_id,
-        task_name=task,
-        subject=subject,
-        attempt_no=number,
-        started_at=now,
-    )
-
-
-def succeeded(attempt: Attempt, duration_ms: int, now: datetime, **figures: Any) -> Attempt:
-    return attempt.changed(now, status="SUCCEEDED", duration_ms=duration_ms, ended_ms=unix_milliseconds(now), **figures)
-
-
 def reason_of(error: Exception) -> str:
     """What a document says of the error. The text of our own errors only: those of libraries may contain secrets."""
     name = type(error).__name__
     return f"{name}: {error}"[:LONGEST_REASON] if isinstance(error, ToolpulseError) else name
 
 
-def failed(attempt: Attempt, why: str, duration_ms: int, now: datetime) -> Attempt:
-    """The attempt as FAILED, for a reason that begins with the kind of the error."""
-    kind, _, message = why.partition(": ")
-    return attempt.changed(
-        now,
-        status="FAILED",
-        duration_ms=duration_ms,
-        ended_ms=unix_milliseconds(now),
-        error_type=kind,
-        error_message=message or None,
-    )
-
-
-def worker_died(attempt: Attempt, now: datetime) -> Attempt:
-    """A STARTED attempt whose end will not be recorded."""
-    return attempt.changed(
-        now,
-        status="FAILED",
-        error_type=WORKER_DIED,
-        error_message="no end was recorded: its worker died, or another delivery took over the run",
-        error_fingerprint=WORKER_DIED,
-    )
-
-
 def without_open_ends(attempts: Iterable[Attempt], now: datetime) -> tuple[list[Attempt], list[Attempt]]:
     """The attempts that were STARTED, as FAILED; and all attempts with these changes."""
-    died = [worker_died(each, now) for each in attempts if each.status == "STARTED"]
+    died = [each.worker_died(now) for each in attempts if each.status == "STARTED"]
     return died, [*died, *(each for each in attempts if each.status != "STARTED")]
 
 
@@ -146,8 +65,8 @@ def status_of(attempts: Iterable[Attempt]) -> RunStatus:
 def closed(run: JobRun, attempts: Sequence[Attempt], summarize: Summarize, now: datetime) -> JobRun:
     """The run as it ended, with figures from its attempts; a run that has ended before gets new figures."""
     status = status_of(attempts)
-    figures = dict(summarize(run if run.is_finished else ended(run, status, now), attempts))
-    return ended(run, figures.pop("status", status), now).changed(now, **figures)
+    figures = dict(summarize(run if run.is_finished else run.ended(status, now), attempts))
+    return run.ended(figures.pop("status", status), now).changed(now, **figures)
 
 
 def ingestion_summary(run: JobRun, attempts: Sequence[Attempt], tickers: Sequence[str] = ()) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class RunEngine:
     async def accept(self, workflow: str, subject: str | None = None, **parameters: Any) -> JobRun:
         """A new run, QUEUED, due and stored. The caller sends its message."""
         now = self._clock()
-        run = rules.queued(workflow, self.new_id(), now, subject, parameters).changed(now, due_at=now)
+        run = JobRun.queued(workflow, self.new_id(), now, subject, parameters).changed(now, due_at=now)
         return read_run(await self._store.create(RUNS.name, run.to_document()))
 
     @contextlib.asynccontextmanager
@@ -142,7 +142,7 @@ class RunEngine:
             is_leased = run.status == "RUNNING" and run.due_at is not None and not is_over(run.due_at, now, LEASE)
             if is_leased and delivery == 1:
                 return None
-            begun = rules.begun(run, invocation_id, now)
+            begun = run.begun(invocation_id, now)
             begun = begun.changed(now, due_at=now + LEASE, invocations=run.invocations + 1)
             return Begun(await self.save(begun), run.status == "RUNNING")
 

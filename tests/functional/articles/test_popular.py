@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from models.article import Article, Observation
-from models.run import PRIORITIZE
+from models.run import PRIORITIZE, JobRun
 from services.articles.reading import ArticleFilter, Articles, article_filter, article_words
 from services.articles.sources import sources_of
 from services.operations.export import Export
 from services.store.containers import ARTICLES
 from services.work.driver import page_after
-from services.work.rules import queued
 from tests.builders import existing
 from tests.functional.articles.dying import DyingStore
 from tests.functional.articles.world import Item, World, item
@@ -195,7 +194,7 @@ async def reprioritized(world: World, feed_id: str, priority: int) -> None:
     """Changes the priority as the workflow does, page by page."""
     feed = await world.feed(feed_id)
     await world.store.upsert("feeds", feed.changed(world.clock.now, source_priority=priority).to_document())
-    run = queued("run-p", PRIORITIZE, world.clock.now, subject=feed_id)
+    run = JobRun.queued("run-p", PRIORITIZE, world.clock.now, subject=feed_id)
     for _ in range(10):
         result = await Analysing(world.store, world.clock).worker.workflows.workflows[PRIORITIZE](run)
         assert result.failed == {}

@@ -7,7 +7,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.resources.runs import RunResource
-from models.run import INGEST_FEEDS, LONG_WORKFLOWS, STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch
+from models.run import INGEST_FEEDS, LONG_WORKFLOWS, STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch, JobRun
 from models.values import format_time
 from services.container.workflows import PAGES
 from services.documents import life_cycle
@@ -26,7 +26,7 @@ def at(minutes: int) -> str:
 def batch(number: int, status: Any = "SUCCEEDED", **counts: int) -> IngestionBatch:
     """A run of one attempt, which begins after so many minutes."""
     began, error = NOW + timedelta(minutes=number), "timeout" if status == "FAILED" else None
-    queued = rules.begun(rules.queued(INGEST_FEEDS, f"r{number}", began), None, began)
+    queued = JobRun.queued(INGEST_FEEDS, f"r{number}", began).begun(None, began)
     one = attempt(run_id=f"r{number}", subject="feed", started_at=began, status=status, error_type=error, **counts)
     ended = rules.closed(rules.with_attempts(queued, [one]), [one], rules.ingestion_summary, began)
     assert isinstance(ended, IngestionBatch)

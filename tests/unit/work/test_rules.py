@@ -23,46 +23,46 @@ def tried(subject: str, number: int, status: AttemptStatus, **fields: object) ->
 
 
 def test_a_run_is_of_the_kind_of_its_workflow() -> None:
-    assert type(rules.queued("ingest_feeds", "r", NOW)) is IngestionBatch
-    accepted = rules.queued("merge_tool", "r", NOW, "tool", {"into": "other"})
+    assert type(JobRun.queued("ingest_feeds", "r", NOW)) is IngestionBatch
+    accepted = JobRun.queued("merge_tool", "r", NOW, "tool", {"into": "other"})
     assert (type(accepted), accepted.status, accepted.parameters) == (JobRun, "QUEUED", {"into": "other"})
 
 
 def test_a_run_that_is_begun_has_its_invocation_and_the_millisecond() -> None:
-    begun = rules.begun(run(), "call", LATER)
+    begun = run().begun("call", LATER)
     assert (begun.status, begun.invocation_id, begun.running_since) == ("RUNNING", "call", NOW + timedelta(seconds=2))
     assert begun.began_ms == int(NOW.timestamp()) * 1000 + 2750
-    assert rules.begun(begun, "another", LATER) is begun
+    assert begun.begun("another", LATER) is begun
 
 
 def test_a_failed_run_can_be_begun_again_and_a_finished_one_cannot() -> None:
-    failed = rules.ended(rules.begun(run(), "call", NOW), "FAILED", LATER)
-    again = rules.begun(failed, None, LATER)
+    failed = run().begun("call", NOW).ended("FAILED", LATER)
+    again = failed.begun(None, LATER)
     assert (again.status, again.ended_at, again.ended_ms, again.invocation_id) == ("RUNNING", None, None, None)
     ends: tuple[RunStatus, ...] = ("SUCCEEDED", "PARTIAL")
     for status in ends:
-        finished = rules.ended(again, status, LATER)
-        assert rules.begun(finished, "call", LATER) is finished
+        finished = again.ended(status, LATER)
+        assert finished.begun("call", LATER) is finished
 
 
 @pytest.mark.parametrize("milliseconds", [0, 1, 999, 1000, 61_001])
 def test_a_run_took_the_milliseconds_between_its_begin_and_its_end(milliseconds: int) -> None:
     since = NOW + timedelta(milliseconds=900)
-    begun = rules.begun(run(), None, since)
+    begun = run().begun(None, since)
     assert begun.duration_ms == 0
-    ended = rules.ended(begun, "SUCCEEDED", since + timedelta(milliseconds=milliseconds))
+    ended = begun.ended("SUCCEEDED", since + timedelta(milliseconds=milliseconds))
     assert ended.duration_ms == milliseconds
-    assert rules.ended(ended, "PARTIAL", since + timedelta(hours=1)).duration_ms == milliseconds, "its first end counts"
+    assert ended.ended("PARTIAL", since + timedelta(hours=1)).duration_ms == milliseconds, "its first end counts"
 
 
 def test_a_run_whose_clock_went_back_took_no_time() -> None:
-    ended = rules.ended(rules.begun(run(), None, LATER), "SUCCEEDED", NOW)
+    ended = run().begun(None, LATER).ended("SUCCEEDED", NOW)
     assert (ended.duration_ms, ended.ended_at) == (0, ended.running_since)
 
 
 def test_a_run_that_no_worker_began_cannot_succeed() -> None:
     with pytest.raises(InvalidTransition):
-        rules.ended(run(), "SUCCEEDED", NOW)
+        run().ended("SUCCEEDED", NOW)
 
 
 @pytest.mark.parametrize(
@@ -99,35 +99,35 @@ def test_attempts_are_numbered_by_task_and_subject() -> None:
 
 
 def test_an_attempt_ends_with_its_figures_and_its_time() -> None:
-    under_way = rules.started("r", "page", "1", 2, NOW)
+    under_way = Attempt.started("r", "page", "1", 2, NOW)
     assert (under_way.status, under_way.attempt_no, under_way.id) == ("STARTED", 2, "ATTEMPT:page:1:2:20260221200000")
-    done = rules.succeeded(under_way, 17, LATER, counts={"removed": 2}, progress=5)
+    done = under_way.succeeded(17, LATER, counts={"removed": 2}, progress=5)
     assert (done.status, done.duration_ms, done.counts, done.progress) == ("SUCCEEDED", 17, {"removed": 2}, 5)
     assert (done.id, done.updated_at) == (under_way.id, NOW + timedelta(seconds=2))
     assert done.ended_ms == int(NOW.timestamp()) * 1000 + 2750
 
 
 def test_a_failure_shows_the_message_of_our_own_errors_and_the_type_of_others() -> None:
-    under_way = rules.started("r", "page", "1", 1, NOW)
-    ours = rules.failed(under_way, rules.reason_of(Unavailable("x" * 600)), 17, LATER)
+    under_way = Attempt.started("r", "page", "1", 1, NOW)
+    ours = under_way.failed(rules.reason_of(Unavailable("x" * 600)), 17, LATER)
     assert (ours.error_type, ours.error_message, ours.duration_ms) == ("Unavailable", "x" * 487, 17)
     assert ours.ended_ms == int(NOW.timestamp()) * 1000 + 2750
-    other = rules.failed(under_way, rules.reason_of(ValueError("a password")), 17, LATER)
+    other = under_way.failed(rules.reason_of(ValueError("a password")), 17, LATER)
     assert (other.status, other.error_type, other.error_message) == ("FAILED", "ValueError", None)
 
 
 def test_the_attempt_of_a_worker_that_died_failed() -> None:
-    died = rules.worker_died(rules.started("r", "page", "1", 1, NOW), LATER)
+    died = Attempt.started("r", "page", "1", 1, NOW).worker_died(LATER)
     assert (died.status, died.error_type, died.error_fingerprint) == ("FAILED", "worker_died", "worker_died")
     assert died.duration_ms is None
     assert died.error_message == "no end was recorded: its worker died, or another delivery took over the run"
     with pytest.raises(InvalidTransition):
-        rules.worker_died(attempt(status="SUCCEEDED"), LATER)
+        attempt(status="SUCCEEDED").worker_died(LATER)
 
 
 def ended(**fields: Any) -> JobRun:
-    begun = rules.begun(rules.queued("ingest_feeds", "r", NOW), "call", NOW + timedelta(milliseconds=250))
-    return rules.ended(begun, "SUCCEEDED", NOW + timedelta(milliseconds=1750)).changed(NOW, **fields)
+    begun = JobRun.queued("ingest_feeds", "r", NOW).begun("call", NOW + timedelta(milliseconds=250))
+    return begun.ended("SUCCEEDED", NOW + timedelta(milliseconds=1750)).changed(NOW, **fields)
 
 
 def fetched(feed: str, found: int | None = None, stored: int | None = None, joined: int | None = None) -> Attempt:
@@ -178,7 +178,7 @@ def test_sources_progress_and_errors_go_by_the_last_attempt_of_each_feed() -> No
 
 
 def test_a_run_that_ended_before_keeps_its_end_and_gets_new_figures() -> None:
-    begun = rules.begun(rules.queued("ingest_feeds", "r", NOW), "call", NOW)
+    begun = JobRun.queued("ingest_feeds", "r", NOW).begun("call", NOW)
     first = rules.closed(begun, [fetched("a")], summary, LATER)
     again = rules.closed(first, [fetched("a"), failed("b")], summary, LATER + timedelta(hours=1))
     assert (first.status, again.status, again.progress) == ("SUCCEEDED", "PARTIAL", 2)
@@ -188,9 +188,9 @@ def test_a_run_that_ended_before_keeps_its_end_and_gets_new_figures() -> None:
 
 
 def test_attempts_without_an_end_are_failures_beside_the_others() -> None:
-    done, under_way = fetched("a"), rules.started("r", "fetch_feed", "b", 1, NOW)
+    done, under_way = fetched("a"), Attempt.started("r", "fetch_feed", "b", 1, NOW)
     died, attempts = rules.without_open_ends([done, under_way], LATER)
-    assert died == [rules.worker_died(under_way, LATER)]
+    assert died == [under_way.worker_died(LATER)]
     assert attempts == [*died, done]
     assert rules.without_open_ends([done], LATER) == ([], [done])
 

@@ -15,7 +15,6 @@ from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
-from services.work import rules
 from services.work.listing import history
 from services.work.rules import ingestion_summary as summary
 from services.work.rules import with_attempts
@@ -43,7 +42,7 @@ def fetched(feed: str, *, is_well: bool = True, number: int = 1, **fields: Any) 
 
 
 async def begun(engine: RunEngine, run_id: str = "run-1", workflow: str = "ingest_feeds") -> JobRun:
-    await engine.add([rules.queued(workflow, run_id, NOW, "all")])
+    await engine.add([JobRun.queued(workflow, run_id, NOW, "all")])
     found = await engine.begin(run_id)
     assert found is not None
     return found.run
@@ -73,7 +72,7 @@ async def test_a_run_is_leased_to_one_invocation_until_a_redelivery_or_the_end_o
 async def test_of_invocations_that_begin_a_run_at_once_one_has_it(store: SqliteStore, watch: Watch) -> None:
     for seed in range(10):
         engines = [new_engine(hesitant(store, seed * 3 + number), watch) for number in range(3)]
-        await engines[0].add([rules.queued("ingest_feeds", f"run-{seed}", NOW)])
+        await engines[0].add([JobRun.queued("ingest_feeds", f"run-{seed}", NOW)])
         done = await asyncio.gather(*(each.begin(f"run-{seed}") for each in engines))
         assert len([each for each in done if each is not None]) == 1
 
@@ -177,7 +176,7 @@ async def test_a_run_that_was_not_written_for_a_time_is_overdue_until_it_has_end
     assert await engine.overdue("refresh_cache", "all", timedelta(minutes=14)) == []
     watch.advance(minutes=14)
     (overdue,) = await engine.overdue("refresh_cache", "all", timedelta(minutes=14))
-    await engine.save(rules.ended(overdue, "FAILED", watch.now))
+    await engine.save(overdue.ended("FAILED", watch.now))
     assert await engine.overdue("refresh_cache", "all", timedelta(0)) == []
 
 

@@ -243,6 +243,12 @@ class Article(ScoredDocument):
         return source_id(self.dedup_key)
 
     @property
+    def source_tickers(self) -> tuple[str, ...]:
+        """The tickers that sources gave the article. The analysis found the other tickers in the text, which may have
+        been edited since."""
+        return tuple(each for each in self.matched_tickers if each not in self.detected_tickers)
+
+    @property
     def text_to_score(self) -> FullText | None:
         """The full text, if it is that of the canonical reading; None if the feed's text is to be scored."""
         text = self.full_text

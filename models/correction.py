@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,7 +17,7 @@ from pydantic import Field, model_validator
 
 from models.article import ARTICLE_KEPT
 from models.stored import StoredDocument, WordsJudgement
-from models.tool import OfTool, ToolId, normalize_name
+from models.tool import OfTool, Reviews, Tool, ToolId, normalize_name
 from models.values import (
     Count,
     Day,
@@ -243,6 +244,36 @@ def _latest(correction: Correction) -> datetime:
 def time_of_verdict(before: Correction | None, now: datetime) -> datetime:
     """When a verdict is made that follows this one, also if the clock is behind that of the worker which made it."""
     return now if before is None else max(now, _latest(before))
+
+
+def review(correction: Correction | None) -> tuple[str, Reviews] | None:
+    """The analyzer and version that a verdict says something of, and what it counts for. None without a verdict on a
+    mention."""
+    if correction is None or correction.said is None or correction.subject != "MENTION" or not correction.is_active:
+        return None
+    said = correction.said
+    is_about = correction.verdict != "not_this_tool"
+    is_scored = is_about and said.sentiment is not None and correction.label is not None
+    counts = Reviews(
+        reviewed=1,
+        about_tool=int(is_about),
+        scored=int(is_scored),
+        sentiment_right=int(is_scored and said.sentiment == correction.label),
+    )
+    return f"{said.analyzer}/{said.analyzer_version}", counts
+
+
+def with_reviews(tool: Tool, changes: Iterable[tuple[Correction | None, Correction | None]], now: datetime) -> Tool:
+    """The tool after its corrections changed from the first of each pair to the second. None: there is none."""
+    reviews, count = dict(tool.reviews), tool.corrections
+    for before, after in changes:
+        count += any(each is not None and each.subject == "MENTION" for each in (before, after))
+        for sign, found in ((-1, review(before)), (1, review(after))):
+            if found is not None:
+                version, counts = found
+                reviews[version] = reviews.get(version, Reviews()).plus(counts, sign)
+    kept = {version: each for version, each in reviews.items() if each.reviewed}
+    return tool.changed(now, corrections=count, reviews=kept)
 
 
 GroupingCorrectionKind = Literal["SPLIT_ARTICLE", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]

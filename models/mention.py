@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from models.correction import CorrectionVerdict
+from models.correction import CorrectionVerdict, VersionedJudgement
 from models.stored import ScoredDocument, WordsJudgement
 from models.tool import Reference, ReferenceRole
 from models.values import (
@@ -107,6 +108,17 @@ class SentimentScore(ScoredDocument):
         return self.removed_at is None
 
     @property
+    def said_by_analyzer(self) -> VersionedJudgement:
+        """Also if a person has corrected it."""
+        own = self.analyzer_judgement or self
+        said = {name: getattr(own, name) for name in WordsJudgement.model_fields}
+        return VersionedJudgement(**said, analyzer=self.analyzer, analyzer_version=self.analyzer_version)
+
+    def removed(self, now: datetime) -> Self:
+        """The mention as a tombstone, without texts; the same object if it is one already."""
+        return self.changed(now, removed_at=now, matches=(), **_NO_TEXTS) if self.counts else self
+
+    @property
     def reference(self) -> Reference:
         return Reference(
             source_id=self.source_id,
@@ -124,6 +136,11 @@ class SentimentScore(ScoredDocument):
         if self.polarity is None and self.unscored_reason is None:
             raise ValueError("a mention must have a sentiment with its polarity, or an unscored_reason")
         return self
+
+
+_NO_TEXTS = dict.fromkeys(
+    ("headline", "url", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
+)
 
 
 def what_it_says(mention: SentimentScore, revision: str | None) -> SentimentScore | WordsJudgement | None:

@@ -13,11 +13,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from models.article import Article
-from models.correction import AFTER_PREFIX, PREFIX, Correction, JudgedPassage, VersionedJudgement, carried
+from models.correction import AFTER_PREFIX, PREFIX, Correction, JudgedPassage, carried, with_reviews
 from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
 from models.mention import SentimentScore
 from models.resources.base import View
@@ -116,46 +115,6 @@ def kept_passages(passages: Iterable[JudgedPassage]) -> tuple[JudgedPassage, ...
             break
         kept.append(each)
     return tuple(kept)
-
-
-def said_of(mention: SentimentScore) -> VersionedJudgement:
-    """What the analyzer said of the mention, also if a person has corrected it."""
-    own = mention.analyzer_judgement or mention
-    fields = {name: getattr(own, name) for name in _JUDGEMENT_FIELDS}
-    return VersionedJudgement(**fields, analyzer=mention.analyzer, analyzer_version=mention.analyzer_version)
-
-
-# What follows for the tool.
-
-
-def review(correction: Correction | None) -> tuple[str, Reviews] | None:
-    """The analyzer and version that a verdict says something of, and what it counts for. None without a verdict on a
-    mention."""
-    if correction is None or correction.said is None or correction.subject != "MENTION" or not correction.is_active:
-        return None
-    said = correction.said
-    is_about = correction.verdict != "not_this_tool"
-    is_scored = is_about and said.sentiment is not None and correction.label is not None
-    counts = Reviews(
-        reviewed=1,
-        about_tool=int(is_about),
-        scored=int(is_scored),
-        sentiment_right=int(is_scored and said.sentiment == correction.label),
-    )
-    return f"{said.analyzer}/{said.analyzer_version}", counts
-
-
-def with_reviews(tool: Tool, changes: Iterable[tuple[Correction | None, Correction | None]], now: datetime) -> Tool:
-    """The tool after its corrections changed from the first of each pair to the second. None: there is none."""
-    reviews, count = dict(tool.reviews), tool.corrections
-    for before, after in changes:
-        count += any(each is not None and each.subject == "MENTION" for each in (before, after))
-        for sign, found in ((-1, review(before)), (1, review(after))):
-            if found is not None:
-                version, counts = found
-                reviews[version] = reviews.get(version, Reviews()).plus(counts, sign)
-    kept = {version: each for version, each in reviews.items() if each.reviewed}
-    return tool.changed(now, corrections=count, reviews=kept)
 
 
 # Their documents.

@@ -186,7 +186,7 @@ def is_muted(tool: Tool, article: Article) -> bool:
 
 
 def _named(article: Article, prose: Prose, detector: Detector) -> dict[str, Detected]:
-    return detector.find(prose.headline, prose.text, article.tags, source_tickers(article))
+    return detector.find(prose.headline, prose.text, article.tags, article.source_tickers)
 
 
 def publisher_of(article: Article) -> str | None:
@@ -194,12 +194,6 @@ def publisher_of(article: Article) -> str | None:
     reading = article.canonical
     text = article.text_for_analysis or ""
     return publisher_id(reading.url, reading.publisher, reading.publisher_url, reading.headline, text)
-
-
-def source_tickers(article: Article) -> tuple[str, ...]:
-    """The tickers that sources gave the article. The analysis found the other tickers in
-    the text, which may have been edited since."""
-    return tuple(each for each in article.matched_tickers if each not in article.detected_tickers)
 
 
 def published_at(article: Article) -> datetime:
@@ -253,7 +247,7 @@ def wanted_mentions(
         elif stored is not None:
             # A deprecated tool is not detected any more, and keeps the mentions that it has.
             keeps = tool is not None and tool.status == "DEPRECATED" and not analysis.is_deleted
-            wanted[tool_id] = stored if keeps and not removes(correction) else removed(stored, now)
+            wanted[tool_id] = stored if keeps and not removes(correction) else stored.removed(now)
     return wanted
 
 
@@ -310,16 +304,6 @@ def role_of(tool: Tool, article: Article, detected: Detected, scored_text: Score
     if scored_text == "document" and detected.text_spans and not detected.headline_spans:
         return "DOCUMENT_SOURCE"
     return "TIMELINE_SOURCE" if detected.headline_spans or detected.text_spans else "OTHER"
-
-
-def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
-    """The mention as a tombstone, without texts; the same object if it is one already."""
-    return stored.changed(now, removed_at=now, matches=(), **_NO_TEXTS) if stored.counts else stored
-
-
-_NO_TEXTS = dict.fromkeys(
-    ("headline", "url", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
-)
 
 
 async def judge(analyzer: Analyzer, analyses: Iterable[ArticleAnalysis]) -> None:
@@ -387,7 +371,7 @@ def _concerns_grouping(article: Article, after: Mapping[str, Any]) -> bool:
 
 def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
     """The fields of an article that was analysed as a whole."""
-    sourced = source_tickers(analysis.article)
+    sourced = analysis.article.source_tickers
     tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
     return {
         "status": "analyzed",

@@ -31,7 +31,6 @@ from services.mentions.corrections import (
     judged_passages,
     kept_passages,
     passages_hash,
-    said_of,
 )
 from services.mentions.understanding import understand
 from services.store.containers import ARTICLES, MENTIONS
@@ -141,7 +140,7 @@ class CorrectionChanges:
             if article.analysis_due_since is None:
                 raise Conflict("article: was edited, and the edit could not be analysed; its mention is older")
             raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
-        said = said_of(scored) if scored is not None else before.said if before is not None else None
+        said = scored.said_by_analyzer if scored is not None else before.said if before is not None else None
         passages = judged_passages(analysis.questions, tool.tool_id)
         return _new(
             *(tool, wanted, now),

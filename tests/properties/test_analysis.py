@@ -20,7 +20,7 @@ from models.errors import ToolpulseError
 from models.resources.tools import ToolFields
 from models.tool import Tool
 from services.articles.reading import Articles, article_filter, article_words
-from services.mentions.understanding import published_at, source_tickers
+from services.mentions.understanding import published_at
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import IN_USE_FOR, tool_change
 from services.tools.detector import Detector
@@ -163,7 +163,7 @@ class Newsroom(RuleBasedStateMachine):
                 if word.casefold() in article_words(article):
                     containing[word].add(article.source_id)
             headline, body = article.canonical.headline, article.text_for_analysis or ""
-            detected = detector.find(headline, body, article.tags, source_tickers(article))
+            detected = detector.find(headline, body, article.tags, article.source_tickers)
             assert set(article.detected_tool_ids) == set(detected)
             for tool_id in detected:
                 expected[tool_id][article.source_id] = published_at(article)

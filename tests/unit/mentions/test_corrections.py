@@ -15,7 +15,9 @@ from models.correction import (
     after_undoing,
     after_verdict,
     carried,
+    review,
     time_of_verdict,
+    with_reviews,
 )
 from models.errors import InvalidInput
 from models.resources.corrections import NewCorrectionBody, labelled, state_of
@@ -30,8 +32,6 @@ from services.mentions.corrections import (
     kept_passages,
     passages_hash,
     removes,
-    review,
-    with_reviews,
     with_verdict,
 )
 from services.mentions.scoring import Questions, Weighed

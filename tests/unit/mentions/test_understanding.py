@@ -26,9 +26,7 @@ from services.mentions.understanding import (
     observations_of_other_words,
     published_at,
     publisher_of,
-    removed,
     role_of,
-    source_tickers,
     understand,
     understand_own_words,
     wanted_mentions,
@@ -114,7 +112,7 @@ class TestUnderstanding:
 
     def test_a_ticker_that_an_analysis_found_is_none_of_a_source(self) -> None:
         given = article(matched_tickers=("AAPL", "QRVA"), detected_tickers=("QRVA",))
-        assert source_tickers(given) == ("AAPL",)
+        assert given.source_tickers == ("AAPL",)
         assert OTHER_TOOL_ID not in detect(given, DETECTOR)
 
     def test_tools_that_the_article_named_before_are_looked_at_too(self) -> None:
@@ -245,10 +243,10 @@ class TestMention:
         assert role_of(discovered, article(), in_text, "document") == "DISCOVERY"
 
     def test_a_removed_mention_becomes_a_tombstone_once(self) -> None:
-        buried = removed(stored_mention(), LATER)
+        buried = stored_mention().removed(LATER)
         assert (buried.removed_at, buried.counts) == (LATER, False)
         assert (buried.headline, buried.url, buried.publisher, buried.source, buried.matches) == (None,) * 4 + ((),)
-        assert removed(buried, LATER + timedelta(hours=1)) is buried
+        assert buried.removed(LATER + timedelta(hours=1)) is buried
 
 
 class TestWantedMentions:
@@ -331,7 +329,7 @@ class TestFinishing:
     def test_a_deleted_article_names_no_tool_and_is_not_due(self) -> None:
         given = article(deleted_at=NOW, detected_tool_ids=(TOOL_ID,), analysis_due_since=NOW)
         made = understand(given, DETECTOR)
-        made.wanted = {TOOL_ID: removed(stored_mention(), NOW)}
+        made.wanted = {TOOL_ID: stored_mention().removed(NOW)}
         after = finished(made, ANALYZER, LATER, whole=True)
         assert (after.detected_tool_ids, after.analysis_due_since, after.status) == ((), None, "pending")
 

@@ -12,9 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from models.cache import PERIODS, Period, Window
+from models.cache import PERIODS, Window
 from models.feed import FetchDay
-from services.figures.windows import Windows
 from services.ports import Document, Query, Store, Where, pages, readable
 from services.store.containers import CATALOG
 
@@ -99,43 +98,25 @@ class Coverage:
         return self._fetches
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCoverage:
-    """The coverage of a tool in any time: by its relevant feeds, since articles are searched for it."""
-
-    fetches: Fetches
-    relevant: frozenset[str] | None
-    since: datetime
-
-    def share(self, start: datetime, end: datetime) -> float | None:
-        start = max(start, self.since)
-        return self.fetches.share(start, end, self.relevant) if start < end else None
-
-
 class Shares:
-    """The four windows at one time, and their coverage. What is equal for several tools is computed once."""
+    """The coverage of tools at one time, and the four windows then. What is equal for several tools is computed
+    once."""
 
     def __init__(self, fetches: Fetches, now: datetime) -> None:
-        self._fetches, self._now = fetches, now
-        self._windows = {period: Window.at(period, now) for period in PERIODS}
-        self.seconds = {period: window.seconds for period, window in self._windows.items()}
+        self.windows = {period: Window.at(period, now) for period in PERIODS}
+        self.seconds = {period: window.seconds for period, window in self.windows.items()}
+        self._fetches = fetches
         self._unknown = fetches.unknown_feeds(now)
-        self._known: dict[tuple[Period, frozenset[str], datetime], float | None] = {}
+        self._known: dict[tuple[datetime, datetime, frozenset[str]], float | None] = {}
 
-    def of(self, period: Period, since: datetime, sources: frozenset[str]) -> float | None:
+    def of(self, window: Window, since: datetime | None, sources: frozenset[str]) -> float | None:
         """The coverage for a tool with mentions of these sources, for which articles are searched since `since`."""
-        window = self._windows[period]
-        key = period, sources, max(window.start, since)
+        start = window.end if since is None else max(window.start, since)
+        key = start, window.end, sources
         if key not in self._known:
-            self._known[key] = self._of(sources, since).share(window.start, window.end)
+            relevant = self._fetches.relevant(sources, self._unknown)
+            self._known[key] = self._fetches.share(start, window.end, relevant) if start < window.end else None
         return self._known[key]
-
-    def of_tool(self, windows: Windows) -> ToolCoverage:
-        """The coverage in any time for the tool of these windows."""
-        return self._of(windows.sources(), windows.searched_since or windows.made_at or self._now)
-
-    def _of(self, sources: frozenset[str], since: datetime) -> ToolCoverage:
-        return ToolCoverage(self._fetches, self._fetches.relevant(sources, self._unknown), since)
 
 
 def _number(moment: datetime) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from models.cache import Window
 from models.timeline import DailyClose, DayCounts, HistoryProgress
 from models.values import is_ahead
 from services import deadline
@@ -110,7 +111,7 @@ class DailyCloses:
     async def _close(self, windows: Mapping[str, Windows], day: date, now: datetime) -> int:
         """The counts of these tools are right. One whose mentions cannot be read has no close: a close never
         changes."""
-        start, shares = day_start(day), Shares(await self.coverage.fetches(now), now)
+        whole, shares = Window(day_start(day), day_start(day + _DAY)), Shares(await self.coverage.fetches(now), now)
         keys = [(tool_id, DayCounts.id_of(f"{day:%Y%m%d}")) for tool_id in windows]
         stored = await self.store.read_many(CATALOG.name, keys) if keys else []
         closes: list[Document] = []
@@ -119,7 +120,7 @@ class DailyCloses:
                 continue
             count = Count.stored(document["whole"])
             if count.mentions:
-                share = shares.of_tool(windows[tool_id]).share(start, start + STEPS["day"])
+                share = shares.of(whole, windows[tool_id].since, windows[tool_id].sources())
                 figures = {**count.figures(), "coverage": share}
                 closes.append(DailyClose.of(tool_id, day.isoformat(), figures, now).to_document())
         return sum(await self.store.create_many(CATALOG.name, closes)) if closes else 0

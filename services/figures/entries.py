@@ -162,7 +162,7 @@ def entry_documents(
     """Each is what SentimentCacheEntry would store: without fields that are null."""
     documents: EntryDocuments = {}
     written, window_ends = format_time(now), window_end(now)
-    since, sources = windows.searched_since or made_at, windows.sources()
+    since, sources = windows.since or made_at, windows.sources()
     made_ts, since_ts = unix_seconds(made_at), unix_seconds(since)
     common = {
         "tool_id": tool_id,
@@ -191,7 +191,7 @@ def entry_documents(
             "period_end_ts": end,
             "backfilled": since_ts < made_ts and start < made_ts,
         }
-        if (coverage := shares.of(period, since, sources)) is not None:
+        if (coverage := shares.of(shares.windows[period], since, sources)) is not None:
             document["coverage"] = coverage
         if period == "HOUR_1" and (oldest := windows.oldest_of_hour(window_ends)) is not None:
             document["oldest_mention_ts"] = oldest

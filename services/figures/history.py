@@ -19,6 +19,7 @@ from datetime import date, datetime
 from typing import Any
 
 from models.article import Article
+from models.cache import Window
 from models.errors import InvalidInput, UnreadableDocument
 from models.mention import SentimentScore, what_it_says
 from models.tally import Tally
@@ -27,11 +28,11 @@ from models.values import Day, format_time
 from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
-from services.figures.coverage import Coverage, Shares, ToolCoverage
+from services.figures.coverage import Coverage, Shares
 from services.figures.daily_close import stored_progress
 from services.figures.points import MENTIONS_KEPT, STEPS, Counted, Point, Span, day_start, days_between, first_live_day
 from services.figures.recount import NOT_REMOVED, Recount, published
-from services.figures.windows import analyzers_of
+from services.figures.windows import Windows, analyzers_of
 from services.ports import Document, Query, Store, Where, listed, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
@@ -64,13 +65,13 @@ class History:
         """A point for each step of the span, oldest first."""
         counted, live = Counted(span), day_start(first_live_day(span.now))
         unreadable: list[str] = []
-        coverage: ToolCoverage | None = None
+        shares, windows = Shares(await self.coverage.fetches(span.now), span.now), list[Windows]()
         if span.until > live:
             recounted = await self.recount.windows_of([tool_id], span.now)
             # The hour of a mention that cannot be read is shown as it was counted last.
             unreadable += [error.key.rpartition(" / ")[2] for error in recounted.failed.values()]
-            shares = Shares(await self.coverage.fetches(span.now), span.now)
-            coverage = next((shares.of_tool(each) for each in recounted.windows.values()), None)
+            windows = list(recounted.windows.values())
+        since, sources = (windows[0].since, windows[0].sources()) if windows else (None, frozenset[str]())
         days = dict.fromkeys(days_between(counted.start, span.until))
         async for page in pages(self.store, CATALOG.name, _of_days(DayCounts, tool_id, list(days))):
             for document in page.items:
@@ -91,10 +92,9 @@ class History:
                     counted.add(day, None)
         points = []
         for point, start in zip(counted.points(), span.starts, strict=True):
-            end = min(start + STEPS[span.step], span.until)
-            share = coverage.share(start, end) if coverage else None
-            points.append(_with_coverage(point, closes.get(point.name), share))
-        share = coverage.share(span.start, span.until) if coverage and span.start >= live else None
+            step = Window(start, min(start + STEPS[span.step], span.until))
+            points.append(_with_coverage(point, closes.get(point.name), shares.of(step, since, sources)))
+        share = shares.of(Window(span.start, span.until), since, sources) if span.start >= live else None
         total = {**counted.total.count.figures(), "coverage": share}
         return ToolHistory(points, total, counted.change(), tuple(unreadable))
 

@@ -136,6 +136,11 @@ class Windows:
         """The stories in the hours of the edges. Of these, the mentions in the whole hours are known."""
         return {story for rows in self.rows.values() for story in stories_in(rows)}
 
+    @property
+    def since(self) -> datetime | None:
+        """Since when articles are searched for the tool; None if it is gone or merged."""
+        return self.searched_since or self.made_at
+
     def sources(self) -> frozenset[str]:
         """Those of the mentions in the windows."""
         count = Count()

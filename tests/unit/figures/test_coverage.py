@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from models.cache import PERIODS, Window
 from models.feed import FetchDay
 from services.figures.coverage import READ_AGAIN_AFTER, Coverage, Fetches, Shares
 from services.store.containers import CATALOG
@@ -16,6 +17,7 @@ NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
 HOUR = timedelta(hours=1)
 ALL_DAY = (1 << 24) - 1
+WINDOWS = {period: Window.at(period, NOW) for period in PERIODS}
 
 
 def fetches_of(**days: Mapping[str, tuple[int, ...]]) -> Fetches:
@@ -30,49 +32,49 @@ def test_with_49_of_50_feeds_dead_coverage_is_a_fiftieth() -> None:
     feeds = {f"feed-{number}": (ALL_DAY, ALL_DAY if number == 0 else 0) for number in range(50)}
     shares = Shares(fetches_of(d20260221=feeds), NOW)
     for sources in (frozenset[str](), frozenset({"feed-0"})):
-        assert shares.of("HOUR_1", MADE, sources) == shares.of("HOUR_24", MADE, sources) == 0.02
+        assert shares.of(WINDOWS["HOUR_1"], MADE, sources) == shares.of(WINDOWS["HOUR_24"], MADE, sources) == 0.02
 
 
 def test_feeds_that_brought_no_mentions_and_are_known_to_work_do_not_count() -> None:
     feeds = {"its": (0b11 << 19, 0b10 << 19), "other": (ALL_DAY, ALL_DAY - 2**20)}
     shares = Shares(fetches_of(d20260221=feeds), NOW)
-    assert shares.of("HOUR_24", MADE, frozenset({"its"})) == 0.5
-    assert shares.of("HOUR_1", MADE, frozenset()) == 0.5
-    assert shares.of("HOUR_24", MADE, frozenset({"a feed that is gone"})) == round(21 / 23, 4)
+    assert shares.of(WINDOWS["HOUR_24"], MADE, frozenset({"its"})) == 0.5
+    assert shares.of(WINDOWS["HOUR_1"], MADE, frozenset()) == 0.5
+    assert shares.of(WINDOWS["HOUR_24"], MADE, frozenset({"a feed that is gone"})) == round(21 / 23, 4)
 
 
 def test_nothing_known_and_nothing_expected_is_null() -> None:
-    assert Shares(Fetches(), NOW).of("DAY_30", MADE, frozenset()) is None
+    assert Shares(Fetches(), NOW).of(WINDOWS["DAY_30"], MADE, frozenset()) is None
     shares = Shares(fetches_of(d20260210={"a": (ALL_DAY, ALL_DAY)}), NOW)
-    assert shares.of("HOUR_24", MADE, frozenset({"a"})) is None
-    assert shares.of("DAY_30", MADE, frozenset({"a"})) == 1.0
+    assert shares.of(WINDOWS["HOUR_24"], MADE, frozenset({"a"})) is None
+    assert shares.of(WINDOWS["DAY_30"], MADE, frozenset({"a"})) == 1.0
 
 
 def test_a_time_without_any_fetch_is_null_and_one_with_failed_fetches_is_0() -> None:
     seven_to_eight = 0b11 << 19
     standstill = Shares(fetches_of(d20260221={"its": (ALL_DAY, ALL_DAY >> 6, ALL_DAY >> 6)}), NOW)
-    assert standstill.of("HOUR_1", MADE, frozenset({"its"})) is None
+    assert standstill.of(WINDOWS["HOUR_1"], MADE, frozenset({"its"})) is None
     failed = Shares(fetches_of(d20260221={"its": (ALL_DAY, ALL_DAY >> 6, ALL_DAY >> 6 | seven_to_eight)}), NOW)
-    assert failed.of("HOUR_1", MADE, frozenset({"its"})) == 0.0
+    assert failed.of(WINDOWS["HOUR_1"], MADE, frozenset({"its"})) == 0.0
 
 
 def test_hours_without_a_fetch_are_missed_in_a_time_with_fetches() -> None:
     shares = Shares(fetches_of(d20260221={"its": (0b1111 << 17, 0b0011 << 17, 0b0011 << 17)}), NOW)
-    assert shares.of("HOUR_24", MADE, frozenset({"its"})) == 0.5
+    assert shares.of(WINDOWS["HOUR_24"], MADE, frozenset({"its"})) == 0.5
 
 
 def test_fetches_of_feeds_that_are_not_relevant_do_not_make_a_time_known() -> None:
     feeds = {"its": (ALL_DAY, ALL_DAY >> 6, ALL_DAY >> 6), "other": (ALL_DAY, ALL_DAY, ALL_DAY)}
     shares = Shares(fetches_of(d20260221=feeds), NOW)
-    assert shares.of("HOUR_1", MADE, frozenset({"its"})) is None
-    assert shares.of("HOUR_1", MADE, frozenset()) == 0.5
+    assert shares.of(WINDOWS["HOUR_1"], MADE, frozenset({"its"})) is None
+    assert shares.of(WINDOWS["HOUR_1"], MADE, frozenset()) == 0.5
 
 
 def test_hours_before_articles_were_searched_for_the_tool_do_not_count() -> None:
     shares = Shares(fetches_of(d20260221={"a": (ALL_DAY, 0b1 << 20)}), NOW)
-    assert shares.of("HOUR_24", NOW - timedelta(minutes=1), frozenset()) == 1.0
-    assert shares.of("HOUR_24", NOW - HOUR, frozenset()) == 0.5
-    assert shares.of("HOUR_24", NOW + HOUR, frozenset()) is None
+    assert shares.of(WINDOWS["HOUR_24"], NOW - timedelta(minutes=1), frozenset()) == 1.0
+    assert shares.of(WINDOWS["HOUR_24"], NOW - HOUR, frozenset()) == 0.5
+    assert shares.of(WINDOWS["HOUR_24"], NOW + HOUR, frozenset()) is None
 
 
 @pytest.mark.parametrize(
@@ -108,10 +110,10 @@ async def test_days_are_read_at_most_once_a_minute_and_then_from_yesterday_on(st
     async def shares_at(moment: datetime) -> Shares:
         return Shares(await reading.fetches(moment), moment)
 
-    assert (await shares_at(NOW)).of("HOUR_24", MADE, frozenset()) is None
+    assert (await shares_at(NOW)).of(WINDOWS["HOUR_24"], MADE, frozenset()) is None
     for day, bits in (("20260221", 1 << 20), ("20260220", 1 << 23)):
         document = FetchDay(created_at=NOW, day=day, feeds={"a": (bits, bits, bits)})
         await store.create(CATALOG.name, document.to_document())
-    assert (await shares_at(NOW + timedelta(seconds=59))).of("HOUR_24", MADE, frozenset()) is None
-    assert (await shares_at(NOW + timedelta(seconds=60))).of("HOUR_24", MADE, frozenset()) == 1.0
-    assert (await shares_at(NOW - HOUR)).of("HOUR_1", MADE, frozenset()) is None
+    assert (await shares_at(NOW + timedelta(seconds=59))).of(WINDOWS["HOUR_24"], MADE, frozenset()) is None
+    assert (await shares_at(NOW + timedelta(seconds=60))).of(WINDOWS["HOUR_24"], MADE, frozenset()) == 1.0
+    assert (await shares_at(NOW - HOUR)).of(Window.at("HOUR_1", NOW - HOUR), MADE, frozenset()) is None

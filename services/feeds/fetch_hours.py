@@ -49,7 +49,7 @@ def late_since(due: datetime, fetched: datetime | None, errors: int) -> int:
 
 def hours_of(feed: Document, now: datetime) -> dict[str, tuple[int, int, int]]:
     """By day (`yyyymmdd`), the hours of a stored feed as a FetchDay has them, with those that it misses at present."""
-    found: dict[str, list[int]] = {}
+    found: dict[str, tuple[int, int, int]] = {}
     known = feed.get("fetch_hours")
     if known:
         last, attempted = _number(hour_start(known["last"])), known["attempted"]
@@ -59,7 +59,7 @@ def hours_of(feed: Document, now: datetime) -> dict[str, tuple[int, int, int]]:
                 _put(found, last - bit, known["succeeded"] >> bit & 1, attempted >> bit & 1)
     for missed in _missed_now(feed, now):
         _put(found, missed, 0, 0)
-    return {day: (bits[0], bits[1], bits[2]) for day, bits in found.items()}
+    return found
 
 
 def _has_just_failed(feed: Document, now: datetime) -> bool:
@@ -77,21 +77,15 @@ def _missed_now(feed: Document, now: datetime) -> Iterator[int]:
         yield _number(now)
 
 
-def _put(found: dict[str, list[int]], hour: int, succeeded: int, attempted: int) -> None:
-    key = hour_key(_moment(hour))
-    bits = found.setdefault(key[:8], [0, 0, 0])
-    bits[0] |= 1 << int(key[8:])
-    bits[1] |= succeeded << int(key[8:])
-    bits[2] |= attempted << int(key[8:])
+def _put(found: dict[str, tuple[int, int, int]], hour: int, succeeded: int, attempted: int) -> None:
+    day, bit = f"{datetime.fromtimestamp(hour * 3600, UTC):%Y%m%d}", hour % 24
+    known = found.get(day, (0, 0, 0))
+    found[day] = known[0] | 1 << bit, known[1] | succeeded << bit, known[2] | attempted << bit
 
 
 def _number(moment: datetime) -> int:
     """The number of the hour since 1970."""
     return int(moment.timestamp()) // 3600
-
-
-def _moment(hour: int) -> datetime:
-    return datetime.fromtimestamp(hour * 3600, UTC)
 
 
 FEEDS_AT_ONCE = 1000

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from models.errors import Conflict, NotFound, ToolpulseError
-from models.feed import Feed, FeedSeen
+from models.errors import Conflict, ToolpulseError
+from models.feed import Feed
 from services.feeds.form import new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.ports import Query, Replace, Store, Upsert
@@ -14,7 +14,7 @@ from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, feed, feed_seen
-from tests.failing_stores import Crash, Interrupted, hesitant, mortal
+from tests.failing_stores import Interrupted, hesitant
 from tests.functional.articles.counting import CountingStore
 
 URL = "https://example.com/feed"
@@ -94,28 +94,6 @@ async def test_adding_an_address_while_another_feed_moves_there_leaves_one_feed_
     await asyncio.gather(registry.change("a", {"url": URL}), registry.add(wanted(feed_id="b")), return_exceptions=True)
     at_the_address = [feed for feed in await feeds_in(store) if feed.feed_url == URL]
     assert len(at_the_address) == 1
-
-
-@pytest.mark.parametrize("writes", range(2))
-async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_again(
-    store: SqliteStore, watch: Watch, writes: int
-) -> None:
-    registry = FeedRegistry(store, watch)
-    await registry.add(wanted())
-    await store.upsert(FEEDS.name, feed_seen(feed_id=wanted().feed_id).to_document())
-    try:
-        await FeedRegistry(mortal(store, writes), watch).remove(wanted().feed_id)
-        assert writes == 1
-    except Crash:
-        pass
-    left = {each["id"] for each in (await store.query(FEEDS.name, Query(partition=wanted().feed_id))).items}
-    assert left == (set() if writes == 1 else {Feed.ID, FeedSeen.ID})
-    try:
-        await registry.remove(wanted().feed_id)
-    except NotFound:
-        assert writes == 1
-    assert (await registry.add(wanted())).is_new
-    assert len(await feeds_in(store)) == 1
 
 
 @pytest.mark.parametrize("calls", range(5))

@@ -105,14 +105,6 @@ def test_the_usual_day_of_a_young_feed_is_that_of_the_days_it_is_known() -> None
     assert usual_after(known(0.0, first_fetched_at=NOW), 40, NOW) == 40.0
 
 
-def test_the_usual_day_settles_at_what_a_feed_brings() -> None:
-    before = known(0.0, first_fetched_at=NOW, last_successful_fetch=NOW)
-    for number in range(1, 120 * 4):
-        now = NOW + number * DAY / 4
-        before = before.changed(now, articles_per_day=usual_after(before, 30, now), last_successful_fetch=now)
-    assert before.articles_per_day == pytest.approx(120, rel=0.03)
-
-
 @pytest.mark.parametrize(
     ("before", "entries", "held"),
     [

@@ -3,9 +3,7 @@
 import pytest
 
 from models.errors import InvalidInput
-from services.fetch.limits import BodyBudget, BodyReservation
 from services.fetch.outcome import (
-    FEED_TYPES,
     BasicCredential,
     FetchRequest,
     FetchResult,
@@ -63,12 +61,3 @@ def test_requests_and_results_show_no_secret() -> None:
         FetchStatus.FETCHED, "https://x.example/?key=s3cret", body=b"s3cret", moved_to="https://x.example/?key=s3cret"
     )
     assert "s3cret" not in repr(result)
-
-
-def test_a_request_reads_the_body_of_a_feed_unless_it_says_otherwise() -> None:
-    request = FetchRequest("https://x.example/")
-    assert (request.reservation, request.accept) == (None, FEED_TYPES)
-    assert FEED_TYPES.split(", ")[0] == "application/atom+xml"
-    reserved = FetchRequest("https://x.example/", reservation=BodyReservation(BodyBudget()))
-    assert reserved == request, "the reservation is no part of what is asked for"
-    assert "reservation" not in repr(reserved)

@@ -59,10 +59,14 @@ _STATION = re.compile(
 )
 _ONE = re.compile(r"\b[Oo]ne-(?=[a-z])")
 _UNIT = re.compile(r"(\d+(?:\.\d+)?)(?:%|b|m|t|mrd|st|nd|rd|th|p|g|gb|tb|mb|km|kg)")
-_VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _QUARTER = re.compile(r"(?:fy)?[qhtk]([1-4])|([1-4])[qht]")
 _QUARTERS = frozenset({"quarter", "quartal", "trimestre", "kwartal", "half"})
-_MAY_BE_MARKS = frozenset((*NUMBERS, *MONTHS, *WEEKDAYS, *TIMES, *ORDINALS))
+_DATES = {
+    **{word: f"month:{number}" for word, number in MONTHS.items()},
+    **{word: f"day:{number}" for word, number in WEEKDAYS.items()},
+    **{word: f"time:{word}" for word in TIMES},
+}
+_MAY_BE_MARKS = frozenset((*NUMBERS, *_DATES, *ORDINALS))
 
 
 class Headline(NamedTuple):
@@ -140,7 +144,7 @@ def marks_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _mark(word: str, before: str, after: str) -> str | None:
-    if before in NUMBERED and (number := _counted(word)):
+    if before in NUMBERED and (number := _number(word) or ROMAN.get(word)):
         return f"{'part' if before in PARTS else 'number'}:{number}"
     quarter = _QUARTER.fullmatch(word)
     if quarter is not None:
@@ -150,28 +154,14 @@ def _mark(word: str, before: str, after: str) -> str | None:
     number = _number(word)
     if number is not None:
         return f"number:{number}"
-    return _time(word, before, after)
-
-
-def _counted(word: str) -> str | None:
-    """The number that the word is behind "part", "week" and the like."""
-    return _plain(word) if word[0].isdigit() else ROMAN.get(word) or ("1" if word == "one" else None)
+    is_beside_number = before[:1].isdigit() or after[:1].isdigit()
+    return None if word in ALSO_WORDS and not is_beside_number else _DATES.get(word)
 
 
 def _number(word: str) -> str | None:
-    if word[0].isdigit():
-        unit = _UNIT.fullmatch(word)
-        return _plain(unit[1] if unit else word)
-    version = _VERSION.fullmatch(word)
-    return None if version is None else version[1]
-
-
-def _time(word: str, before: str, after: str) -> str | None:
-    if word in MONTHS and (word not in ALSO_WORDS or before[:1].isdigit() or after[:1].isdigit()):
-        return f"month:{MONTHS[word]}"
-    if word in WEEKDAYS:
-        return f"day:{WEEKDAYS[word]}"
-    return f"time:{word}" if word in TIMES else None
+    word = word.removeprefix("v")
+    unit = _UNIT.fullmatch(word)
+    return _plain(unit[1] if unit else word) if word[:1].isdigit() else None
 
 
 def _plain(number: str) -> str:

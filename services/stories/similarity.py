@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from models.story import SILENCE, Reason
 from services.parse.text import is_unspaced
 from services.stories.signature import Signature, Subject, word_id
-from services.stories.terms import FUNCTION_WORDS, MONTHS, SERIES_WORDS, WEEKDAYS, terms_of, weight
-from services.stories.wording import OWN_LEAD, copied_by, has_other_mark, likeness, shared_lead
+from services.stories.terms import FUNCTION_WORDS, MONTHS, WEEKDAYS, terms_of, weight
+from services.stories.wording import OWN_LEAD, TELLS_LITTLE, copied_by, has_other_mark, likeness, shared_lead
 
 BY_TERMS = "same_event"
 COPY = 0.9
@@ -58,7 +58,6 @@ FEWEST_TELLING = 2
 SAID_IN_LEAD = 1 / 3
 """The least share of a headline's own words that a lead has which is about it."""
 
-_TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
 _DATES = frozenset(terms_of((*MONTHS, *WEEKDAYS)))
 
 
@@ -161,9 +160,7 @@ def is_apart(one: Signature, other: Signature) -> bool:
 def _is_no_event(one: Subject, other: Subject) -> bool:
     """Whether one of them is a digest of several events, or they share usual words of headlines only."""
     return (
-        one.is_digest
-        or other.is_digest
-        or len((one.terms.keys() & other.terms.keys()) - _TELLS_LITTLE) < FEWEST_TELLING
+        one.is_digest or other.is_digest or len((one.terms.keys() & other.terms.keys()) - TELLS_LITTLE) < FEWEST_TELLING
     )
 
 
@@ -192,7 +189,7 @@ def _is_standing_text(one: Signature, other: Signature) -> bool:
 
 def _told_by(subject: Subject) -> set[str]:
     """The terms of its headline, without usual ones, dates and numbers."""
-    return {each for each in subject.headline if not (each in _TELLS_LITTLE or each in _DATES or each.isdecimal())}
+    return {each for each in subject.headline if not (each in TELLS_LITTLE or each in _DATES or each.isdecimal())}
 
 
 def _share_in_lead(one: Signature, other: Signature) -> float:

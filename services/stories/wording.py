@@ -58,7 +58,7 @@ TURNED = 5
 
 _OF_ISSUES = ("number", "quarter", "month", "day", "time", "part")
 """The marks that tell the issues of a series apart."""
-_TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
+TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
 
 
 class Likeness(NamedTuple):
@@ -113,8 +113,7 @@ def _is_rewritten(alike: Likeness) -> bool:
 def _is_same_lead(one: Signature, other: Signature, alike: Likeness, *, own: bool) -> bool:
     if alike.lead is None or alike.shared < FEWEST_SHINGLES:
         return False
-    telling = one.subject.headline.keys() & other.subject.headline.keys()
-    if own and (alike.headlines < OWN_HEADLINE or len(telling) < FEWEST_TELLING or len(telling - _TELLS_LITTLE) < 2):
+    if own and (alike.headlines < OWN_HEADLINE or not _identifies(one, other)):
         return False
     market = one.subject.is_market_report and other.subject.is_market_report  # each day's are written alike
     return alike.lead >= (OWN_LEAD if own or market else SAME_LEAD)
@@ -124,12 +123,17 @@ def _is_same_headline(one: Signature, other: Signature, alike: Likeness, *, own:
     """Whether the headlines are equal, or one is the start of the other and is cut, and identify the article."""
     if one.words != other.words and not _is_start(one, other) and not _is_start(other, one):
         return False
-    telling = one.subject.headline.keys() & other.subject.headline.keys()
-    if len(telling) < FEWEST_TELLING or len(telling - _TELLS_LITTLE) < 2:
+    if not _identifies(one, other):
         return False
     if own:
         return abs(one.minute - other.minute) <= OWN_HOURS * 60 and (alike.lead is None or alike.lead >= SAME_LEAD)
     return True
+
+
+def _identifies(one: Signature, other: Signature) -> bool:
+    """Whether the terms of both headlines are enough to identify an article."""
+    both = one.subject.headline.keys() & other.subject.headline.keys()
+    return len(both) >= FEWEST_TELLING and len(both - TELLS_LITTLE) >= 2
 
 
 def _is_start(cut: Signature, whole: Signature) -> bool:
@@ -139,7 +143,7 @@ def _is_start(cut: Signature, whole: Signature) -> bool:
 
 def _is_similar_headline(one: Signature, other: Signature, alike: Likeness) -> bool:
     mine, theirs = one.subject.headline.keys(), other.subject.headline.keys()
-    if len((mine & theirs) - _TELLS_LITTLE) < FEWEST_TELLING:
+    if len((mine & theirs) - TELLS_LITTLE) < FEWEST_TELLING:
         return False
     if is_contrary(one, other) or _has_other_name(one, other):
         return False

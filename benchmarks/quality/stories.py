@@ -44,6 +44,7 @@ class Memory:
 
     def add(self, due: Sequence[Known]) -> None:
         for each in due:
+            self.decided.pop(each.source_id, None)
             for key in each.signature.keys:
                 self.keys[key][each.source_id] = each.signature.minute
         names = {each.source_id: nearest(each, self.keys) for each in due}

@@ -6,7 +6,6 @@ import asyncio
 import json
 from datetime import timedelta
 
-from models.article import Article
 from models.story import Signal, SignalsDue
 from models.tool import Tool
 from services.mentions.due import SIGNALS_STAGE
@@ -65,9 +64,9 @@ class World(StoriesWorld):
         """The stories that the messages of `generate-ideas` name since the last call."""
         return [json.loads(each)["event_ids"] for each in self.queues.sent.pop(GENERATE_IDEAS, [])]
 
-    async def decide(self, *, also: list[list[str]] | None = None) -> None:
+    async def decide(self) -> None:
         """Works on all messages of `generate-ideas`."""
-        for event_ids in [*(also or []), *self.messages()]:
+        for event_ids in self.messages():
             handled = await self.handler().handle(event_ids)
             assert not handled.failed
 
@@ -106,6 +105,3 @@ class World(StoriesWorld):
         }
         await asyncio.gather(*(self.signal_writer().write(event) for event in sorted(events)))
         assert [each.to_document() for each in await self.all_signals()] == before
-
-    async def living(self) -> list[Article]:
-        return [each for each in await self.articles() if each.deleted_at is None]

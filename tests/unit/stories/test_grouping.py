@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from benchmarks.quality.stories import Memory as GroupingMemory
 from models.article import source_id
 from models.story import event_id
 from services.stories.candidates import MAX_COMPARED, MAX_UNDER_KEY, latest, nearest
-from services.stories.grouping import Decision, Known, copies_before, decide_all
+from services.stories.grouping import Decision, Known, copies_before
 from services.stories.pins import WITHOUT, Constraints
 from services.stories.signature import signature_of
 from services.stories.similarity import OPENING, WITHIN_MINUTES, compare
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 ALIKE = "Acme recalls printers over battery fires"
+CHAIN = "Hexwharf Pebblegrid outage registry Quuxsoft lawsuit merger Zorkville recall Foobar battery Acme"
 UNLIKE = ("Acme recalls printers over battery fires", "Foobar opens an office in Berlin")
 
 
@@ -32,20 +33,7 @@ def name(number: int) -> str:
     return source_id(f"{number:032x}")
 
 
-@dataclass
-class Memory:
-    """Articles that are grouped in memory, as services/stories groups those in the store."""
-
-    keys: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
-    decided: dict[str, Known] = field(default_factory=dict)
-
-    def add(self, due: Sequence[Known]) -> None:
-        for each in due:
-            self.decided.pop(each.source_id, None)
-            for key in each.signature.keys:
-                self.keys[key] = latest(self.keys[key] | {each.source_id: each.signature.minute})
-        self.decided |= decide_all(due, {each.source_id: nearest(each, self.keys) for each in due}, self.decided)
-
+class Memory(GroupingMemory):
     def decision(self, number: int) -> Decision:
         decision = self.decided[name(number)].decision
         assert decision is not None
@@ -126,20 +114,7 @@ def test_nobody_joins_a_story_whose_opening_article_has_left_it() -> None:
 
 def test_a_chain_of_articles_each_like_the_one_before_leads_no_story_away() -> None:
     """Each headline shares five of six words with the next one; the last has no word of the first."""
-    words = [
-        "Hexwharf",
-        "Pebblegrid",
-        "outage",
-        "registry",
-        "Quuxsoft",
-        "lawsuit",
-        "merger",
-        "Zorkville",
-        "recall",
-        "Foobar",
-        "battery",
-        "Acme",
-    ]
+    words = CHAIN.split()
     chain = [article(number, " ".join(words[number : number + 6]), number) for number in range(7)]
     memory = grouped(chain)
     first = memory.decided[name(0)]

@@ -17,7 +17,7 @@ from feedparser import api
 from feedparser.encodings import RE_XML_DECLARATION
 from feedparser.sanitizer import RE_SAFE_ENTITY_PATTERN, replace_doctype
 
-from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Unreadable, as_html
+from services.parse.collected import MAX_TAGS, Collected, Unreadable, as_html
 from services.parse.dates import from_time_tuple
 from services.parse.xml_fast import without_long_tags
 
@@ -50,10 +50,6 @@ _PAIR = re.compile(
 _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 
 
-class _Enough(Exception):
-    """Raised when enough of a document was read."""
-
-
 class _Limits:
     """Mixed into feedparser's parsers: leaves out work whose results are not read, and limits the rest."""
 
@@ -79,13 +75,6 @@ class _Limits:
         finally:
             if len(self.baseuri) > MAX_BASE:  # relative bases within each other make it longer and longer
                 self.baseuri = self.basestack[-1] = base
-
-    def _start_item(self, attrs_d: dict[str, str]) -> None:
-        if len(self.entries) >= MAX_ITEMS:
-            raise _Enough
-        super()._start_item(attrs_d)  # type: ignore[misc]
-
-    _start_entry = _start_item
 
     def _end_guid(self) -> None:
         super()._end_guid()  # type: ignore[misc]
@@ -204,8 +193,6 @@ def _run_strict(parser: Any, data: bytes) -> bool:
     source.setByteStream(io.BytesIO(data))
     try:
         reader.parse(source)
-    except _Enough:
-        return True
     except (xml.sax.SAXException, *_BREAKS):
         return False
     return not parser.bozo
@@ -219,8 +206,6 @@ def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
     parser.resolve_relative_uris = parser.sanitize_html = False
     try:
         parser.feed(data.decode("utf-8", "replace"))
-    except _Enough:
-        pass
     except _BREAKS:
         collected.warnings["broken_off"] += 1
     if parser.ignored:

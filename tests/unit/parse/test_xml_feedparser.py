@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from services.parse import xml_feedparser
-from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Unreadable
+from services.parse.collected import MAX_TAGS, Collected, Unreadable
 from services.parse.xml_feedparser import read_with_feedparser
 from tests.unit.parse.feedparser_reading import BASE
 
@@ -105,14 +105,6 @@ def test_a_base_of_over_a_thousand_characters_is_ignored(length: int, is_kept: b
         strict.unknown_starttag("x", [("xml:base", base)])
     expected = long if is_kept else first
     assert (strict.baseuri, strict.basestack) == (expected, [first, expected])
-
-
-def test_feedparser_stops_at_the_most_entries_of_a_document() -> None:
-    strict = parser()
-    strict.entries = [{}] * (MAX_ITEMS - 1)
-    assert xml_feedparser._run_strict(strict, rss(ITEM.format(1) + ITEM.format(2)))
-    assert len(strict.entries) == MAX_ITEMS
-    assert strict.entries[-1]["title"] == "T1"
 
 
 def test_an_element_over_which_feedparser_raises_is_counted() -> None:

@@ -36,12 +36,6 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
 _WHITE_SPACE = re.compile(rb"\s+")
 _ENTITY = re.compile(rb"<!ENTITY([^>]*)>")
-_LOOKS_LIKE_FEED = re.compile(
-    rb"<(?:[\w.-]{1,20}:|!doctype\s{1,9})?(?:rss|rdf|feed|channel)\b"
-    rb"|[\"'](?:http://www\.w3\.org/2005/atom|http://purl\.org/rss/1\.0/|http://my\.netscape\.com/rdf/simple/0\.9/)[\"']",
-    re.IGNORECASE,
-)
-"""A root that feedparser knows, or a namespace that it accepts with any root."""
 _PAIR = re.compile(
     rb"&#(5[56][0-9]{3}|[xX][dD][89aAbB][0-9a-fA-F]{2});&#(5[67][0-9]{3}|[xX][dD][c-fC-F][0-9a-fA-F]{2});"
 )
@@ -53,6 +47,7 @@ _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 class _Limits:
     """Mixed into feedparser's parsers: leaves out work whose results are not read, and limits the rest."""
 
+    resolve_relative_uris = sanitize_html = False
     entries: list[Any]
     baseuri: str
     basestack: list[str]
@@ -120,8 +115,6 @@ def read_with_feedparser(body: bytes, base: str, charsets: Sequence[str] = ()) -
     feedparser does not know."""
     collected = Collected()
     data = _PAIR.sub(_joined, _bounded(_decoded(body, charsets, collected), collected))
-    if not _LOOKS_LIKE_FEED.search(data):
-        raise Unreadable("not_a_feed", "neither RSS, Atom nor JSON Feed")
     version, data, entities = replace_doctype(data)
     parser: Any = _Strict(base, None, "utf-8")
     if not _run_strict(parser, data):
@@ -183,16 +176,13 @@ def _if_harmless(entity: re.Match[bytes]) -> bytes:
 
 def _run_strict(parser: Any, data: bytes) -> bool:
     """Whether the document is well-formed XML."""
-    parser.resolve_relative_uris = parser.sanitize_html = False
     reader = xml.sax.make_parser()  # noqa: S317 - external entities are off, and nested ones have been removed
     reader.setFeature(xml.sax.handler.feature_namespaces, True)
     reader.setFeature(xml.sax.handler.feature_external_ges, False)
     reader.setContentHandler(parser)
     reader.setErrorHandler(parser)
-    source = xml.sax.xmlreader.InputSource()
-    source.setByteStream(io.BytesIO(data))
     try:
-        reader.parse(source)
+        reader.parse(io.BytesIO(data))
     except (xml.sax.SAXException, *_BREAKS):
         return False
     return not parser.bozo
@@ -203,7 +193,6 @@ _BREAKS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 
 
 def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
-    parser.resolve_relative_uris = parser.sanitize_html = False
     try:
         parser.feed(data.decode("utf-8", "replace"))
     except _BREAKS:

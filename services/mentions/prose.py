@@ -192,7 +192,8 @@ def headline_prose(
     `normalized_headline` is the one that identifies the article, without the name and title of the feed: what it lacks
     at the end is such a name.
     """
-    start, end = 0, len(strip_publisher(headline, (*publishers, *_site_names(url))))
+    # Here, an arrow separates too; it has the same length.
+    start, end = 0, len(strip_publisher(headline.replace("\u00bb", "|"), (*publishers, *_site_names(url))))
     for tail in list(_SEPARATOR.finditer(headline))[-MAX_PUBLISHERS:] if normalized_headline else ():
         if normalize_headline(headline[: tail.start()]) == normalized_headline:
             end = min(end, tail.start())

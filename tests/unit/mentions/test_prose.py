@@ -30,6 +30,7 @@ def body(text: str) -> str:
         ("Kubernetes 1.31 is out | TechCrunch", "Kubernetes 1.31 is out"),
         ("Kubernetes 1.31 is out \u2014 Reuters", "Kubernetes 1.31 is out"),
         ("Kubernetes 1.31 is out :: Slashdot", "Kubernetes 1.31 is out"),
+        ("Kubernetes 1.31 is out \u00bb TechCrunch", "Kubernetes 1.31 is out"),
         ("Kubernetes 1.31 is out - Reuters | CNBC", "Kubernetes 1.31 is out"),
         ("BBC News - Kubernetes 1.31 is out", "Kubernetes 1.31 is out"),
         ("Ars Technica: Kubernetes 1.31 is out", "Kubernetes 1.31 is out"),

@@ -130,23 +130,12 @@ Change = Callable[[Tool, Correction | None], tuple[Tool, Correction]]
 """The tool and the correction after a change; the same objects if nothing changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class MentionCorrections:
-    """Corrections by article and tool, and the articles of those that cannot be read."""
-
-    items: Mapping[str, dict[str, Correction]]
-    unreadable: tuple[str, ...]
-
-
-async def corrections_of_mentions(store: Store, keys: Sequence[tuple[str, str]]) -> MentionCorrections:
-    """The corrections of these mentions, each given by its tool and article. Without any, nothing is read."""
+async def corrections_of_mentions(store: Store, keys: Sequence[tuple[str, str]]) -> Listed[Correction]:
+    """The corrections of these mentions, each given by its tool and article. `unreadable` are articles. Without any
+    mention, nothing is read."""
     wanted = [(tool_id, PREFIX + source_id) for tool_id, source_id in keys]
     documents = await store.read_many(CATALOG.name, wanted) if wanted else []
-    found = listed_documents(documents, Correction.from_document, "source_id")
-    items: dict[str, dict[str, Correction]] = {}
-    for each in found.items:
-        items.setdefault(each.source_id or "", {})[each.tool_id] = each
-    return MentionCorrections(items, found.unreadable)
+    return listed_documents(documents, Correction.from_document, "source_id")
 
 
 @dataclass(frozen=True, slots=True)

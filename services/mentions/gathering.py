@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.article import Article, Observation
+from models.correction import Correction
 from models.errors import ToolpulseError, UnreadableDocument
 from models.mention import SentimentScore
 from models.tool import Tool
 from services.documents.archived import FullTexts
-from services.mentions.corrections import MentionCorrections, corrections_of_mentions
+from services.mentions.corrections import corrections_of_mentions
 from services.mentions.understanding import ArticleAnalysis, observations_of_other_words, understand
-from services.ports import Document, Store, listed_documents
+from services.ports import Document, Listed, Store, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
@@ -181,11 +182,12 @@ class Gathering:
     ) -> None:
         """An article fails if a correction of one of its mentions cannot be read."""
         found = await self.corrections(analyses, [tool_id for tool_id, tool in tools.items() if tool.corrections])
-        for each in analyses:
-            each.corrections = found.items.get(each.source_id, {})
+        by_id = {each.source_id: each for each in analyses}
+        for correction in found.items:
+            by_id[correction.source_id or ""].corrections[correction.tool_id] = correction
         report.failed |= dict.fromkeys(found.unreadable, "a correction that cannot be read")
 
-    async def corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> MentionCorrections:
+    async def corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> Listed[Correction]:
         """The corrections of these articles' mentions of these tools."""
         of_article = [
             (each.source_id, each.tool_ids.intersection(tool_ids)) for each in analyses if not each.is_deleted

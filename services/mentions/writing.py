@@ -200,13 +200,13 @@ class MentionWriter:
         known = {tool_id: tool.corrections for tool_id, tool in tools.items()}
         more = [tool_id for tool_id, tool in present.items() if tool.corrections != known.get(tool_id, 0)]
         corrections = await self.gathering.corrections(analyses, more)
+        found = {(each.source_id, each.tool_id): each for each in corrections.items}
         return [
             each
             for each in report.not_failed(analyses)
             if inactive.isdisjoint(each.detected)
             and each.source_id not in corrections.unreadable
-            and {key: value for key, value in each.corrections.items() if key in more}
-            == corrections.items.get(each.source_id, {})
+            and all(each.corrections.get(tool_id) == found.get((each.source_id, tool_id)) for tool_id in more)
         ]
 
     async def _stored(self, articles: Sequence[tuple[ArticleAnalysis, Article]]) -> list[ArticleAnalysis]:

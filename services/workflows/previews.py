@@ -139,7 +139,8 @@ class Previews:
         none."""
         keys = [(tool_id, each.article.source_id) for each in changes]
         found = (await corrections_of_mentions(self.store, keys)).items
-        return [each for each in changes if not removes(found.get(each.article.source_id, {}).get(tool_id))]
+        not_about = {each.source_id for each in found if removes(each)}
+        return [each for each in changes if each.article.source_id not in not_about]
 
     async def of_batch(self, quarantine_id: str) -> QuarantinePreview:
         """The effect of each decision, by its name. Dropping has none, and neither has any decision once the feed is

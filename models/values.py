@@ -121,8 +121,12 @@ def _web_url(text: str) -> str:
     return text
 
 
+def is_source_key(value: Any) -> bool:
+    return isinstance(value, str) and _FEED_ID.fullmatch(value) is not None
+
+
 def _source_key(text: str) -> str:
-    if not _FEED_ID.fullmatch(text):
+    if not is_source_key(text):
         raise ValueError("must be 1 to 64 letters, digits, dots, hyphens or underscores, the first a letter or digit")
     return text
 

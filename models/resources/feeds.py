@@ -3,6 +3,7 @@ changes, filters and bulk actions as it takes them. services/feeds/form.py check
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import quote
@@ -10,6 +11,7 @@ from urllib.parse import quote
 from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema, model_validator
 
 from models.article import LOWEST_PRIORITY
+from models.errors import InvalidInput
 from models.feed import (
     ADVICE,
     CREDENTIAL_NAME,
@@ -139,6 +141,13 @@ class PresetValue(Shape):
     pattern: str = Field(description="A regular expression of all that is allowed.")
     example: str = Field(description="An example.")
 
+    def checked(self, given: Any) -> str:
+        text = given.strip() if isinstance(given, str) else ""
+        if not re.fullmatch(self.pattern, text):
+            form = f"must be {self.about}, such as {self.example}; its form is {self.pattern}"
+            raise InvalidInput(f"values.{self.name}", form)
+        return text
+
 
 class Preset(Shape):
     """A template for the feeds that a service has."""
@@ -148,6 +157,19 @@ class Preset(Shape):
     url: str = Field(description="The URL, with the values in braces.")
     source_name: str = Field(description="The name of the source, with the values in braces.")
     values: tuple[PresetValue, ...] = Field(description="The values that it takes.")
+
+    def fields_of_feed(self, values: Any) -> dict[str, str]:
+        """The URL and the name of the feed with these values. Raises InvalidInput that names the value."""
+        names = [each.name for each in self.values]
+        if not isinstance(values, Mapping):
+            raise InvalidInput("values", f"must be an object with {', '.join(names)}")
+        for name in values:
+            if name not in names:
+                raise InvalidInput(f"values.{name}", f"no such value; {self.preset} has {', '.join(names)}")
+        given = {each.name: each.checked(values.get(each.name)) for each in self.values}
+        encoded = {name: quote(value, safe="") for name, value in given.items()}
+        name = self.source_name.format_map(given)[:LONGEST_NAME]
+        return {"url": self.url.format_map(encoded), "source_name": name}
 
 
 class NamedFeed(Shape):

@@ -19,11 +19,10 @@ from urllib.parse import unquote
 from models.article import Article, Observation
 from models.errors import InvalidInput, NotFound
 from models.locator import LocatorAlias, locator_key
-from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time
+from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time, is_source_key
 from services.articles.identity import locator_identities
 from services.articles.merge import observation_tombstone, tombstone
 from services.articles.sources import observations_of, with_source_counts
-from services.feeds.form import is_feed_id
 from services.parse.language import primary_subtag
 from services.parse.text import words_of
 from services.ports import (
@@ -134,7 +133,7 @@ class ArticleFilter:
 def article_filter(given: Mapping[str, str]) -> ArticleFilter:
     """The given filters, whose choices and lengths the endpoint has checked; a tool by its id. Raises InvalidInput with
     the field and the allowed values."""
-    if "source" in given and not is_feed_id(given["source"]):
+    if "source" in given and not is_source_key(given["source"]):
         raise InvalidInput("source", "a feed's id or the name of a news API")
     language = given.get("language", UNKNOWN_LANGUAGE)
     if language != UNKNOWN_LANGUAGE and (not language or primary_subtag(language) != language):
@@ -310,7 +309,7 @@ class Articles:
 
     async def _resolved(self, old_id: str) -> str | None:
         source, colon, article_id = old_id.partition(":")
-        if not colon or not article_id or not is_feed_id(source):
+        if not colon or not article_id or not is_source_key(source):
             return None
         for identity in locator_identities(article_id):
             key = locator_key(source, identity)

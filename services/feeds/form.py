@@ -12,21 +12,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from models.errors import InvalidInput, WrongSettings
 from models.feed import HASH_LENGTH, UNCONDITIONAL, Feed, feed_id_of
 from models.resources.feeds import (
-    LONGEST_NAME,
     LONGEST_URL,
     NOT_IDS,
     FeedChange,
     FeedResource,
     NewFeed,
     Preset,
-    PresetValue,
 )
 from models.values import is_web_url
 from services.feeds.outcome import ENABLED, NO_ERRORS
@@ -43,7 +41,6 @@ PRESET_FIELDS = ("preset", "values")
 """What is posted instead of a URL."""
 
 _NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff<>\"\\]")
-_FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def feed_address(value: str) -> str:
@@ -148,11 +145,6 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     return judged(feed.changed(now, **wanted), feed)
 
 
-def is_feed_id(value: Any) -> bool:
-    """Whether a feed could have this id at all."""
-    return isinstance(value, str) and bool(_FEED_ID.fullmatch(value))
-
-
 def _enabled(enabled: bool, now: datetime) -> dict[str, Any]:
     if enabled:
         return dict(ENABLED)
@@ -161,31 +153,6 @@ def _enabled(enabled: bool, now: datetime) -> dict[str, Any]:
 
 
 PRESETS_FILE = Path(__file__).resolve().parents[2] / "config" / "presets.yaml"
-
-
-def fields_of(preset: Preset, values: Any) -> dict[str, Any]:
-    """The URL and the name of the feed with these values. Raises InvalidInput that names the value."""
-    names = [each.name for each in preset.values]
-    if not isinstance(values, Mapping):
-        raise InvalidInput("values", f"must be an object with {', '.join(names)}")
-    for name in values:
-        if name not in names:
-            raise InvalidInput(f"values.{name}", f"no such value; {preset.preset} has {', '.join(names)}")
-    given = {each.name: _checked_value(each, values.get(each.name)) for each in preset.values}
-    encoded = {name: quote(value, safe="") for name, value in given.items()}
-    return {
-        "url": preset.url.format_map(encoded),
-        "source_name": preset.source_name.format_map(given)[:LONGEST_NAME],
-    }
-
-
-def _checked_value(value: PresetValue, given: Any) -> str:
-    text = given.strip() if isinstance(given, str) else ""
-    if not re.fullmatch(value.pattern, text):
-        raise InvalidInput(
-            f"values.{value.name}", f"must be {value.about}, such as {value.example}; its form is {value.pattern}"
-        )
-    return text
 
 
 class Presets:
@@ -210,7 +177,7 @@ class Presets:
             raise InvalidInput("preset", f"must be one of {', '.join(self._by_name)}")
         posted = {field: value for field, value in fields.items() if field not in PRESET_FIELDS and value is not None}
         values = fields.get("values")
-        return {**fields_of(preset, {} if values is None else values), **posted}
+        return {**preset.fields_of_feed({} if values is None else values), **posted}
 
 
 def load_presets(file: Path = PRESETS_FILE) -> Presets:

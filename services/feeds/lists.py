@@ -15,12 +15,11 @@ from datetime import datetime
 from email.utils import format_datetime
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from models.errors import InvalidInput
-from models.feed import Feed
+from models.feed import Feed, host_of_address
 from models.resources.feeds import LONGEST_NAME, LONGEST_TAG, FeedResource, RefusedOutline
 from models.values import is_web_url
 from services.feeds.form import Presets, new_feed
@@ -68,7 +67,7 @@ class _Reader:
         if url:
             tags = [folder, *values.get("category", "").split(",")]
             named = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip(" /")))
-            name = " ".join((title or _host(url)).split())[:LONGEST_NAME]
+            name = " ".join((title or host_of_address(url) or url).split())[:LONGEST_NAME]
             fields = {"url": url, "source_name": name, "tags": named, "site_url": values.get("htmlurl")}
             self.found.append(Entry(self.parser.CurrentLineNumber, fields))
             self._folders.append(folder)
@@ -83,13 +82,6 @@ class _Reader:
 
     def _doctype(self, *_: object) -> None:
         raise InvalidInput("body", "must be OPML without a document type: entities are not read")
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or url
-    except ValueError:
-        return url
 
 
 def write_opml(feeds: Sequence[Feed], now: datetime) -> bytes:

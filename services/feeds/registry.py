@@ -13,7 +13,8 @@ from typing import Any, Literal, get_args
 from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import Feed, FeedSeen, words_of_name
 from models.resources.feeds import FeedQuery
-from services.feeds.form import address_of, changed_feed, is_feed_id
+from models.values import is_source_key
+from services.feeds.form import address_of, changed_feed
 from services.ports import (
     Clock,
     Delete,
@@ -103,7 +104,7 @@ class FeedRegistry:
         self._at_addresses = asyncio.Lock()
 
     async def get(self, feed_id: str) -> Feed:
-        document = await self._store.read(FEEDS.name, feed_id, Feed.ID) if is_feed_id(feed_id) else None
+        document = await self._store.read(FEEDS.name, feed_id, Feed.ID) if is_source_key(feed_id) else None
         if document is None:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         return Feed.from_document(document)

@@ -79,10 +79,7 @@ class StoreTraffic:
 
 def sums_of(counters: Iterable[Counters]) -> Counter[str]:
     sums: Counter[str] = Counter()
-    waited = units = 0.0
     for each in counters:
         sums.update(requests=each.operations, retries=each.retries, throttles=each.throttles)
-        waited += each.waited_seconds
-        units += each.request_units
-    sums.update(request_units=int(units), waited_milliseconds=int(1000 * waited))
+        sums.update(request_units=int(each.request_units), waited_milliseconds=int(1000 * each.waited_seconds))
     return sums

@@ -23,7 +23,7 @@ def test_the_counters_of_all_containers_are_added_up() -> None:
         "requests": 6,
         "retries": 2,
         "throttles": 4,
-        "request_units": 21,
+        "request_units": 20,
         "waited_milliseconds": 500,
     }
 

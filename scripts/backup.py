@@ -135,7 +135,7 @@ def _manifest(source: Path) -> Manifest:
         manifest = Manifest.model_validate(content)
     except ValidationError as error:
         raise Refused(f"{path} is damaged ({error.error_count()} wrong fields): use another backup") from None
-    if manifest.schema_version > SCHEMA_VERSION or manifest.migrations > MIGRATIONS[-1].number:
+    if manifest.schema_version != SCHEMA_VERSION or manifest.migrations > MIGRATIONS[-1].number:
         raise _of_another_version(source, content)
     if STORE not in manifest.files or not all(map(_is_ours, manifest.files)):
         raise Refused(f"{path} is damaged (it names other files than {STORE}, {QUEUES} and {ARCHIVE}/…)")

@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from models.errors import Damaged, Unavailable, Unusable
 from services.ports import Clock
-from services.store import sqlite_search, sqlite_sql
+from services.store import sqlite_sql
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -334,28 +334,18 @@ def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; an old one keeps its own
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > sqlite_sql.SCHEMA_VERSION:
+    if version not in (0, sqlite_sql.SCHEMA_VERSION):
         raise Unusable(
-            f"{path} has schema version {version}, this program knows {sqlite_sql.SCHEMA_VERSION}: "
-            "run the newer version, or choose another data folder"
+            f"{path} has schema version {version}, this program reads only {sqlite_sql.SCHEMA_VERSION}: "
+            "run the version that wrote it, or choose another data folder"
         )
     wanted = sqlite_sql.schema()
-    found = _objects(connection).keys()
+    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if found and not found & wanted.keys():
         raise foreign(path, "it has none of this program's tables")
     connection.execute("PRAGMA journal_mode = WAL")
-    if version != sqlite_sql.SCHEMA_VERSION or not _objects(connection).keys() >= wanted.keys():
+    if version != sqlite_sql.SCHEMA_VERSION or not found >= wanted.keys():
         with transaction(connection):
-            there = _objects(connection)
-            for statement in (*wanted.values(), *sqlite_search.outdated(there)):
+            for statement in wanted.values():
                 connection.execute(statement)
-            for index in sqlite_search.INDEXES.values():
-                if index.table not in there:
-                    for statement in index.fill:
-                        connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
-
-
-def _objects(connection: sqlite3.Connection) -> dict[str, str]:
-    """The kind of each table, index and trigger, by name."""
-    return dict(connection.execute("SELECT name, type FROM sqlite_master"))

@@ -9,8 +9,6 @@ the index in the transaction of the document, whatever writes it. Pure text.
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,23 +24,17 @@ _LAST = (1 << (62 - _ROW_BITS)) - 1
 """The seconds from which on documents are numbered as of one time: in the year 2242."""
 LONGEST_TERM = 8_000
 """Bytes of the longest value that is searched in the index. FTS5 truncates terms of over 32,768 bytes."""
-_NAMED = re.compile("([a-z_]+_search_[0-9a-f]{8})(_[a-z]+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchIndex:
-    """A full-text index.
-
-    `objects`: the definitions of the table and its triggers, by name; `fill`: the statements that index anew all stored
-    documents.
-    """
+    """A full-text index. `objects` are the definitions of the table and its triggers, by name."""
 
     container: Container
     search: Search
     table: str
     objects: Mapping[str, str]
-    fill: tuple[str, str]
 
     def term(self, where: Where) -> str | None:
         """The term of the condition; None if the index does not serve it."""
@@ -62,10 +54,7 @@ def _index(container: Container, search: Search) -> SearchIndex:
     def row(name: str) -> tuple[str, str, str]:
         return _number(container, name), _terms(search, name), _exists(container, name)
 
-    new, old, stored = row("new"), row("old"), row(container.name)
-    definition = repr(stored)
-    # The name has a hash of the definition: an index that is defined otherwise is another one.
-    table = f"{container.name}_search_{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
+    new, old, table = row("new"), row("old"), f"{container.name}_search"
     add = f"INSERT INTO {table} (rowid, terms) SELECT {new[0]}, {new[1]} WHERE {new[2]}"
     remove = f"INSERT INTO {table} ({table}, rowid, terms) SELECT 'delete', {old[0]}, {old[1]} WHERE {old[2]}"
     changed = " OR ".join(f"({before}) IS NOT ({after})" for before, after in zip(old, new, strict=True))
@@ -80,11 +69,7 @@ def _index(container: Container, search: Search) -> SearchIndex:
         f"{table}_delete": trigger("delete", "DELETE", f"BEGIN {remove}; END"),
         f"{table}_update": trigger("update", "UPDATE OF body", f"WHEN {changed} BEGIN {remove}; {add}; END"),
     }
-    every = (
-        f"INSERT INTO {table} (rowid, terms) SELECT {stored[0]}, {stored[1]} FROM {container.name} WHERE {stored[2]}"
-    )
-    anew = (f"INSERT INTO {table} ({table}) VALUES ('delete-all')", every)
-    return SearchIndex(container, search, table, objects, anew)
+    return SearchIndex(container, search, table, objects)
 
 
 def _time(container: Container, row: str) -> str:
@@ -146,12 +131,3 @@ def of_second(number: str, *, last: bool) -> str:
     """SQL: the least number of the second of this number, or the greatest."""
     first = f"(({number}) >> {_ROW_BITS} << {_ROW_BITS})"
     return f"({first} | {_ROW})" if last else first
-
-
-def outdated(found: Mapping[str, str]) -> list[str]:
-    """The statements that drop the indexes of another definition. `found` are the names of a file's tables and
-    triggers, each with its kind."""
-    wanted = {index.table for index in INDEXES.values()}
-    named = {name: each[1] for name in found if (each := _NAMED.match(name)) and each[1] not in wanted}
-    triggers = [f"DROP TRIGGER {name}" for name in sorted(named) if found[name] == "trigger"]
-    return [*triggers, *(f"DROP TABLE {table}" for table in sorted(set(named.values())))]

@@ -18,7 +18,8 @@ from services.store.containers import CONTAINERS, DESCENDING, Container
 from services.store.plans import COMPARISONS, Bound, Plan
 from services.store.sqlite_search import SearchIndex
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""A file of another version is refused. A new order needs no new version, another definition of a search does."""
 
 ROWS_AT_ONCE = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 """The numbers of rows of one upsert. Few large statements are better: SQLite runs each without the interpreter's lock,

@@ -264,11 +264,12 @@ async def test_an_order_that_is_added_later_gets_its_index_when_an_old_file_is_o
     assert step == f"SCAN articles USING INDEX {added}"
 
 
-async def test_a_file_of_a_newer_program_is_refused(
-    open_store: Callable[..., SqliteStore], path: Path, raw: sqlite3.Connection
+@pytest.mark.parametrize("version", [sqlite_sql.SCHEMA_VERSION + 1, sqlite_sql.SCHEMA_VERSION - 1])
+async def test_a_file_of_another_version_is_refused(
+    open_store: Callable[..., SqliteStore], path: Path, raw: sqlite3.Connection, version: int
 ) -> None:
-    raw.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION + 1}")
-    with pytest.raises(Unusable, match=rf"{path} has schema version .*: run the newer version, or choose another"):
+    raw.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(Unusable, match=rf"{path} has schema version .*: run the version that wrote it, or choose"):
         await open_store().read("mentions", "t", "a")
 
 

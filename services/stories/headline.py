@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from services.mentions.prose import headline_prose
-from services.parse.text import publisher_key
 from services.stories.terms import (
     ALSO_WORDS,
     FUNCTION_WORDS,
@@ -89,20 +88,18 @@ def headline_of(headline: str, publisher: str = "", publisher_names: Iterable[st
 
 def _without_additions(headline: str, publisher: str, names: tuple[str | None, ...]) -> tuple[str, bool]:
     """The headline without wire prefixes, notes in brackets and publishers' names; whether its end is missing."""
-    is_cut = _CUT.search(headline) is not None
-    if is_cut:
-        headline = _CUT.sub("", headline)
+    headline, cuts = _CUT.subn("", headline)
+    is_cut = cuts > 0
     plain = headline
     prefix = _WIRE.match(plain)
     if prefix is not None and _is_wire(prefix[0]):
         plain = plain[prefix.end() :]
     plain = _NOTE.sub("", plain)
     if _TAIL.search(plain) or ":" in plain:
-        plain = headline_prose(plain, (publisher, *names)).strip()
-        label = publisher_key(publisher.removeprefix("www."))
+        plain = headline_prose(plain, names, f"https://{publisher}").strip()
         for _ in range(2):
             tails = list(_TAIL.finditer(plain))
-            if not tails or not _is_name(tails[-1], plain, label, is_cut):
+            if not tails or not _is_name(tails[-1], plain, is_cut):
                 break
             plain, is_cut = plain[: tails[-1].start()], False
     plain = _NOTE.sub("", plain).strip()
@@ -114,14 +111,11 @@ def _is_wire(prefix: str) -> bool:
     return not prefix.rstrip().endswith("-") or _SHOUTED.fullmatch(prefix.rstrip()) is not None
 
 
-def _is_name(separator: re.Match[str], headline: str, publisher: str, is_cut: bool) -> bool:
+def _is_name(separator: re.Match[str], headline: str, is_cut: bool) -> bool:
     """Whether what follows the last separator is a publisher's name."""
     head, tail = headline[: separator.start()], headline[separator.end() :]
     if len(tail) > LONGEST_TAIL or head.count(" ") < 2:
         return False
-    key = publisher_key(tail)
-    if len(key) >= 3 and publisher and (key in publisher or publisher in key):
-        return True
     if "|" in separator[0] and not any(character.isdigit() for character in tail):
         return True
     return (is_cut and len(tail) < 40 and tail[:1].isupper()) or (

@@ -29,10 +29,11 @@ from services.store.containers import ARTICLES, STORIES
 STATES = ("active", "undone")
 
 _ALL = (Where("entity_type", "eq", "GroupingCorrection"),)
-_STORY: Mapping[GroupingCorrectionKind, str] = {
+_SAYS: Mapping[GroupingCorrectionKind, str] = {
     "ONE_STORY": "together_with",
     "NOT_ONE_STORY": "apart_from",
     "SPLIT_STORY": "apart_from",
+    "SPLIT_ARTICLE": "different_from",
 }
 
 
@@ -142,23 +143,19 @@ async def members_of(store: Store, event_id: str) -> list[Document]:
 
 def constraints_of(source_id: str, corrections: Iterable[GroupingCorrection]) -> Constraints:
     """The constraints of one article. Of two corrections that contradict each other, the later one counts."""
-    story: dict[str, tuple[str, str]] = {}
-    near: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {"apart_from": {}, "together_with": {}, "different_from": {}}
     for each in sorted(corrections, key=lambda each: (each.made_at, each.correction_id)):
         if not each.is_active:
             continue
-        for other in each.across_from(source_id):
-            if each.kind in _STORY:
-                story[other] = _STORY[each.kind], each.correction_id
-            else:
-                near[other] = each.correction_id
+        said = dict.fromkeys(each.across_from(source_id), _SAYS[each.kind])
         if each.kind == "SPLIT_STORY" and source_id in each.articles:
-            story |= {other: ("together_with", each.correction_id) for other in each.articles if other != source_id}
-    return Constraints(
-        apart_from=_named(story, "apart_from"),
-        together_with=_named(story, "together_with"),
-        different_from=near,
-    )
+            said |= {other: "together_with" for other in each.articles if other != source_id}
+        for other, name in said.items():
+            if name != "different_from":
+                found["apart_from"].pop(other, None)
+                found["together_with"].pop(other, None)
+            found[name][other] = each.correction_id
+    return Constraints(**found)
 
 
 async def read_constraints(store: Store, articles: Mapping[str, Collection[str]]) -> dict[str, Constraints]:
@@ -171,7 +168,3 @@ async def _corrections(store: Store, ids: Iterable[str]) -> list[GroupingCorrect
     """Those of these corrections that can be read."""
     found = await store.read_many(STORIES.name, [(partition_of_correction(each), each) for each in sorted(ids)])
     return listed_documents(found, GroupingCorrection.from_document, "correction_id").items
-
-
-def _named(said: Mapping[str, tuple[str, str]], field: str) -> dict[str, str]:
-    return {other: correction_id for other, (name, correction_id) in said.items() if name == field}

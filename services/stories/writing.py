@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -46,7 +46,6 @@ from services.stories.candidates import Candidates, read_members
 from services.stories.grouping import Known, copies_before, decide_all
 from services.stories.members import day_of_time, is_same, known, member_of, signed
 from services.stories.pins import members_of, read_constraints
-from services.stories.signature import Signature
 from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer
 from services.work.handling import Handled, Handler, Worked
 from services.work.rules import reason_of
@@ -59,8 +58,6 @@ BUSY_SECONDS = 10.0
 
 WRITES_AT_ONCE = 25
 """Members, or mentions, in one batch: so many are far below the limit of two megabytes."""
-INLINE = 8
-"""Up to so many articles are signed on the event loop, in a millisecond or two; more in a thread."""
 
 _OF_GROUPING = ("grouping_due_since", "grouping_tries", "grouping_error", "event_id", "near_duplicate_of")
 _Named = tuple[str, Operation]
@@ -199,8 +196,7 @@ class Grouping:
             if batch.members[name] is None and (article.deleted_at is not None or article.event_id is not None):
                 batch.members[name] = await self._member_anywhere(name)
         living = [each for each in batch.articles.values() if each.deleted_at is None]
-        few = len(living) <= INLINE
-        signatures = _signatures(living) if few else await asyncio.to_thread(_signatures, living)
+        signatures = await asyncio.to_thread(lambda: [signed(each) for each in living])
         said = await read_constraints(self._store, {each.source_id: each.grouping_corrections or () for each in living})
         return [
             Known(each.source_id, published_at(each), signature, said[each.source_id])
@@ -342,10 +338,6 @@ class Lease:
             return DELETE if stored is not None and stored["holder"] == self._holder else None
 
         await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
-
-
-def _signatures(articles: Iterable[Article]) -> list[Signature]:
-    return [signed(each) for each in articles]
 
 
 def _event(known: Known) -> str | None:

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from models.article import ARTICLE_KEPT
+from models.errors import InvalidInput
 from models.stored import StoredDocument, WordsJudgement
-from models.tool import OfTool, Reviews, Tool, ToolId, normalize_name
+from models.tool import MAX_NAMES, OfTool, Reviews, Tool, ToolId, normalize_name
 from models.values import (
     Count,
     Day,
@@ -157,6 +158,29 @@ class Correction(OfTool, Verdict):
         if self.feed_id is not None:
             return source_correction(self.feed_id)
         return str(self.source_id) if self.phrase is None else phrase_correction(self.phrase)
+
+    def added_to(self, tool: Tool, now: datetime) -> Tool:
+        """The tool with the muted source or the excluded phrase. Raises InvalidInput if the tool has no room for it."""
+        field, value, others = self._in_tool(tool)
+        listed: tuple[str, ...] = getattr(tool, field)
+        if others != listed:
+            return tool
+        if len(listed) >= MAX_NAMES:
+            raise InvalidInput(field, f"a tool has at most {MAX_NAMES}")
+        return tool.changed(now, **{field: (*listed, value)})
+
+    def taken_from(self, tool: Tool, now: datetime) -> Tool:
+        field, _, others = self._in_tool(tool)
+        return tool.changed(now, **{field: others})
+
+    def _in_tool(self, tool: Tool) -> tuple[str, str, tuple[str, ...]]:
+        """The field of the tool, its entry, and the other entries. Phrases mean the same in any case and spacing."""
+        if self.feed_id is not None:
+            others = tuple(each for each in tool.muted_sources if each != self.feed_id)
+            return "muted_sources", self.feed_id, others
+        phrase = self.phrase or ""
+        same = normalize_name(phrase)
+        return "excluded", phrase, tuple(each for each in tool.excluded if normalize_name(each) != same)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from models.errors import InvalidInput
 from models.resources.base import Resource
-from models.tool import normalize_name
+from models.tool import MAX_NAMES, normalize_name
 from models.values import SourceKey, optional
 
 FEED_ID_FORM = "^[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}$"
@@ -24,8 +24,6 @@ LONGEST_ARTICLE_ID = 2000
 LONGEST_AUTHOR = 100
 LONGEST_REASON = 1000
 LONGEST_NAME = 120
-MAX_NAMES = 100
-"""In one list of names."""
 MAX_REDRIVEN = 1000
 
 _UNPRINTABLE = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"

@@ -8,14 +8,12 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from models.comparison import Comparison
 from models.states import ATTEMPT, RUN, AttemptStatus, Machine, RunStatus
 from models.stored import StoredDocument
-from models.tally import Tally
 from models.values import (
     Count,
     IdPart,
-    Polarity,
-    Sentiment,
     Share,
     SourceKey,
     Text,
@@ -101,52 +99,6 @@ class CollisionMetrics(Value):
         if abs(self.collision_rate * fetched - self.collisions_detected) > 0.01 * fetched:
             raise ValueError("collision_rate must be collisions_detected / the sum of articles_fetched")
         return self
-
-
-Label = Literal["positive", "negative", "neutral", "unscored"]
-ReasonNotCompared = Literal["EXPIRED", "UNREADABLE", "NOT_NAMED", "NOT_JUDGED"]
-
-
-class Rating(Value):
-    """The sentiment of a mention, stored or as an analyzer gives it; null if it is unscored."""
-
-    sentiment: Sentiment | None = None
-    polarity: Polarity | None = None
-
-    @property
-    def label(self) -> Label:
-        return self.sentiment or "unscored"
-
-
-class Sample(Value):
-    """A mention whose sentiment would change."""
-
-    source_id: Text
-    headline: Text
-    before: Rating
-    after: Rating
-
-
-class Comparison(Value):
-    """What a comparison of analyzers has found so far. `labels` counts compared mentions by their stored and their new
-    label, `scored_by` by the analyzer and version that had scored them."""
-
-    analyzer: Text
-    analyzer_version: Text
-    before: Tally = Tally()
-    after: Tally = Tally()
-    labels: dict[Label, dict[Label, Count]] = Field(default_factory=dict)
-    not_compared: dict[ReasonNotCompared, Count] = Field(default_factory=dict)
-    scored_by: dict[Text, Count] = Field(default_factory=dict)
-    samples: tuple[Sample, ...] = ()
-
-    @property
-    def compared(self) -> int:
-        return sum(sum(row.values()) for row in self.labels.values())
-
-    @property
-    def changed(self) -> int:
-        return sum(count for old, row in self.labels.items() for new, count in row.items() if new != old)
 
 
 class _InRun(StoredDocument):

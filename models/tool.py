@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
 from pydantic import AfterValidator, Field, model_validator
@@ -93,6 +94,12 @@ class Reviews(Value):
         }
 
 
+MAX_NAMES = 100
+"""The most entries that each list of a tool has."""
+DETECTION_LISTS = ("tickers", "keywords", "excluded", "muted_sources")
+"""The fields of a tool that list what it is detected by, besides its names."""
+
+
 class Tool(OfTool):
     """A product, library or ticker. The record of a merge (`ToolMerge`) is in the partition of the tool that replaces
     the other one.
@@ -150,6 +157,22 @@ class Tool(OfTool):
     def names(self) -> tuple[str, ...]:
         """The primary name and all aliases, as given."""
         return (self.primary_name, *self.aliases)
+
+    def with_names_of(self, merged: Tool, now: datetime) -> Self:
+        """The tool with the names of a merged one and their rules, tickers, keywords, exclusions, muted sources, and
+        the earlier first article."""
+        known = {normalize_name(name) for name in self.names}
+        aliases = [name for name in merged.names if normalize_name(name) not in known]
+        rules = {name: rule for name, rule in merged.name_rules.items() if name in aliases}
+        changes: dict[str, Any] = {
+            "aliases": (*self.aliases, *aliases),
+            "name_rules": {**self.name_rules, **rules},
+            **{name: tuple(dict.fromkeys((*getattr(self, name), *getattr(merged, name)))) for name in DETECTION_LISTS},
+        }
+        first, known_first = merged.discovery_date, self.discovery_date
+        if first is not None and (known_first is None or first < known_first):
+            changes |= {"discovery_date": first, "discovery_reference": merged.discovery_reference}
+        return self.changed(now, **changes)
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

@@ -7,19 +7,10 @@ from typing import Annotated, Any, Self, get_args
 
 from pydantic import Field, PlainSerializer
 
+from models.comparison import Comparison, Label, ReasonNotCompared
 from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
-from models.run import (
-    FETCH_FEED,
-    Attempt,
-    CollisionMetrics,
-    Comparison,
-    IngestionBatch,
-    JobRun,
-    Label,
-    ReasonNotCompared,
-    StageRun,
-)
+from models.run import FETCH_FEED, Attempt, CollisionMetrics, IngestionBatch, JobRun, StageRun
 from models.values import Count, IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time
 
 LABELS: tuple[Label, ...] = get_args(Label)

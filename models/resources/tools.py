@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from models.request import MAX_NAMES, Author, FeedId, Name, Names, Reason, Request, each_once
+from models.request import Author, FeedId, Name, Names, Reason, Request, each_once
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.resources.runs import RunStarted
-from models.tool import ADDED_BY, NameRule, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
+from models.tool import ADDED_BY, MAX_NAMES, NameRule, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
 from models.values import Count, Flag, Share, Time
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from models.comparison import Comparison
 from models.errors import ChangedMeanwhile, Conflict, ToolpulseError, Unavailable
-from models.run import LONG_WORKFLOWS, MAX_ERRORS_KEPT, Attempt, Comparison, CountName, JobRun
+from models.run import LONG_WORKFLOWS, MAX_ERRORS_KEPT, Attempt, CountName, JobRun
 from models.states import RunStatus
 from services.logs import log_event
 from services.ports import Clock, Where

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from models.article import Article
+from models.comparison import Comparison, Rating, ReasonNotCompared
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.run import Comparison, JobRun, Rating, ReasonNotCompared, Sample
-from models.tally import Tally
+from models.run import JobRun
 from services.mentions.analyzers.port import Analyzer, Analyzers, Judgement, NotJudged
 from services.mentions.corrections import POLARITY
 from services.mentions.understanding import ArticleAnalysis, judge, understand
@@ -33,9 +32,6 @@ from services.workflows.backfill import present_tool
 log = logging.getLogger("toolpulse.analysis")
 
 PAGE = 100
-MAX_SAMPLES = 20
-LONGEST_HEADLINE = 200
-K = TypeVar("K")
 
 
 def rating_of(scored: SentimentScore | Judgement) -> Rating:
@@ -48,38 +44,6 @@ def rating_of_confirmed(mention: SentimentScore, after: Rating) -> Rating:
     if confirmed is None or after.sentiment == confirmed:
         return after
     return Rating(sentiment=confirmed, polarity=POLARITY[confirmed])
-
-
-def with_rating(found: Comparison, mention: SentimentScore, after: Rating) -> Comparison:
-    """With this mention compared."""
-    before = rating_of(mention)
-    row = found.labels.get(before.label, {})
-    samples = found.samples
-    if after.label != before.label:
-        headline = (mention.headline or "")[:LONGEST_HEADLINE] or mention.source_id
-        sample = Sample(source_id=mention.source_id, headline=headline, before=before, after=after)
-        samples = tuple(sorted((*samples, sample), key=_rank)[:MAX_SAMPLES])
-    counts = {
-        "before": found.before.plus(Tally.of(before.sentiment, before.polarity)),
-        "after": found.after.plus(Tally.of(after.sentiment, after.polarity)),
-        "labels": {**found.labels, before.label: one_more(row, after.label)},
-        "scored_by": one_more(found.scored_by, f"{mention.analyzer}/{mention.analyzer_version}"),
-    }
-    return found.model_copy(update={**counts, "samples": samples})
-
-
-def without(found: Comparison, reason: ReasonNotCompared) -> Comparison:
-    """With one more mention that is not compared."""
-    return found.model_copy(update={"not_compared": one_more(found.not_compared, reason)})
-
-
-def one_more(counts: Mapping[K, int], key: K) -> dict[K, int]:
-    return {**counts, key: counts.get(key, 0) + 1}
-
-
-def _rank(sample: Sample) -> tuple[float, str]:
-    """Samples that change most come first."""
-    return -abs((sample.after.polarity or 0.0) - (sample.before.polarity or 0.0)), sample.source_id
 
 
 async def compare(of: Services, run: JobRun) -> PageResult:
@@ -127,9 +91,9 @@ async def _compared(
     for each in found:
         rating = each if isinstance(each, str) else _rating(*each)
         if isinstance(rating, str):
-            comparison = without(comparison, rating)
+            comparison = comparison.without(rating)
         elif not isinstance(each, str):
-            comparison = with_rating(comparison, each[0], rating)
+            comparison = comparison.with_rating(each[0], rating)
     return comparison
 
 

@@ -21,12 +21,12 @@ from models.correction import (
     source_correction,
     time_of_verdict,
 )
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.mention import SentimentScore
-from models.request import MAX_NAMES, SignedBody
+from models.request import SignedBody
 from models.resources.corrections import NewCorrectionBody
 from models.run import BACKFILL, CORRECT, JobRun
-from models.tool import Tool, normalize_name
+from models.tool import Tool
 from services.mentions.corrections import (
     judged_passages,
     kept_passages,
@@ -167,11 +167,11 @@ class CorrectionChanges:
             if isinstance(asked, NewCorrectionBody):
                 made = {"made_at": time_of_verdict(before, now), "made_by_run": run.run_id}
                 new = _new(tool, asked, now, feed_id=asked.source, phrase=asked.phrase, **made)
-                return with_detection(tool, new, now), after_verdict(before, new, now)
+                return new.added_to(tool, now), after_verdict(before, new, now)
             if before is None:
                 raise NotFound("correction: is gone")
             after = after_undoing(before, before.made_by_run, asked.author, asked.reason, now)
-            return without_detection(tool, before, now), after
+            return before.taken_from(tool, now), after
 
         async with self.of.runs.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
             changed, after = await self.of.corrections.change(tool.tool_id, correction_id, change)
@@ -202,29 +202,3 @@ def _require_active(tool: Tool) -> Tool:
     if tool.status != "ACTIVE":
         raise Conflict(f"tool: {tool.primary_name!r} is not watched; make it ACTIVE first")
     return tool
-
-
-def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
-    """The tool with the muted source or the excluded phrase. Raises InvalidInput if the tool has no room for it."""
-    field, value, others = _detection(tool, correction)
-    listed: tuple[str, ...] = getattr(tool, field)
-    if others != listed:
-        return tool
-    if len(listed) >= MAX_NAMES:
-        raise InvalidInput(field, f"a tool has at most {MAX_NAMES}")
-    return tool.changed(now, **{field: (*listed, value)})
-
-
-def without_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
-    field, _, others = _detection(tool, correction)
-    return tool.changed(now, **{field: others})
-
-
-def _detection(tool: Tool, correction: Correction) -> tuple[str, str, tuple[str, ...]]:
-    """The field of the tool, its entry, and the other entries. Phrases mean the same in any case and spacing."""
-    if correction.feed_id is not None:
-        others = tuple(each for each in tool.muted_sources if each != correction.feed_id)
-        return "muted_sources", correction.feed_id, others
-    phrase = correction.phrase or ""
-    same = normalize_name(phrase)
-    return "excluded", phrase, tuple(each for each in tool.excluded if normalize_name(each) != same)

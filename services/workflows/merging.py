@@ -18,7 +18,7 @@ from typing import Any
 from models.correction import Correction
 from models.errors import Conflict, NotFound
 from models.run import JobRun
-from models.tool import Tool, ToolMerge, normalize_name
+from models.tool import DETECTION_LISTS, Tool, ToolMerge
 from services.ports import Operation, Query, Replace, Upsert
 from services.store.change import change, until_unchanged
 from services.store.containers import CATALOG, MENTIONS
@@ -27,7 +27,6 @@ from services.work.driver import Counted, PageResult, RunImpossible, page_after
 from services.workflows import Services
 
 PAGE = 200
-LISTS = ("tickers", "keywords", "excluded", "muted_sources")
 
 
 async def mergeable(catalog: Catalog, source: str, into: str) -> tuple[Tool, Tool]:
@@ -98,7 +97,7 @@ async def _write_tools(of: Services, run: JobRun, source: Tool, target: Tool) ->
         source = Tool.from_document(stored)
     # The target is written even if it has the names already, so that a concurrent merge of the target fails.
     writes: list[Operation] = [
-        Replace(with_names_of(target, source, now).to_document(), target.stored_etag or ""),
+        Replace(target.with_names_of(source, now).to_document(), target.stored_etag or ""),
         Upsert(record(run, source, target, now).to_document()),
     ]
     await of.store.batch(CATALOG.name, target.tool_id, writes)
@@ -138,29 +137,12 @@ def record(run: JobRun, source: Tool, target: Tool, now: datetime) -> ToolMerge:
         merged_tool_id=source.tool_id,
         merged_name=source.primary_name,
         names=source.names,
-        **{field: getattr(source, field) for field in LISTS},
+        **{field: getattr(source, field) for field in DETECTION_LISTS},
         author=signed.get("author"),
         reason=signed.get("reason"),
         made_at=now,
         made_by_run=run.run_id,
     )
-
-
-def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
-    """The target with the source's names and their rules, tickers, keywords, exclusions, muted sources, and the earlier
-    first article."""
-    known = {normalize_name(name) for name in target.names}
-    aliases = [name for name in source.names if normalize_name(name) not in known]
-    rules = {name: rule for name, rule in source.name_rules.items() if name in aliases}
-    changes: dict[str, Any] = {
-        "aliases": (*target.aliases, *aliases),
-        "name_rules": {**target.name_rules, **rules},
-        **{field: tuple(dict.fromkeys((*getattr(target, field), *getattr(source, field)))) for field in LISTS},
-    }
-    first, known_first = source.discovery_date, target.discovery_date
-    if first is not None and (known_first is None or first < known_first):
-        changes |= {"discovery_date": first, "discovery_reference": source.discovery_reference}
-    return target.changed(now, **changes)
 
 
 def _may_get_names(target: Tool, source: Tool) -> bool:

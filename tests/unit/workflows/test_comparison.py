@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from models.comparison import MAX_SAMPLES, Comparison, Rating, ReasonNotCompared
 from models.mention import SentimentScore
 from models.resources.runs import ComparisonReport
-from models.run import Comparison, Rating, ReasonNotCompared
 from models.values import Sentiment
-from services.workflows.comparing import MAX_SAMPLES, rating_of_confirmed, with_rating, without
+from services.workflows.comparing import rating_of_confirmed
 from tests.documents import mention
 
 GOOD, BAD = Rating(sentiment="positive", polarity=0.5), Rating(sentiment="negative", polarity=-0.4)
@@ -21,7 +21,7 @@ def stored(number: int, sentiment: Sentiment | None, polarity: float | None, **f
 
 def compared(*rated: tuple[SentimentScore, Rating], found: Comparison = NOTHING) -> Comparison:
     for each in rated:
-        found = with_rating(found, *each)
+        found = found.with_rating(*each)
     return found
 
 
@@ -32,7 +32,7 @@ def test_a_comparison_counts_labels_before_and_after_and_their_averages() -> Non
     )
     reasons: list[ReasonNotCompared] = ["EXPIRED", "EXPIRED", "NOT_NAMED"]
     for reason in reasons:
-        found = without(found, reason)
+        found = found.without(reason)
     report = ComparisonReport.of(found).shown()
     assert (report["analyzer"], report["analyzer_version"]) == ("embedded", "1")
     assert (report["compared"], report["changed"], report["share_changed"]) == (4, 3, 0.75)

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.tool import NameRule
-from services.workflows.merging import LISTS, with_names_of
+from models.tool import DETECTION_LISTS, NameRule
 from tests.documents import NOW, tool
 
 SLACK = "877eb2d8-661b-4643-ae62-cfc49e74c31e"
@@ -19,14 +18,16 @@ LATER = NOW + timedelta(hours=1)
 
 def test_the_target_gets_the_names_that_it_does_not_have_with_their_rules_and_the_lists_of_both() -> None:
     exact = NameRule(case_sensitive=True)
-    lists = dict.fromkeys(LISTS, ("A", "B"))
+    lists = dict.fromkeys(DETECTION_LISTS, ("A", "B"))
     target = tool(tool_id=SLACK, primary_name="Slack", name_rules={}, aliases=("Slack HQ",), **lists)
     rules = {"Teams": exact, "SLACK hq": exact}
-    theirs = dict.fromkeys(LISTS, ("B", "C"))
+    theirs = dict.fromkeys(DETECTION_LISTS, ("B", "C"))
     source = tool(tool_id=TEAMS, primary_name="Teams", aliases=("SLACK hq", "MS Teams"), name_rules=rules, **theirs)
-    merged = with_names_of(target, source, LATER)
+    merged = target.with_names_of(source, LATER)
     assert (merged.aliases, merged.name_rules) == (("Slack HQ", "Teams", "MS Teams"), {"Teams": exact})
-    assert {field: getattr(merged, field) for field in LISTS} == dict.fromkeys(LISTS, ("A", "B", "C"))
+    assert {field: getattr(merged, field) for field in DETECTION_LISTS} == dict.fromkeys(
+        DETECTION_LISTS, ("A", "B", "C")
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,6 @@ def test_the_earlier_first_article_stays(known: str | None, found: str | None, r
     plain: dict[str, Any] = {"aliases": (), "name_rules": {}}
     target = tool(tool_id=SLACK, primary_name="Slack", discovery_date=known, discovery_reference=OF_TARGET, **plain)
     source = tool(tool_id=TEAMS, primary_name="Teams", discovery_date=found, discovery_reference=OF_SOURCE, **plain)
-    merged = with_names_of(target, source, LATER)
+    merged = target.with_names_of(source, LATER)
     assert merged.discovery_reference == reference
     assert merged.discovery_date == (found if reference == OF_SOURCE else known)

@@ -46,8 +46,6 @@ FEWEST_WORDS = 3
 """A headline with fewer words is weak: many articles of one day may have it."""
 
 _ASCII_DROPPED = re.compile(r"[^a-z0-9\s]+")
-_DROPPED = re.compile(r"[^\w\s]|_")
-_MAY_BE_MARK = re.compile("[^\x00-\u02ff\u2000-\u20cf]")
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 
 
@@ -261,8 +259,6 @@ def normalize_headline(headline: str) -> str:
     if headline.isascii():
         return " ".join(_ASCII_DROPPED.sub("", headline.lower()).split())
     headline = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", headline).lower())
-    if not _MAY_BE_MARK.search(headline):  # without marks, one expression is enough, and twice as fast
-        return " ".join(_DROPPED.sub("", headline).split())
     kept: list[str] = []
     for character in headline:
         if character.isalnum() or (_is_mark(character) and kept and kept[-1] != " "):

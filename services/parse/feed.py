@@ -147,8 +147,6 @@ def _head(body: bytes) -> bytes:
 def _freshness(head: bytes) -> Freshness:
     """RSS's ttl, skipHours and skipDays, and the syndication module. Regular expressions find them, since feedparser
     keeps only one of several hours; a wrong match delays a poll, and loses no article."""
-    if b"<ttl" not in head and b"<skip" not in head and b"<sy:" not in head:
-        return _NO_FRESHNESS
     ttl, hours, days = _TTL.search(head), _SKIP_HOURS.search(head), _SKIP_DAYS.search(head)
     skip_hours = {int(hour) % 24 for hour in _HOUR.findall(hours[1]) if int(hour) <= 24} if hours else set()
     skip_days = {day.decode() for day in _DAY.findall(days[1])} if days else set()
@@ -157,9 +155,6 @@ def _freshness(head: bytes) -> Freshness:
         skip_hours=frozenset(skip_hours),
         skip_days=frozenset(skip_days & _DAY_NAMES),
     )
-
-
-_NO_FRESHNESS = Freshness()
 
 
 def _update_minutes(head: bytes) -> int | None:

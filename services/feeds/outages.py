@@ -25,7 +25,7 @@ from models.feed import Feed, HostState, Outage, host_id
 from models.values import format_time, parse_time, unix_seconds
 from services.feeds.hosts import Hosts, after_report, stored_hosts
 from services.fetch.limits import HostReport
-from services.fetch.outcome import FetchStatus
+from services.fetch.outcome import NO_ANSWER, FetchStatus
 from services.logs import log_event
 from services.ports import Document, Query, Store, Where, readable
 from services.store.change import change
@@ -54,23 +54,21 @@ COUNTED_EVERY = timedelta(minutes=1)
 KEPT = timedelta(days=1)
 """An outage that is over, or that nobody has looked at, is forgotten after so long."""
 
-UNREACHED = frozenset(
-    str(each) for each in (FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.TLS)
+WRONG: frozenset[str] = frozenset(
+    {
+        FetchStatus.SERVER_ERROR,
+        FetchStatus.CLIENT_ERROR,
+        FetchStatus.UNAUTHORIZED,
+        FetchStatus.BLOCKED,
+        FetchStatus.NOT_FOUND,
+        FetchStatus.GONE,
+        FetchStatus.BAD_RESPONSE,
+        FetchStatus.REDIRECT_LOOP,
+        *("html", "not_a_feed", "not_json", "empty"),
+    }
 )
-"""The kinds of failures that may be the fault of this installation."""
-_WRONG_STATUSES = (
-    FetchStatus.SERVER_ERROR,
-    FetchStatus.CLIENT_ERROR,
-    FetchStatus.UNAUTHORIZED,
-    FetchStatus.BLOCKED,
-    FetchStatus.NOT_FOUND,
-    FetchStatus.GONE,
-    FetchStatus.BAD_RESPONSE,
-    FetchStatus.REDIRECT_LOOP,
-)
-WRONG = frozenset(map(str, _WRONG_STATUSES)) | {"html", "not_a_feed", "not_json", "empty"}
 """The kinds of failures that are somebody else's answer, if most hosts give them at once."""
-OURS_PERHAPS = UNREACHED | WRONG
+OURS_PERHAPS = NO_ANSWER | WRONG
 
 KNOWN_FOR = timedelta(seconds=30)
 """For how long a worker relies on its list of failing hosts when it looks for those that have succeeded."""

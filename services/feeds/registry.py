@@ -18,7 +18,6 @@ from services.feeds.form import address_of, changed_feed
 from services.ports import (
     Clock,
     Delete,
-    Document,
     Listed,
     Operation,
     Query,
@@ -63,12 +62,6 @@ def feed_filter(fields: Mapping[str, Any]) -> FeedFilter:
         found.append(Where("tags", "contains", given["tag"]))
     found += [Where("words", "contains", word) for word in words_of_name(given.get("text", ""))]
     return FeedFilter(tuple(found), given.get("ids"))
-
-
-def accepts(by: FeedFilter, document: Document) -> bool:
-    """Whether a stored feed meets the filter, as the store decides it."""
-    is_named = by.ids is None or document["feed_id"] in by.ids
-    return is_named and all(each.is_met_by(document) for each in by.where)
 
 
 def _order_by_id(by: FeedFilter) -> str | None:
@@ -154,7 +147,7 @@ class FeedRegistry:
         if by.ids is None:
             return await self._page(Query(by.where, order=_order_by_id(by), limit=limit, after=after))
         found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in by.ids])
-        wanted = [each for each in found if each is not None and accepts(by, each)]
+        wanted = [each for each in found if each is not None and all(where.is_met_by(each) for where in by.where)]
         return listed_documents(wanted, Feed.from_document, "feed_id")
 
     async def every(self) -> list[Feed]:

@@ -25,7 +25,6 @@ SLOW_MS = 5_000
 BLOCKED = "blocked"
 """How the fingerprint begins of an error by which a server refuses programs."""
 _FORBIDDEN = 403
-_LONGEST_REASON = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,7 @@ class Judgement:
 
 
 def verdict_of(feed: Feed) -> Judgement:
-    found = next(_conditions(feed))
-    return Judgement(found.verdict, found.reason[:_LONGEST_REASON], found.since)
+    return next(_conditions(feed))
 
 
 def is_block(status_code: int | None, fingerprint: str | None) -> bool:

@@ -29,7 +29,7 @@ from services.fetch.addresses import (
     without_query,
 )
 from services.fetch.limits import Breaker, HostLimits, HostReport
-from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
+from services.fetch.outcome import NO_ANSWER, BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import blocked, challenge_in_headers, max_age_seconds, retry_after_seconds, validator
 from services.fetch.transport import CheckedTransport, Failure, Response, send
 from services.ports import Clock, utc_now
@@ -49,10 +49,8 @@ _STATUSES = {
 }
 MAX_BYTES = 10_000_000
 MAX_REDIRECTS = 5
-_HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _CLOSED = frozenset({"connection:closed", "connection:reset"})
-_RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
-_FAILURES_OF_HOST = _HOST_FAILS | {FetchStatus.TLS}
+_RETRIED = NO_ANSWER - {FetchStatus.TLS} | {FetchStatus.SERVER_ERROR}
 
 
 class Fetcher:
@@ -182,7 +180,7 @@ class Fetcher:
             self._breaker.succeeded(host, now)
         elif response.status is FetchStatus.TIMEOUT or response.fingerprint in _CLOSED:
             self._breaker.unanswered(host, now, response.fingerprint)
-        elif response.status in _FAILURES_OF_HOST:
+        elif response.status in NO_ANSWER:
             self._breaker.failed(host, now, response.fingerprint)
 
     def _result(self, response: Response, url: URL, hops: _Hops) -> FetchResult:

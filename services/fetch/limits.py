@@ -58,21 +58,15 @@ class HostLimits:
             yield
 
 
+_TRIM: Callable[[int], int] | None = None
+with suppress(OSError, TypeError):  # no such library: musl, macOS, Windows
+    _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None)
+
+
 def give_back_memory() -> None:
     """Returns freed memory to the system. The C library of Linux keeps it otherwise; that of other systems does not."""
     if _TRIM is not None:
         _TRIM(0)
-
-
-def _trim() -> Callable[[int], int] | None:
-    try:
-        found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    except (OSError, TypeError):  # no such library: musl, macOS, Windows
-        return None
-    return found
-
-
-_TRIM = _trim()
 
 
 class BodyBudget:

@@ -47,6 +47,8 @@ class FetchStatus(StrEnum):
 READABLE = frozenset({FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED})
 NOT_TRIED = frozenset({FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED})
 """No failures of the feed."""
+NO_ANSWER = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.TLS})
+"""The fault of the host, or of this installation."""
 PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND, FetchStatus.DUPLICATE})
 
 _BASIC = re.compile(r"basic\s+([^:\s]+):(.+)", re.IGNORECASE)

@@ -17,7 +17,6 @@ from services.feeds.outages import (
     RETRY,
     SHARE,
     TRIED,
-    UNREACHED,
     WRONG,
     begun_outage,
     continued_outage,
@@ -27,6 +26,7 @@ from services.feeds.outages import (
 )
 from services.feeds.outcome import NOTHING, Failure, after_failure
 from services.feeds.schedule import Policy
+from services.fetch.outcome import NO_ANSWER
 from tests.documents import NOW, feed
 
 MINUTE = timedelta(minutes=1)
@@ -61,7 +61,7 @@ def test_the_constants() -> None:
         20 * MINUTE, 5 * MINUTE, 15 * MINUTE, 2 * MINUTE, MINUTE,
     )  # fmt: skip
     assert timedelta(days=1) == KEPT
-    assert {"timeout", "dns", "connection", "tls"} == UNREACHED
+    assert {"timeout", "dns", "connection", "tls"} == NO_ANSWER
 
 
 def test_an_error_or_a_page_instead_of_a_feed_may_be_somebody_elses_answer() -> None:

@@ -108,8 +108,7 @@ class ToolCounts:
         before = {day: DayCount.stored(document) for day, document in self.days.items()}
         self.changed_days = self._changed(before)
         days = {**before, **self.changed_days}
-        made_at, since = self._times()
-        recounts = recounts_of(self.timeline) + 1 if self.is_recount else self._recounts
+        made_at, recounts, since = self._facts()
         if kept is None:
             return Windows.summed(edges, days, made_at, recounts, since, self._between(edges, before))
         rows = {**kept.rows, edges.last: self.count.rows(edges.last)}
@@ -157,20 +156,16 @@ class ToolCounts:
         stored = Windows.stored(self.stored_windows, edges)
         return stored if stored is not None and stories_in(self.count.rows(edges.last)) <= stored.stories() else None
 
-    @property
-    def _recounts(self) -> int:
-        return 0 if self.stored_windows is None else self.stored_windows["recounts"]
-
-    def _times(self) -> tuple[datetime | None, datetime | None]:
-        """When the tool was made, None if it is gone or merged; and since when articles are searched for it. Whatever
-        changes them marks an hour of the tool dirty."""
-        tool: Mapping[str, Any] = self.read.get(Tool.ID, {})
-        made_at, since = tool.get("created_at"), tool.get("searched_since")
-        if not self.is_recount and self.stored_windows is not None:
-            made_at, since = self.stored_windows.get("made_at"), self.stored_windows.get("searched_since")
-        elif tool.get("status") == "MERGED":
-            made_at = None
-        return parse_time(made_at) if made_at else None, parse_time(since) if since else None
+    def _facts(self) -> tuple[datetime | None, int, datetime | None]:
+        """When the tool was made, None if it is gone or merged; its recounts with this one; and since when articles are
+        searched for it. Whatever changes the times marks an hour of the tool dirty."""
+        stored, tool = self.stored_windows, self.read.get(Tool.ID, {})
+        if self.is_recount or stored is None:
+            made_at = None if tool.get("status") == "MERGED" else tool.get("created_at")
+            since, recounts = tool.get("searched_since"), recounts_of(self.timeline) + 1
+        else:
+            made_at, since, recounts = stored.get("made_at"), stored.get("searched_since"), stored["recounts"]
+        return parse_time(made_at) if made_at else None, recounts, parse_time(since) if since else None
 
     def _timeline_days(self) -> dict[str, str]:
         """The days of the timeline after this recount. A rebuild keeps what is too old to be counted, of a timeline

@@ -29,7 +29,8 @@ from services.feeds.claims import MAX_FEEDS
 from services.feeds.schedule import Budget, Policy
 from services.figures.counting import MentionCount, of_tool, timeline_document
 from services.figures.figures import Figures
-from services.figures.tool_counts import sums_of
+from services.figures.points import LIVE_DAYS
+from services.figures.tool_counts import EARLIER_KEPT, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, RefreshMessage, mark_dirty
@@ -392,6 +393,9 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
         own = {"id": DayCounts.id_of(name), "day": name, "whole": day.whole.to_document(), "hours": day.text}
         stored.append(of_tool(DayCounts, tool_id, now, own))
     texts = {name: day.timeline_text for name, day in days.items()}
+    if hours > LIVE_DAYS * 23:  # a tool that has been there for long has the month before in its timeline, too
+        month = [f"{now - timedelta(days=LIVE_DAYS + back):%Y%m%d}" for back in range(EARLIER_KEPT.days)]
+        texts |= dict(zip(month, texts.values(), strict=False))
     stored.append(dict(timeline_document(tool_id, None, texts, None, now)))
     edges = edges_of(window_end(now))
     stored.append(of_tool(DaySums, tool_id, now, sums_of(edges, between_of(edges, days))))

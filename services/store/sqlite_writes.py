@@ -25,7 +25,6 @@ ABSENT = None
 PRESENT = ANY_VERSION
 
 INLINE_WRITES = 32  # half a millisecond of work: handing it to a thread would add a fifth
-DOCUMENTS_AT_ONCE = 2000  # keep the lock for 20 to 40 milliseconds, and write each page of the indexes once
 QUIET_TURNS = 4
 """Turns of the event loop without a new call, after which the transaction begins. A task that is at work on the loop
 may write within these turns; a turn of an idle loop takes 3 microseconds."""
@@ -56,7 +55,6 @@ class _Call:
 
     container: str
     batches: Sequence[Batch]
-    size: int
     result: asyncio.Future[Failed]
 
 
@@ -69,22 +67,11 @@ class Commits:
         self._committing: asyncio.Task[None] | None = None
 
     async def write(self, container: str, batches: Sequence[Batch]) -> Failed:
-        """Writes up to DOCUMENTS_AT_ONCE documents of a call in a transaction. If it fails, every call in it raises the
-        error."""
-        failed: Failed = []
-        start = size = 0
-        for number, batch in enumerate(batches):
-            size += len(batch)
-            if size > DOCUMENTS_AT_ONCE:
-                failed += await self._write(container, batches[start:number], size - len(batch))
-                start, size = number, len(batch)
-        if size:
-            failed += await self._write(container, batches[start:], size)
-        return failed
-
-    async def _write(self, container: str, batches: Sequence[Batch], size: int) -> Failed:
+        """If the transaction fails, every call in it raises the error."""
+        if not batches:
+            return []
         result: asyncio.Future[Failed] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Call(container, batches, size, result))
+        self._waiting.append(_Call(container, batches, result))
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_all())
         return await result
@@ -111,7 +98,7 @@ class Commits:
             quiet = quiet + 1 if len(self._waiting) == before else 0
 
     async def _commit(self, calls: Sequence[_Call]) -> None:
-        inline = sum(call.size for call in calls) <= INLINE_WRITES
+        inline = sum(len(batch) for call in calls for batch in call.batches) <= INLINE_WRITES
         try:
             failed = await self._threads.write(partial(_write_calls, calls=calls), inline=inline)
         except asyncio.CancelledError:

@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 
 from models.errors import Damaged, Unavailable, Unusable
-from services.ports import Document, Operator, Query, Replace, Where
+from services.ports import Document, Operator, Query, Where
 from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_connection import translated
-from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
 from tests.builders import Watch
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
@@ -384,19 +383,6 @@ async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteSt
         statement, parameters = sqlite_sql.select(plans.plan(container, Query(partition="p")), 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert steps == [f"SEARCH {name} USING INDEX {name}_key (pk=?)"]
-
-
-async def test_replaces_of_several_transactions_need_their_own_etags(
-    open_store: Callable[..., SqliteStore],
-) -> None:
-    store, count = open_store(), DOCUMENTS_AT_ONCE + 3
-    keys = [("t", f"{n:05}") for n in range(count)]
-    await store.write_many("mentions", [item(name, v=0) for _, name in keys])
-    stored = [each for each in await store.read_many("mentions", keys) if each is not None]
-    changes = [Replace({**each, "v": 1}, each["_etag"]) for each in stored]
-    changes[-2] = Replace(changes[-2].document, "old")
-    outcomes = await store.batch_many("mentions", [("t", [each]) for each in changes])
-    assert [isinstance(outcome, list) for outcome in outcomes] == [n != count - 2 for n in range(count)]
 
 
 async def test_a_store_that_is_closed_while_it_is_read_refuses_further_reads(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from models.errors import Unavailable
 from services.ports import Create, Delete, Document, utc_now
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_connection import Threads, Work
-from services.store.sqlite_writes import ABSENT, DOCUMENTS_AT_ONCE, INLINE_WRITES, Batch, Commits, Write
+from services.store.sqlite_writes import ABSENT, INLINE_WRITES, Batch, Commits, Write
 
 T = TypeVar("T")
 
@@ -104,13 +104,6 @@ async def test_a_few_writes_run_on_the_loop_and_many_in_a_thread(threads: Counti
     await commits.write("mentions", batches("few", INLINE_WRITES))
     await commits.write("mentions", batches("many", INLINE_WRITES + 1))
     assert threads.transactions == [True, False]
-
-
-async def test_a_batch_is_not_split_between_transactions(threads: CountingThreads) -> None:
-    commits = Commits(threads)
-    count = DOCUMENTS_AT_ONCE // 100 + 1
-    assert await commits.write("mentions", batches("b", count, 100)) == [None] * count
-    assert len(threads.transactions) == 2
 
 
 async def test_an_error_of_the_transaction_is_raised_to_all_and_nothing_is_written(

@@ -100,7 +100,6 @@ class StoryMember(_OfStories):
     ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
     source_id: IdPart = Field(description="The article.")
     published_at: Time = Field(description="When it was published, as it was grouped.")
-    revision: Text
     language: Language | None = optional("Its language, as it was grouped.")
     publisher_id: Text | None = optional("Its publisher, as it was grouped.")
     signature: dict[str, Any]
@@ -215,12 +214,6 @@ class RemovedStory(_OfStories):
     @property
     def id(self) -> str:
         return f"removed:{self.event_id}"
-
-
-def removed_story(event: str, now: datetime) -> dict[str, Any]:
-    """The document that says that the story was removed."""
-    day = day_of(event)
-    return RemovedStory(created_at=now, day=day, event_id=event, removed_at=now).to_document()
 
 
 SignalKind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]

@@ -77,7 +77,6 @@ def _members(connection: sqlite3.Connection, made: Iterable[Made]) -> Iterator[t
         day=START.date().isoformat(),
         source_id=f"dedup:{name_of(0)}",
         published_at=START,
-        revision="r",
         language="en",
         signature={},
     ).to_document()

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 
 from models.story import Reason, event_id
 from services.stories.pins import WITHOUT, Constraints
@@ -60,7 +61,7 @@ def decide_all(
     `decided` has those that are decided already, the opening articles of their stories, and whomever people named."""
     known = dict(decided)
     found: dict[str, Known] = {}
-    for article in sorted(due, key=_place):
+    for article in sorted(due, key=attrgetter("place")):
         others = [known[each] for each in candidates[article.source_id] if each in known]
         decision = decide(article, others, known)
         found[article.source_id] = known[article.source_id] = replace(article, decision=decision)
@@ -92,7 +93,7 @@ def _stories(
         reason = Reason(rule=BY_PERSON, with_article=other.source_id, correction_id=correction)
         yield _decided(other).event_id, article.source_id, reason
     alike = [other for other, each in compared if each.is_copy and other.source_id not in said.different_from]
-    for other in [known[repeats]] if repeats is not None else sorted(alike, key=_place):
+    for other in [known[repeats]] if repeats is not None else sorted(alike, key=attrgetter("place")):
         there = _decided(other)
         # An opening article that has left the story, or is due, opens it no longer.
         opening = there.opening if _opening(there, known) is not None else other.source_id
@@ -153,13 +154,9 @@ def _opening(there: Decision, known: Mapping[str, Known]) -> Known | None:
 def _earlier(article: Known, named: Collection[str], known: Mapping[str, Known]) -> list[Known]:
     """Those of the named articles that were published before this one, the first first."""
     found = (known[each] for each in named if each in known)
-    return sorted((each for each in found if each.place < article.place), key=_place)
+    return sorted((each for each in found if each.place < article.place), key=attrgetter("place"))
 
 
 def _decided(article: Known) -> Decision:
     assert article.decision is not None, "other articles are decided first"
     return article.decision
-
-
-def _place(article: Known) -> tuple[int, str]:
-    return article.place

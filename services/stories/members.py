@@ -14,7 +14,7 @@ from typing import get_args
 
 from models.article import Article
 from models.errors import UnreadableDocument
-from models.story import Story, StoryMember, Topic, day_of, removed_story
+from models.story import RemovedStory, Story, StoryMember, Topic, day_of
 from models.values import parse_time
 from services.articles.reading import all_words
 from services.mentions.understanding import published_at
@@ -87,7 +87,6 @@ def member_of(article: Article, after: Known, before: Document | None, now: date
         day=day_of_time(after.published_at),
         source_id=article.source_id,
         published_at=after.published_at,
-        revision=article.canonical.revision,
         language=article.language,
         publisher_id=article.publisher_id,
         signature=after.signature.document(),
@@ -163,8 +162,8 @@ async def count_story(store: Store, event_id: str, members: Sequence[StoryMember
     def decide(found: Sequence[Document | None]) -> Sequence[Operation]:
         before = found[0]
         if headline is None:
-            gone = Upsert(removed_story(event_id, now))
-            return [] if before is None else [gone, Delete(before["id"], before["_etag"])]
+            gone = RemovedStory(created_at=now, day=day_of(event_id), event_id=event_id, removed_at=now)
+            return [] if before is None else [Upsert(gone.to_document()), Delete(before["id"], before["_etag"])]
         after = story_of(event_id, members, headline, before, now).to_document()
         if before is None:
             return [Create(after)]

@@ -8,7 +8,7 @@ import pytest
 
 from models.article import source_id
 from models.errors import InvalidInput
-from models.story import removed_story
+from models.story import RemovedStory
 from models.values import format_time
 from services.operations.export import LAYERS, Export, Layer
 from services.ports import Store
@@ -103,7 +103,9 @@ async def test_a_story_that_is_gone_is_brought_as_removed_unless_it_is_there_aga
     await store.create(container, document)
     follower = Follower(store, clock, "stories")
     await follower.follow()
-    await store.upsert(container, {**removed_story(document["event_id"], clock()), "ttl_timestamp": None})
+    named, now = {name: document[name] for name in ("day", "event_id")}, clock()
+    gone = RemovedStory(created_at=now, removed_at=now, **named)
+    await store.upsert(container, {**gone.to_document(), "ttl_timestamp": None})
     await store.delete(container, document["day"], document["id"])
     await follower.follow()
     assert follower.copy == {}

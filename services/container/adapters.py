@@ -102,15 +102,14 @@ def _store(settings: Settings, clock: Clock, credential: NewCredential) -> Sqlit
 
 
 def archive_of(settings: Settings, credential: NewCredential, resources: AsyncExitStack) -> Archive:
-    archive = _folder_archive(settings) if settings.archive == "folder" else _blob_archive(settings, credential)
+    if settings.archive == "folder":
+        from services.archive.folder import FolderArchive
+
+        archive: Archive = FolderArchive(Path(settings.data_dir) / "archive")
+    else:
+        archive = _blob_archive(settings, credential)
     resources.push_async_callback(archive.close)
     return archive
-
-
-def _folder_archive(settings: Settings) -> Archive:
-    from services.archive.folder import FolderArchive
-
-    return FolderArchive(Path(settings.data_dir) / "archive")
 
 
 def _blob_archive(settings: Settings, credential: NewCredential) -> Archive:

@@ -9,8 +9,7 @@ from services.container import Part
 from services.documents.archived import Removal
 from services.work.driver import Workflows
 from services.workflows import Services
-from services.workflows.backfill import backfill, reanalyze
-from services.workflows.changes import Changes, delete
+from services.workflows.changes import Changes, backfill, delete, reanalyze
 from services.workflows.comparing import compare
 from services.workflows.correcting import CorrectionChanges, correct
 from services.workflows.grouping_corrections import GroupingChanges, correct_grouping

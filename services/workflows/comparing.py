@@ -27,7 +27,7 @@ from services.store.containers import ARTICLES, MENTIONS
 from services.tools.detector import Detector
 from services.work.driver import Counted, PageResult, RunImpossible, page_after
 from services.workflows import Services
-from services.workflows.backfill import present_tool
+from services.workflows.changes import present_tool
 
 log = logging.getLogger("toolpulse.analysis")
 

@@ -33,7 +33,7 @@ from services.ports import Clock, Document, Store, readable
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 from services.tools.catalog import Catalog, changed_tool, owns
 from services.tools.detector import Detected, Detector, Watchlist
-from services.workflows.backfill import LOOKED_BACK, published_since
+from services.workflows.changes import LOOKED_BACK, published_since
 
 MAX_ARTICLES = 20_000
 MAX_SAMPLES = 10

@@ -11,7 +11,7 @@ from models.tool import Tool
 from services.tools.catalog import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
-from services.workflows.backfill import PAGE
+from services.workflows.changes import PAGE
 from tests.builders import overdue_keys
 from tests.functional.figures.world import Process, generation_of
 from tests.functional.mentions.world import World

@@ -116,10 +116,6 @@ async def save(store: Store, one: FeedTry, after: Feed, seen: Document | None = 
     return bool(await change_together(store, FEEDS.name, one.feed.feed_id, [Feed.ID], decide, known=known))
 
 
-def log_skipped(feed_id: str, reason: str) -> None:
-    log_event(log, logging.DEBUG, "feed_skipped", feed_id=feed_id, reason=reason)
-
-
 def _merged(wanted: Document, before: Document, fresh: Document) -> Document:
     """`wanted`, but with all changes that others made to the feed since `before`."""
     if fresh is before:
@@ -249,12 +245,10 @@ class FeedAttempts:
         """Fetches and saves the feed that was read as `document`. None if it was fetched since it was claimed, is
         disabled or gone, or cannot be read: the run ends, since it keeps the other feeds of its hosts from being
         claimed. Raises NoTurn."""
-        feed_id = document["feed_id"]
-        if not is_to_fetch(run, document):
-            log_skipped(feed_id, "fetched since it was claimed")
-            return None
-        if not document["enabled"] and not is_probe(document, self.clock()):
-            log_skipped(feed_id, "disabled")
+        is_claimed = is_to_fetch(run, document)
+        if not is_claimed or not (document["enabled"] or is_probe(document, self.clock())):
+            reason = "disabled" if is_claimed else "fetched since it was claimed"
+            log_event(log, logging.DEBUG, "feed_skipped", feed_id=document["feed_id"], reason=reason)
             return None
         try:
             one = begun(document, run, FETCH_FEED, self.clock())

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import unquote
 
 from models.article import Article, Observation
@@ -175,15 +175,11 @@ def _query(where: Sequence[Where], limit: int) -> Query:
     return Query((NOT_DELETED, *where), order=order, reverse=True, limit=limit, may_be_stale=True)
 
 
-Key = tuple[str, str]
-"""The time and the id of an article: its place in a list."""
-
-
 async def _page_of_source(store: Store, source: str, query: Query, after: str | None, search: TextSearch) -> Page:
     """One page of the articles of a source: those that list it, and those that an observation names. The cursor has the
-    place behind which both queries go on."""
+    place behind which both queries go on: the time and the id of an article."""
     fingerprint = hashlib.blake2b(repr(query.where).encode(), digest_size=8).hexdigest()
-    place = None if after is None else _key(decode_cursor(fingerprint, after, [False] * 2))
+    place = None if after is None else tuple(map(str, decode_cursor(fingerprint, after, [False] * 2)))
     times = [replace(each, field="article_timestamp") for each in query.where if each.field == "timestamp"]
     where = (NOT_DELETED, Where("source", "eq", source), *times)
     of_further = Query(where, order="by_further_source", reverse=True, limit=query.limit, may_be_stale=True)
@@ -216,17 +212,11 @@ def _behind(query: Query, place: Sequence[str] | None) -> Query:
     return query if place is None else replace(query, after=encode_cursor(plan(ARTICLES, query).fingerprint, place))
 
 
-def _keys(page: Page, time_field: str) -> list[Key]:
-    return [_key((each[time_field], each["source_id"])) for each in page.items]
+def _keys(page: Page, time_field: str) -> list[tuple[str, ...]]:
+    return [(each[time_field], each["source_id"]) for each in page.items]
 
 
-def _key(values: Sequence[object]) -> Key:
-    time, source_id = map(str, values)
-    return time, source_id
-
-
-Layer = Literal["canonical", "raw"]
-LAYERS: tuple[Layer, ...] = get_args(Layer)
+LAYERS = ("canonical", "raw")
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _SOURCE_ID = re.compile("dedup:[0-9a-f]{32}")
 _BATCH = 100

@@ -22,6 +22,7 @@ from models.article import (
     ReadingDocument,
     SourceAttribution,
 )
+from models.values import format_time
 from services.ports import Document, Listed, Query, Store, Where, listed_documents, query_all
 from services.store.containers import ARTICLES
 
@@ -170,8 +171,7 @@ async def with_source_counts(store: Store, found: Listed[Article]) -> Listed[Art
 async def _with_source_count(store: Store, article: Article) -> Article:
     if not article.has_further_sources:
         return article
-    document = article.to_document()
-    further = further_in(document["timestamp"])
+    further = further_in(format_time(article.timestamp))
     count = await store.count(ARTICLES.name, further, article.source_id, may_be_stale=True)
     return article.model_copy(update={"source_count": len(article.sources) + count})
 

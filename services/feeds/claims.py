@@ -22,7 +22,6 @@ from models.values import format_time, is_ahead, parse_time
 from services.feeds.hosts import Cooling, cooling_of
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outages import HostStates
-from services.feeds.outcome import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
 from services.ports import Document, Query, Store, Where, listed_documents, query_all
@@ -56,7 +55,7 @@ MAX_PROBES = 50
 """Disabled feeds that are tried again at one tick."""
 
 _ENABLED = Where("enabled", "eq", True)
-_DISABLED = Where("enabled", "eq", False)
+_DISABLED, _BY_APP = Where("enabled", "eq", False), Where("disabled_by", "eq", "app")
 
 
 INGESTION_STAGE = run_stage("ingestion", QUEUE, Where("workflow_name", "eq", INGEST_FEEDS))
@@ -167,9 +166,8 @@ class Claims:
 
     async def _probes(self, now: datetime) -> list[Document]:
         """Disabled feeds that are to be tried again."""
-        where = (_DISABLED, Where("probe_at", "le", format_time(now)))
-        page = await self.store.query(FEEDS.name, Query(where, limit=MAX_PROBES, may_be_stale=True))
-        return [each for each in page.items if is_probe(each, now)]
+        where = (_DISABLED, _BY_APP, Where("probe_at", "le", format_time(now)))
+        return (await self.store.query(FEEDS.name, Query(where, limit=MAX_PROBES, may_be_stale=True))).items
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
         """The runs that hold their feeds: they are not over, and neither an hour old nor of a clock that was ahead."""

@@ -121,7 +121,7 @@ class FetchDays:
                 found.setdefault(day, {})[feed["feed_id"]] = bits
         for day, feeds in found.items():
             await self._add(day, feeds, now)
-        if page.next != (progress.after if progress else None):
+        if page.next != query.after:
             after = FetchDaysProgress(created_at=now, after=page.next)
             await self._store.upsert(CATALOG.name, after.to_document())
         return len(page.items)

@@ -252,20 +252,16 @@ def _average_duration(feed: Feed, duration_ms: int) -> int:
     return round(feed.average_duration_ms + (duration_ms - feed.average_duration_ms) * DURATION_SHARE)
 
 
-def _redirected(result: FetchResult) -> str | None:
-    """The target of permanent redirects, once it has answered with a feed: a 304 to the validators of another server
-    shows none."""
-    return None if result.status is FetchStatus.NOT_MODIFIED else result.moved_to
-
-
 def _document_changes(feed: Feed, polled: PollResult, ingested: Ingested, now: datetime) -> dict[str, Any]:
     """The fields that follow from the response and the feed document."""
     result, document = polled.result, polled.document
     changes: dict[str, Any] = {}
+    is_304 = result.status is FetchStatus.NOT_MODIFIED
     # A 304 without freshness headers keeps the max-age of the last 200.
-    if result.status is not FetchStatus.NOT_MODIFIED or result.max_age is not None:
+    if not is_304 or result.max_age is not None:
         changes["max_age_seconds"] = None if result.max_age is None else max(0, int(result.max_age))
-    moved = checked_url(polled.found_at or _redirected(result) or "")
+    # A 304 to the validators of another server does not show that the target of a redirect has a feed.
+    moved = checked_url(polled.found_at or (not is_304 and result.moved_to) or "")
     if not isinstance(moved, str):
         is_other = str(moved) != feed.feed_url
         changes["redirect_url"] = str(moved) if is_other else None

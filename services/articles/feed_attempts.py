@@ -30,6 +30,7 @@ from services.articles.quarantine import finish_batch, items_of, released_batch
 from services.feeds.claims import is_to_fetch
 from services.feeds.outages import HostStates
 from services.feeds.outcome import (
+    ENABLED,
     NOTHING,
     WORKER_DIED,
     Failure,
@@ -53,10 +54,7 @@ log = logging.getLogger("toolpulse.ingest")
 MAX_DEATHS = 3
 """After so many deaths in a row of workers that worked on it alone, a feed is given up."""
 
-_DISABLING = frozenset(
-    {"enabled", "disabled_reason", "disabled_at", "disabled_by", "disabled_cause", "probes", "probe_at"}
-    | {"verdict", "verdict_since", "verdict_reason"}
-)
+_DISABLING = ENABLED.keys() | {"verdict", "verdict_since", "verdict_reason"}
 """Fields that belong together: if a person disabled or enabled the feed meanwhile, all are as that person's change left
 them."""
 

@@ -12,11 +12,12 @@ import logging
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from models.errors import ToolpulseError
 from models.feed import Feed
 from models.operations import IngestionTotals
-from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
+from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch
 from services import deadline
 from services.articles.entries import NoTurn
 from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, totals_of
@@ -129,11 +130,7 @@ class Ingestion:
             log_event(log, logging.INFO, "feeds_left", run_id=run.run_id, feeds=len(progress.left))
             return
         tickers = await self.attempts.poller.tickers(each.subject for each in (*records, *in_run(run).items))
-
-        def summary(closed: JobRun, found: Sequence[Attempt]) -> dict[str, object]:
-            return rules.ingestion_summary(closed, found, tickers)
-
-        await self.engine.close_with(run, records, summary)
+        await self.engine.close_with(run, records, partial(rules.ingestion_summary, tickers=tickers))
 
     def _died(self, progress: _Delivery) -> list[Attempt]:
         """The attempts of the worker that died before this one, unless the run has them. It may have saved their feeds,

@@ -40,10 +40,6 @@ class Parts:
     article: ArticleDocument
     observations: Observations
 
-    @property
-    def source_id(self) -> str:
-        return str(self.article["source_id"])
-
     def attributions(self) -> Attributions:
         found: Attributions = {}
         for key, own in groupby(self.observations, key=lambda each: each["source"]):
@@ -231,7 +227,7 @@ class ArticleSplits:
     async def _move(self, left: Parts, to: str, leaving: Collection[str], *, is_split: bool) -> None:
         """Writes both articles. Raises ChangedMeanwhile if another worker wrote one of them: what was ingested
         meanwhile is to be moved too."""
-        joined, time = await self._read(to, left.source_id), format_time(self.clock())
+        joined, time = await self._read(to, left.article["source_id"]), format_time(self.clock())
         joined_after, left_after = moved(left, joined, to, leaving, time, self.most_listed, is_split=is_split)
         gone: list[Operation] = [
             Upsert(observation_tombstone(each, time)) for each in left.observations if each["source"] in leaving

@@ -103,6 +103,6 @@ def test_of_two_observations_of_a_day_the_later_one_is_kept() -> None:
     made, _ = split(whole, "b")
     newer = {**made.observations[0], "headline": "Edited", "scraped_at": "2026-02-21T23:59:59Z", "revision": "new"}
     newer.pop("added_by_attempt")
-    again, _ = moved(whole, Parts(made.article, [newer]), made.source_id, {"b"}, LATER, 20, is_split=True)
+    again, _ = moved(whole, Parts(made.article, [newer]), made.article["source_id"], {"b"}, LATER, 20, is_split=True)
     (kept,) = again.observations
     assert (kept["headline"], kept["added_by_attempt"]) == ("Edited", whole.observations[1]["added_by_attempt"])

@@ -51,7 +51,7 @@ from services.figures.figures import Figures
 from services.mentions.analyzers.port import Analyzers
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, article_form
 from services.mentions.references import ToolReferences
-from services.operations.heartbeats import Heartbeats
+from services.operations.checks import Heartbeats
 from services.operations.traffic import StoreTraffic
 from services.operations.upkeep import ArchiveExpiry, Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi

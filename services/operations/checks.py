@@ -1,17 +1,24 @@
-"""The result of one check of the app's health, and the checks of the clock and of what waits in quarantine."""
+"""The result of one check of the app's health; the heartbeats of timers, and what they tell of the clock; and the check
+of what waits in quarantine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
+from models.errors import Unavailable
 from models.operations import Heartbeat
 from models.quarantine import QuarantineKind
 from models.values import format_time, parse_time
-from services.ports import Query, Store, Where
-from services.store.containers import QUARANTINE
+from services.logs import log_event
+from services.ports import Clock, Query, Store, Where, listed, readable
+from services.store.containers import CATALOG, QUARANTINE
+
+log = logging.getLogger("toolpulse.heartbeats")
 
 Status = Literal["healthy", "degraded", "unhealthy"]
 
@@ -28,10 +35,52 @@ class Check:
         return {"status": self.status, "detail": self.detail, **self.facts}
 
 
+STORED_AT_LEAST_EVERY = timedelta(minutes=5)
+
+
+class Heartbeats:
+    """Records in the store when each timer ran, so that every instance can read it.
+
+    A timer that runs every 30 seconds does not write every 30 seconds: a heartbeat is stored when the last one that
+    this process stored is five minutes old or, by a clock that was set back, in the future, or when the outcome has
+    changed.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._stored: dict[str, tuple[datetime, bool]] = {}
+
+    async def record(self, timer: str, started: datetime, error: str | None = None) -> None:
+        """Records the outcome of a run that began at `started`. Without `error` it succeeded.
+
+        A heartbeat that cannot be stored is logged, not raised: the run has done its work, and its messages must be
+        sent.
+        """
+        now, succeeded = self._clock(), error is None
+        last = self._stored.get(timer)
+        if last and last[1] == succeeded and timedelta(0) <= now - last[0] < STORED_AT_LEAST_EVERY:
+            return
+        try:
+            document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
+            known = readable(document, Heartbeat.from_document) or Heartbeat.first(timer, now)
+            await self._store.upsert(CATALOG.name, known.beaten(started, now, error).to_document())
+        except Unavailable as failure:
+            log_event(log, logging.WARNING, "heartbeat_not_stored", timer=timer, error=str(failure))
+            return
+        self._stored[timer] = (now, succeeded)
+
+    async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
+        """The stored heartbeats among `timers`, by name."""
+        page = await self._store.query(CATALOG.name, Query(partition=Heartbeat.PARTITION, may_be_stale=True))
+        beats = listed(page, Heartbeat.from_document, "id").items
+        return {beat.id: beat for beat in beats if beat.id in timers}
+
+
 JUMP_SHOWN = timedelta(days=1)
 """For how long a jump of the clock is named after it was seen."""
 DELETES_AGAIN_AFTER = timedelta(days=1)
-"""For how long nothing is deleted by the clock after it moved by more than a day, as in the embedded store."""
+"""For how long nothing is deleted by the clock after it moved by more than a day."""
 
 
 def judge_clock(beats: Mapping[str, Heartbeat], last_success: datetime | None, now: datetime) -> Check:

@@ -19,7 +19,15 @@ from models.operations import Audit, Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.figures.metadata import last_refreshes
 from services.mentions.due import DirtyTools, dirty_tools
-from services.operations.checks import Check, Status, judge_clock, judge_reviews, waiting_reviews
+from services.operations.checks import (
+    STORED_AT_LEAST_EVERY,
+    Check,
+    Heartbeats,
+    Status,
+    judge_clock,
+    judge_reviews,
+    waiting_reviews,
+)
 from services.operations.feed_health import (
     NO_SUCCESS_FOR,
     count_feeds,
@@ -28,7 +36,6 @@ from services.operations.feed_health import (
     last_success,
     read_outage,
 )
-from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
 from services.operations.traffic import Load, StoreTraffic
 from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where, readable
 from services.store.containers import CATALOG, DOCUMENTS, FEEDS

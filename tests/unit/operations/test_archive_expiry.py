@@ -11,8 +11,7 @@ from services.archive.keys import folder_of
 from services.articles.writing import Asked
 from services.documents import life_cycle
 from services.operations import upkeep
-from services.operations.checks import may_delete_by_clock
-from services.operations.heartbeats import Heartbeats
+from services.operations.checks import Heartbeats, may_delete_by_clock
 from services.operations.upkeep import KEPT_AT_LEAST, ArchiveExpiry
 from services.ports import Archived
 from services.store.sqlite import SqliteStore

@@ -11,7 +11,7 @@ from models.cache import CacheMetadata, LastRefresh
 from models.errors import Damaged
 from models.operations import AuditRound, Heartbeat
 from services.mentions.due import ANALYSIS_STAGE, DirtyTools
-from services.operations.checks import Check, Status
+from services.operations.checks import Check, Heartbeats, Status
 from services.operations.feed_health import NO_SUCCESS_FOR
 from services.operations.health import (
     CHECK_SECONDS,
@@ -28,7 +28,6 @@ from services.operations.health import (
     judge_store,
     judge_timers,
 )
-from services.operations.heartbeats import Heartbeats
 from services.operations.traffic import Load, StoreTraffic
 from services.ports import QueueDepth
 from services.store.containers import FEEDS, SENTIMENT_CACHE

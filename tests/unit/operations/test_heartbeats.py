@@ -1,6 +1,6 @@
 """Heartbeats are stored often enough to be seen, and no oftener."""
 
-from services.operations.heartbeats import Heartbeats
+from services.operations.checks import Heartbeats
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 
@@ -30,6 +30,7 @@ from models.values import (
     Time,
     UnixSeconds,
     Value,
+    format_time,
     internal,
     lives,
     optional,
@@ -352,6 +353,18 @@ class GroupingCorrection(StoredDocument, Statement):
     )
     was_first: Flag | None = optional("Whether that source was the first of its article; null without a split.")
     event_ids: tuple[IdPart, ...] = Field(default=(), description="The stories that the person named.")
+
+    @classmethod
+    def made(cls, said: Mapping[str, Any], run_id: str, made_at: datetime) -> Self:
+        """The correction that a run makes of what a person said."""
+        return cls(
+            **said,
+            created_at=made_at,
+            day=format_time(made_at)[:10],
+            correction_id=grouping_correction_id(run_id, made_at),
+            made_at=made_at,
+            made_by_run=run_id,
+        )
 
     def across_from(self, source_id: str) -> tuple[str, ...]:
         """The articles that the correction is about together with this one."""

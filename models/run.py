@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
@@ -90,6 +91,21 @@ class CollisionMetrics(Value):
     collisions_detected: Count = Field(description="Entries that joined an article of another source.")
     collision_rate: Share = Field(default_factory=_rate, description="Their share of the entries.")
     duration_ms: Count = Field(description="How long it took.")
+
+    @classmethod
+    def of(cls, run: JobRun, attempts: Sequence[Attempt]) -> Self:
+        """Those of a run as it ended. Each attempt counts only what it added itself."""
+        fetched: Counter[str] = Counter()
+        for each in attempts:
+            fetched[each.subject] += each.articles_found or 0
+        return cls(
+            invocation_id=run.invocation_id or run.run_id,
+            timestamp=run.running_since or run.started_at,
+            articles_fetched=dict(fetched),
+            articles_stored=sum(each.articles_stored or 0 for each in attempts),
+            collisions_detected=sum(each.collisions_detected or 0 for each in attempts),
+            duration_ms=run.duration_ms,
+        )
 
     @model_validator(mode="after")
     def _rate_follows(self) -> Self:

@@ -252,6 +252,22 @@ class ToolMerge(OfTool):
     made_at: Time = Field(description="When they were merged.")
     made_by_run: IdPart = Field(description="The run of the merge.")
 
+    @classmethod
+    def of(cls, merged: Tool, into: str, signed: Mapping[str, Any], run_id: str, now: datetime) -> Self:
+        """The record of a merge, which has the author and the reason in `signed`."""
+        return cls(
+            created_at=now,
+            tool_id=into,
+            merged_tool_id=merged.tool_id,
+            merged_name=merged.primary_name,
+            names=merged.names,
+            **{name: getattr(merged, name) for name in DETECTION_LISTS},
+            author=signed.get("author"),
+            reason=signed.get("reason"),
+            made_at=now,
+            made_by_run=run_id,
+        )
+
     @property
     def id(self) -> str:
         return merge_id(self.merged_tool_id)

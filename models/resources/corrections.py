@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
@@ -163,6 +164,18 @@ class NewCorrectionBody(
     def chosen_verdict(self) -> CorrectionVerdict:
         """The verdict. The one on a source or a phrase need not be given."""
         return self.verdict or VERDICTS[self.subject][0]
+
+    def correction(self, tool_id: str, now: datetime, **fields: Any) -> Correction:
+        """The correction of the tool that is asked for."""
+        return Correction(
+            created_at=now,
+            tool_id=tool_id,
+            subject=self.subject,
+            verdict=self.chosen_verdict,
+            reason=self.reason,
+            author=self.author,
+            **fields,
+        )
 
 
 _OTHER_ARTICLE = "dedup:1b4e28ba2fa1421e8f1a0b8e9c1f2d3a"

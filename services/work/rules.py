@@ -3,7 +3,6 @@ Pure."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -75,26 +74,12 @@ def ingestion_summary(run: JobRun, attempts: Sequence[Attempt], tickers: Sequenc
     last = last_of_each(attempts)
     errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in last if each.status == "FAILED"]
     return {
-        "metrics": _collision_metrics(run, attempts),
+        "metrics": CollisionMetrics.of(run, attempts),
         "progress": len(last),
         "sources_queried": tuple(sorted({each.subject for each in last})),
         "tickers_processed": tuple(tickers),
         "errors": tuple(errors[:MAX_ERRORS_KEPT]),
     }
-
-
-def _collision_metrics(run: JobRun, attempts: Sequence[Attempt]) -> CollisionMetrics:
-    fetched: Counter[str] = Counter()
-    for each in attempts:
-        fetched[each.subject] += each.articles_found or 0
-    return CollisionMetrics(
-        invocation_id=run.invocation_id or run.run_id,
-        timestamp=run.running_since or run.started_at,
-        articles_fetched=dict(fetched),
-        articles_stored=sum(each.articles_stored or 0 for each in attempts),
-        collisions_detected=sum(each.collisions_detected or 0 for each in attempts),
-        duration_ms=run.duration_ms,
-    )
 
 
 def in_run(run: JobRun, feed_id: str | None = None) -> Listed[Attempt]:

@@ -142,8 +142,8 @@ class CorrectionChanges:
             raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
         said = scored.said_by_analyzer if scored is not None else before.said if before is not None else None
         passages = judged_passages(analysis.questions, tool.tool_id)
-        return _new(
-            *(tool, wanted, now),
+        return wanted.correction(
+            *(tool.tool_id, now),
             source_id=source_id,
             label=_label(wanted.chosen_verdict, scored),
             made_at=time_of_verdict(before, now),
@@ -166,7 +166,7 @@ class CorrectionChanges:
             now, tool = self.of.clock(), _require_active(tool)
             if isinstance(asked, NewCorrectionBody):
                 made = {"made_at": time_of_verdict(before, now), "made_by_run": run.run_id}
-                new = _new(tool, asked, now, feed_id=asked.source, phrase=asked.phrase, **made)
+                new = asked.correction(tool.tool_id, now, feed_id=asked.source, phrase=asked.phrase, **made)
                 return new.added_to(tool, now), after_verdict(before, new, now)
             if before is None:
                 raise NotFound("correction: is gone")
@@ -177,18 +177,6 @@ class CorrectionChanges:
             changed, after = await self.of.corrections.change(tool.tool_id, correction_id, change)
             await self.of.catalog.announce()
         return changed, after, run
-
-
-def _new(tool: Tool, wanted: NewCorrectionBody, now: datetime, **fields: Any) -> Correction:
-    return Correction(
-        created_at=now,
-        tool_id=tool.tool_id,
-        subject=wanted.subject,
-        verdict=wanted.chosen_verdict,
-        reason=wanted.reason,
-        author=wanted.author,
-        **fields,
-    )
 
 
 def _label(verdict: str, scored: SentimentScore | None) -> Any:

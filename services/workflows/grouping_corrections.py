@@ -16,7 +16,6 @@ from models.correction import GroupingCorrection, GroupingCorrectionKind, groupi
 from models.errors import Conflict, InvalidInput, NotFound
 from models.request import SignedBody
 from models.run import CORRECT_GROUPING, SPLIT_ARTICLE, JobRun
-from models.values import format_time
 from services.mentions.due import REFRESH_STAGE
 from services.ports import listed_documents
 from services.store.containers import ARTICLES
@@ -43,16 +42,7 @@ async def _recorded(of: Services, run: JobRun) -> GroupingCorrection:
     if undo:
         return await of.grouping_corrections.undo(undo["correction_id"], undo["author"], undo.get("reason"))
     given: Any = run.parameters.get("correction")
-    made_at = run.started_at
-    made = GroupingCorrection(
-        **given,
-        created_at=made_at,
-        day=format_time(made_at)[:10],
-        correction_id=grouping_correction_id(run.run_id, made_at),
-        made_at=made_at,
-        made_by_run=run.run_id,
-    )
-    return await of.grouping_corrections.make(made)
+    return await of.grouping_corrections.make(GroupingCorrection.made(given, run.run_id, run.started_at))
 
 
 async def _split(of: Services, correction: GroupingCorrection) -> None:

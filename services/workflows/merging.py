@@ -11,14 +11,13 @@ and expires too. If the target is merged meanwhile, the tool that it was merged 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from models.correction import Correction
 from models.errors import Conflict, NotFound
 from models.run import JobRun
-from models.tool import DETECTION_LISTS, Tool, ToolMerge
+from models.tool import Tool, ToolMerge
 from services.ports import Operation, Query, Replace, Upsert
 from services.store.change import change, until_unchanged
 from services.store.containers import CATALOG, MENTIONS
@@ -98,7 +97,7 @@ async def _write_tools(of: Services, run: JobRun, source: Tool, target: Tool) ->
     # The target is written even if it has the names already, so that a concurrent merge of the target fails.
     writes: list[Operation] = [
         Replace(target.with_names_of(source, now).to_document(), target.stored_etag or ""),
-        Upsert(record(run, source, target, now).to_document()),
+        Upsert(ToolMerge.of(source, target.tool_id, run.parameters, run.run_id, now).to_document()),
     ]
     await of.store.batch(CATALOG.name, target.tool_id, writes)
     merged = source.changed(now, status="MERGED", merged_into=target.tool_id, merging_into=None)
@@ -127,22 +126,6 @@ async def _move_corrections(
     failed = (await of.writer.write(articles, only=tools, invalidate=of.generations.raise_all)).failed
     await of.corrections.drop(corrections)
     return PageResult({"corrections": True}, 0, {"corrections": len(corrections)}, failed)
-
-
-def record(run: JobRun, source: Tool, target: Tool, now: datetime) -> ToolMerge:
-    signed: Any = run.parameters
-    return ToolMerge(
-        created_at=now,
-        tool_id=target.tool_id,
-        merged_tool_id=source.tool_id,
-        merged_name=source.primary_name,
-        names=source.names,
-        **{field: getattr(source, field) for field in DETECTION_LISTS},
-        author=signed.get("author"),
-        reason=signed.get("reason"),
-        made_at=now,
-        made_by_run=run.run_id,
-    )
 
 
 def _may_get_names(target: Tool, source: Tool) -> bool:

@@ -174,6 +174,10 @@ class Tool(OfTool):
             changes |= {"discovery_date": first, "discovery_reference": merged.discovery_reference}
         return self.changed(now, **changes)
 
+    def is_detected_as(self, other: Tool) -> bool:
+        """Whether both versions of the tool are found in the same articles."""
+        return all(getattr(self, name) == getattr(other, name) for name in _DETECTED_BY)
+
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
         normalized = [normalize_name(name) for name in self.names]
@@ -186,6 +190,10 @@ class Tool(OfTool):
         if self.merging_into is not None and (self.status == "MERGED" or self.merging_into == self.tool_id):
             raise ValueError("merging_into must name another tool, and only until status is MERGED")
         return self
+
+
+_DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules", "status")
+"""The fields that detection depends on."""
 
 
 class ToolName(StoredDocument):

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from models.article import Article
@@ -106,15 +107,10 @@ def passages_hash(passages: Iterable[JudgedPassage]) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:32]
 
 
-def kept_passages(passages: Iterable[JudgedPassage]) -> tuple[JudgedPassage, ...]:
+def kept_passages(passages: Sequence[JudgedPassage]) -> tuple[JudgedPassage, ...]:
     """The first passages, as many as a correction keeps."""
-    kept, left = [], MAX_JUDGED_CHARACTERS
-    for each in passages:
-        left -= len(each.text)
-        if left < 0:
-            break
-        kept.append(each)
-    return tuple(kept)
+    lengths = accumulate(len(each.text) for each in passages)
+    return tuple(each for each, length in zip(passages, lengths, strict=True) if length <= MAX_JUDGED_CHARACTERS)
 
 
 # Their documents.

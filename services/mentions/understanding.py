@@ -123,9 +123,7 @@ def understand(
     sources that say it in other words. `full_text` is the text of its page, if that is to be scored.
     """
     prose = prose_of(article, full_text)
-    named = {} if article.deleted_at is not None else _named(article, prose, detector)
-    muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
-    detected = {tool_id: each for tool_id, each in named.items() if tool_id not in muted}
+    detected, muted = _named(article, prose, detector) if article.deleted_at is None else ({}, frozenset())
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     questions = ask(prose.headline, prose.text, detected, only, article.language or DEFAULT_LANGUAGE)
     if only is not None:
@@ -175,8 +173,7 @@ def understand_own_words(
 
 def detect(article: Article, detector: Detector) -> dict[str, Detected]:
     """The tools that the article names, without those for which all its sources are muted."""
-    named = _named(article, prose_of(article), detector)
-    return {tool_id: each for tool_id, each in named.items() if not is_muted(detector.tools[tool_id], article)}
+    return _named(article, prose_of(article), detector)[0]
 
 
 def is_muted(tool: Tool, article: Article) -> bool:
@@ -185,8 +182,11 @@ def is_muted(tool: Tool, article: Article) -> bool:
     return bool(muted) and not article.has_further_sources and set(article.sources) <= set(muted)
 
 
-def _named(article: Article, prose: Prose, detector: Detector) -> dict[str, Detected]:
-    return detector.find(prose.headline, prose.text, article.tags, article.source_tickers)
+def _named(article: Article, prose: Prose, detector: Detector) -> tuple[dict[str, Detected], frozenset[str]]:
+    """The tools that the article names, without those for which all its sources are muted; and these."""
+    named = detector.find(prose.headline, prose.text, article.tags, article.source_tickers)
+    muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
+    return {tool_id: each for tool_id, each in named.items() if tool_id not in muted}, muted
 
 
 def publisher_of(article: Article) -> str | None:

@@ -160,7 +160,7 @@ class Catalog:
         if after is before:
             return before, False
         await self.release(_names_only_in(before, after), tool_id)
-        alike = detects_alike(before, after)
+        alike = before.is_detected_as(after)
         if not alike:
             await self.announce()
         return after, not alike
@@ -269,9 +269,6 @@ def _names_only_in(one: Tool, other: Tool) -> list[str]:
 
 # The fields that people enter.
 
-DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules", "status")
-"""The fields that detection depends on."""
-
 
 def new_tool(fields: Mapping[str, Any]) -> ToolFields:
     """The fields of a tool to add: at least its `primary_name`. Raises InvalidInput."""
@@ -296,11 +293,6 @@ def changed_tool(tool: Tool, change: ToolFields, now: datetime) -> Tool:
     rules = change.get("name_rules", {name: rule for name, rule in tool.name_rules.items() if name in names})
     _check_together(names, rules)
     return tool.changed(now, **{**change, "name_rules": rules})
-
-
-def detects_alike(before: Tool, after: Tool) -> bool:
-    """Whether both versions of the tool are found in the same articles."""
-    return all(getattr(before, name) == getattr(after, name) for name in DETECTED_BY)
 
 
 def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None:

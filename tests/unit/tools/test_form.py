@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.tool import NameRule
-from services.tools.catalog import changed_tool, detects_alike, new_tool, tool_change
+from services.tools.catalog import changed_tool, new_tool, tool_change
 from tests.documents import NOW, tool
 
 
@@ -149,5 +149,5 @@ def test_a_changed_tool_keeps_rules_of_its_names_only_unless_new_rules_are_given
     ],
 )
 def test_detection_depends_on_these_fields(change: dict[str, Any]) -> None:
-    assert not detects_alike(tool(), tool().changed(NOW, **change))
-    assert detects_alike(tool(), tool().changed(NOW, scored_by="x", discovery_date="2026-01-01"))
+    assert not tool().is_detected_as(tool().changed(NOW, **change))
+    assert tool().is_detected_as(tool().changed(NOW, scored_by="x", discovery_date="2026-01-01"))

@@ -95,9 +95,6 @@ class Counters:
         of_hours = zip(seeds, stored, strict=True)
         return [readable(document, CacheCounters.from_document) or seed for seed, document in of_hours]
 
-    async def last_24_hours(self) -> dict[str, Any]:
-        return summed(await self.hours())
-
     async def close(self) -> None:
         await self.writer.close()
 
@@ -150,7 +147,7 @@ async def refresh_ended(store: Store, counters: Counters, run: JobRun, batches: 
         last_refresh_ts=ended_ms // 1000,
         last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
         total_entries=await count_entries(store),
-        **await counters.last_24_hours(),
+        **summed(await counters.hours()),
         tools_refreshed=tuple(tools[:MAX_TOOLS_LISTED]),
         tools_refreshed_count=len(tools),
         last_refresh_run_id=run.run_id,

@@ -65,10 +65,9 @@ class ToolCounts:
         return bool(self.is_rebuild or self.dirty_hours)
 
     @property
-    def documents(self) -> list[Document]:
+    def documents(self) -> list[Document | None]:
         """What was read of the tool's counts."""
-        windows = [] if self.stored_windows is None else [self.stored_windows]
-        return [*windows, *self.read.values()]
+        return [self.stored_windows, *self.read.values()]
 
     @property
     def timeline(self) -> Document | None:

@@ -43,12 +43,12 @@ class Edges:
 
 
 def edges_of(now: datetime) -> Edges:
-    return _edges_at(hour_key(now), tuple(PERIODS.items()))
+    return _edges_at(hour_key(now))
 
 
 @lru_cache(maxsize=8)
-def _edges_at(last: str, periods: tuple[tuple[Period, object], ...]) -> Edges:
-    return Edges(last, {period: hour_key(hour_start(last) - PERIODS[period]) for period, _ in periods})
+def _edges_at(last: str) -> Edges:
+    return Edges(last, {period: hour_key(hour_start(last) - length) for period, length in PERIODS.items()})
 
 
 @dataclass(slots=True)

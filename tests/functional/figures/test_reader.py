@@ -11,6 +11,7 @@ import pytest
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.tool import Tool
+from services.figures.metadata import summed
 from services.figures.reader import Aggregate
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
@@ -161,7 +162,7 @@ async def test_many_tools_are_read_at_once_and_missing_entries_computed(
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
     await process.cache.counters.flush()
-    counted = await process.cache.counters.last_24_hours()
+    counted = summed(await process.cache.counters.hours())
     assert (counted["cache_hits_24h"], counted["cache_misses_24h"]) == (1, 1)
 
 

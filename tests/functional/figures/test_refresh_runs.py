@@ -12,7 +12,7 @@ from models.cache import CacheMetadata, LastRefresh
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from services import deadline
-from services.figures.metadata import last_refreshes
+from services.figures.metadata import last_refreshes, summed
 from services.figures.refresh import LATE, Refresh
 from services.mentions.due import RefreshMessage
 from services.ports import Query, Where
@@ -166,7 +166,7 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     last = await _last(store)
     assert (last.status, last.failed_tools, last.failed_tools_count) == ("PARTIAL", reasons, 2)
     await process.cache.counters.flush()
-    assert (await process.cache.counters.last_24_hours())["error_count_24h"] == 2
+    assert summed(await process.cache.counters.hours())["error_count_24h"] == 2
     assert (await _attempts(store, run.run_id))[0].tool_ids == (tools[0].tool_id, tools[3].tool_id)
     entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
     assert entry is not None
@@ -253,7 +253,7 @@ async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_t
     well = Process(store, watch)
     well.cache.counters.writer.register(failing.cache.counters._take)
     await well.cache.counters.flush()
-    assert (await well.cache.counters.last_24_hours())["error_count_24h"] == 3
+    assert summed(await well.cache.counters.hours())["error_count_24h"] == 3
     for each in (failing, well):
         await each.close()
 

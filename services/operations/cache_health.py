@@ -115,11 +115,8 @@ class CacheHealth:
     async def _stale(self, now: datetime) -> tuple[int, list[LackingEntry]]:
         where = (ENTRIES, Where("last_updated_ts", "lt", unix_seconds(now - FRESH_FOR)))
         count = await self.store.count(SENTIMENT_CACHE.name, where, may_be_stale=True)
-        found = (
-            (await self.store.query(SENTIMENT_CACHE.name, Query(where, limit=MAX_LISTED, may_be_stale=True))).items
-            if count
-            else []
-        )
+        query = Query(where, limit=MAX_LISTED, may_be_stale=True)
+        found = (await self.store.query(SENTIMENT_CACHE.name, query)).items if count else []
         tools = await self.catalog.known(sorted({each["tool_id"] for each in found}))
         names = {tool.tool_id: tool.primary_name for tool in tools.items}
         return count, [

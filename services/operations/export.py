@@ -111,7 +111,7 @@ class _Cursor:
 
     def encoded(self, layer: Layer) -> str:
         seen = base64.b64encode(b"".join(sorted(self.seen))).decode()
-        return encode_cursor(_name(layer), [*self.place, *self.settled, self.began, seen])
+        return encode_cursor(f"export:{layer}", [*self.place, *self.settled, self.began, seen])
 
 
 class Export:
@@ -193,13 +193,9 @@ def _mark(place: Place, document: Document) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=_MARK_BYTES).digest()
 
 
-def _name(layer: Layer) -> str:
-    return f"export:{layer}"
-
-
 def _decoded(layer: Layer, cursor: str) -> _Cursor:
     try:
-        values: Any = decode_cursor(_name(layer), cursor, _NUMERIC)
+        values: Any = decode_cursor(f"export:{layer}", cursor, _NUMERIC)
         marks = base64.b64decode(values[7], validate=True)
     except (InvalidInput, ValueError):
         raise InvalidInput(

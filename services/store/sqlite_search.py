@@ -52,7 +52,7 @@ def _letter(number: int) -> str:
 
 def _index(container: Container, search: Search) -> SearchIndex:
     def row(name: str) -> tuple[str, str, str]:
-        return _number(container, name), _terms(search, name), _exists(container, name)
+        return _number(container, name), _terms(search, name), f"{_time(container, name)} IS NOT NULL"
 
     new, old, table = row("new"), row("old"), f"{container.name}_search"
     add = f"INSERT INTO {table} (rowid, terms) SELECT {new[0]}, {new[1]} WHERE {new[2]}"
@@ -74,10 +74,6 @@ def _index(container: Container, search: Search) -> SearchIndex:
 
 def _time(container: Container, row: str) -> str:
     return f"json_extract({row}.body, '$.{container.search_time}')"
-
-
-def _exists(container: Container, row: str) -> str:
-    return f"{_time(container, row)} IS NOT NULL"
 
 
 def _number(container: Container, row: str) -> str:

@@ -89,10 +89,8 @@ class DailyCloses:
             if day is None or deadline.is_near():
                 break
             is_begun = progress is not None and progress.closed_until == (day - _DAY).isoformat()
-            query = Query(
-                (ONLY_TOOLS,), limit=self.tools_at_once, after=progress.after if progress and is_begun else None
-            )
-            page = await self.store.query(CATALOG.name, query)
+            after = progress.after if progress and is_begun else None
+            page = await self.store.query(CATALOG.name, Query((ONLY_TOOLS,), limit=self.tools_at_once, after=after))
             tool_ids = [document["tool_id"] for document in page.items]
             if tool_ids:
                 recounted = await self.recount.windows_of(tool_ids, now)

@@ -32,10 +32,11 @@ sys.path.insert(0, str(ROOT))
 from models.cache import PERIODS, window_end  # noqa: E402
 from models.tally import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
-from services.mentions.due import batches_of, mark_dirty  # noqa: E402
+from services.mentions.due import MAX_TOOLS, mark_dirty  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
 from services.store.sqlite import SqliteStore  # noqa: E402
+from services.work.stage import parts_of  # noqa: E402
 from tests.builders import Watch  # noqa: E402
 from tests.functional.figures.world import Process, a_mention, a_tool  # noqa: E402
 from tests.hosting import running_host  # noqa: E402
@@ -274,7 +275,7 @@ async def over_http(rounds: int, seconds: float) -> None:
 
 
 async def refresh_all(process: Process, tool_ids: Sequence[str]) -> None:
-    for batch in batches_of(tool_ids):
+    for batch in parts_of(tool_ids, MAX_TOOLS):
         refreshed = await process.cache.refresh.refresh_tools(batch)
         assert not refreshed.failed, refreshed.failed
 

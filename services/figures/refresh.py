@@ -24,9 +24,9 @@ from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sent
 from services.figures.recount import Recount
 from services.logs import log_event
 from services.mentions.due import (
+    MAX_TOOLS,
     REFRESH_STAGE,
     RefreshMessage,
-    batches_of,
     dirty_hours_of_tools,
     next_delay,
     tools_with_dirty_hours,
@@ -39,6 +39,7 @@ from services.topology import REFRESH_SENTIMENT_CACHE
 from services.work import rules
 from services.work.announcing import Announcer
 from services.work.runs import RunEngine, milliseconds_since
+from services.work.stage import parts_of
 
 log = logging.getLogger("toolpulse.cache")
 
@@ -112,7 +113,7 @@ class Refresh:
                 await self.store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
         # Merged tools have dirty hours too: what they had counted has left them.
         tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self.store)))
-        batches = batches_of(tool_ids) or [[]]
+        batches = parts_of(tool_ids, MAX_TOOLS) or [[]]
         queued = JobRun.queued(WORKFLOW, self.engine.new_id(), since, SUBJECT, {"tools": len(tool_ids)})
         run = queued.begun(invocation_id, since).changed(since, batches=len(batches))
         await self.engine.add([run])

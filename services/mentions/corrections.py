@@ -37,8 +37,6 @@ MAX_JUDGED_CHARACTERS = 8000
 POLARITY: Mapping[Sentiment, float] = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 """Of a sentiment that a person gave; its score is 1."""
 
-_JUDGEMENT_FIELDS = tuple(WordsJudgement.model_fields)
-
 
 # What a verdict means for its mention.
 
@@ -78,7 +76,7 @@ def _applied(own: Mapping[str, Any], correction: Correction) -> dict[str, Any]:
         "unscored_reason": None,
         "verdict": correction.verdict,
         "corrected": True,
-        "analyzer_judgement": WordsJudgement(**{name: own[name] for name in _JUDGEMENT_FIELDS}),
+        "analyzer_judgement": WordsJudgement(**{name: own[name] for name in WordsJudgement.model_fields}),
     }
 
 
@@ -120,7 +118,6 @@ CARRIED_AT_ONCE = 10
 
 _CORRECTION_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 _IS_CORRECTION = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
-_EVERY_CORRECTION = (Where("entity_type", "eq", "Correction"),)
 
 Change = Callable[[Tool, Correction | None], tuple[Tool, Correction]]
 """The tool and the correction after a change; the same objects if nothing changes."""
@@ -190,7 +187,9 @@ class Corrections:
 
     async def labels(self, limit: int, after: str | None) -> Listed[dict[str, Any]]:
         """One page of labelled data: what people said of mentions, by tool. It may be shorter than `limit`."""
-        page = await self.store.query(CATALOG.name, Query(_EVERY_CORRECTION, limit=limit, after=after))
+        page = await self.store.query(
+            CATALOG.name, Query((Where("entity_type", "eq", "Correction"),), limit=limit, after=after)
+        )
         found = listed(page, Correction.from_document, "id")
         lines = [line for each in found.items if (line := labelled(each)) is not None]
         return Listed(lines, found.next, found.unreadable)

@@ -116,10 +116,6 @@ class RefreshMessage:
         return cls(tuple(tool_ids), id_in(text, "run_id"), id_in(text, "batch"))
 
 
-def batches_of(tool_ids: Sequence[str]) -> list[list[str]]:
-    return parts_of(tool_ids, MAX_TOOLS)
-
-
 REFRESH_STAGE = Stage(
     name="refresh",
     queue=REFRESH_TOOLS,

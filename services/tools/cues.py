@@ -149,7 +149,8 @@ def cues(sense: Sense, name: str, article: NormalizedText, start: int, end: int)
     """The cues at one occurrence of the name. The span is in the normalized text."""
     place = Surroundings.of(name, article.original, *article.original_span(start, end))
     found = [_written(sense, place)]
-    found += _language(place)
+    if place.is_foreign:
+        found.append(f"sentence in another language{', lower case' if place.is_lower else ''}")
     found += _after(sense, place)
     found += _before(sense, place)
     found += _in_list(place)
@@ -174,11 +175,6 @@ def _written(sense: Sense, place: Surroundings) -> str:
     else:
         case = "capital within the sentence"
     return f"{_GROUPS[sense.group]}: {case}"
-
-
-def _language(place: Surroundings) -> Iterator[str]:
-    if place.is_foreign:
-        yield f"sentence in another language{', lower case' if place.is_lower else ''}"
 
 
 def _after(sense: Sense, place: Surroundings) -> Iterator[str]:

@@ -11,22 +11,19 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen, ShortHash
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
 from services.articles.identity import Candidate, Entry, Source, SourceAttempt, entries_of, in_languages, without_text
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.quarantine import FLOOD, VOLUME, add_batch, add_ids, sort_out
-from services.articles.writing import Announce, ArticleWriter, Discover
+from services.articles.writing import ArticleWriter, Writing
 from services.feeds.outcome import OVER_BUDGET, Ingested
 from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
-from services.ports import Store
 from services.store.containers import FEEDS
 
 log = logging.getLogger("toolpulse.ingest")
@@ -107,19 +104,11 @@ class NoTurn(Exception):
 
 @dataclass
 class EntryIngestion:
-    """Ingests the entries of feed documents and of released batches.
+    """Ingests the entries of feed documents and of released batches. `turns` are those of feeds to be stored."""
 
-    `announce` is called for each group of articles whose analysis is due, once the group is stored; `discover` for
-    those whose full text their feed asks for."""
-
-    store: Store
+    shared: Writing
     cache: DocumentCache
-    hashes_kept: timedelta
-    announce: Announce
-    discover: Discover
-    _: KW_ONLY
-    most_listed: int = LISTED_SOURCES
-    writing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(WRITING_AT_ONCE))
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(WRITING_AT_ONCE))
 
     async def ingest(self, feed: Feed, attempt: SourceAttempt, document: ParsedDocument) -> Ingested:
         """Stores what is new or changed in the feed's document. Raises NoTurn if the deadline is near before the feed's
@@ -132,7 +121,7 @@ class EntryIngestion:
         known = KnownEntries()
         unknown: list[Entry] = []
         if not cached:
-            stored = await self.store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
+            stored = await self.shared.store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
             known = KnownEntries(stored.get("hashes", ""))
             unknown = [each for each in entries if not known.has_form(each.form_hash)]
         log_event(
@@ -149,7 +138,7 @@ class EntryIngestion:
         )
         if not unknown:
             return Ingested(len(entries), refused, form_hashes=forms)
-        async with deadline.turn(self.writing) as has_turn:
+        async with deadline.turn(self.turns) as has_turn:
             if not has_turn:
                 raise NoTurn
             ingested = await self._ingest(feed, attempt, document, forms, known, unknown)
@@ -167,7 +156,8 @@ class EntryIngestion:
         unknown: Sequence[Entry],
     ) -> Ingested:
         """Stores the unknown entries. The result counts only these."""
-        writer = self._writer(attempt, known, document.items, trust_hashes=feed.last_fetch_time is not None)
+        present = frozenset(each.url for each in document.items)
+        writer = ArticleWriter(self.shared, attempt, known, present, trust_hashes=feed.last_fetch_time is not None)
         unknown = list({each.form_hash: each for each in unknown}.values())
         room = 0 if is_implausible(feed, len(unknown), attempt.at) else room_for_new(feed, attempt.at)
         intake = _Intake(writer, feed.languages, room)
@@ -178,7 +168,8 @@ class EntryIngestion:
         done, flood = writer.done, writer.flood
         held, left = _held_and_left(feed, flood, intake.excess)
         if held:
-            done.quarantine_id = await add_batch(self.store, feed.feed_id, held, attempt.at, FLOOD if flood else VOLUME)
+            reason = FLOOD if flood else VOLUME
+            done.quarantine_id = await add_batch(self.shared.store, feed.feed_id, held, attempt.at, reason)
         fresh = intake.groups
         done.refused = done.entries - len(fresh)
         for each in left:
@@ -198,12 +189,12 @@ class EntryIngestion:
         and ambiguous ones are left out."""
         valid, refused, left = 0, 0, 0
         if have_new_ids:
-            found = await sort_out(self.store, items, attempt)
-            await add_ids(self.store, found.known, attempt)
+            found = await sort_out(self.shared.store, items, attempt)
+            await add_ids(self.shared.store, found.known, attempt)
             valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
             refused = len(items) - valid - len(found.new)
             items = [each.entry.item for each in found.new]
-        writer = self._writer(attempt, KnownEntries(), items, trust_hashes=False)
+        writer = ArticleWriter(self.shared, attempt, KnownEntries(), frozenset(each.url for each in items))
         intake = _Intake(writer, feed.languages)
         for portion in portions(items):
             await intake.store(entries_of(attempt.source, portion))
@@ -216,21 +207,6 @@ class EntryIngestion:
         """Caches the hashes of the feed document, once `feed` was saved."""
         if ingested.form_hashes and feed.body_hash is not None:
             self.cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
-
-    def _writer(
-        self, attempt: SourceAttempt, known: KnownEntries, items: Sequence[RawItem], *, trust_hashes: bool
-    ) -> ArticleWriter:
-        return ArticleWriter(
-            self.store,
-            attempt,
-            int(self.hashes_kept.total_seconds()),
-            self.announce,
-            self.discover,
-            known,
-            frozenset(each.url for each in items),
-            self.most_listed,
-            trust_hashes,
-        )
 
 
 def _held_and_left(

@@ -115,24 +115,33 @@ def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept
 
 
 @dataclass(frozen=True, slots=True)
-class ArticleWriter:
-    """Writes the entries of one attempt.
+class Writing:
+    """What the writers of all attempts share.
 
     `announce` is called for each group of articles that is written, `discover` for those whose full text is asked for,
     before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
-    `known` are the entries that the feed had lately, `present` the URLs of all entries in the feed document.
-    `most_listed`: how many sources an article lists itself. Without `trust_hashes` stored hashes are not read.
-    `flood` are the candidates that are to be quarantined.
+    `most_listed`: how many sources an article lists itself.
     """
 
     store: Store
-    attempt: SourceAttempt
     hashes_kept_seconds: int
     announce: Announce
     discover: Discover
+    most_listed: int = LISTED_SOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleWriter:
+    """Writes the entries of one attempt.
+
+    `known` are the entries that the feed had lately, `present` the URLs of all entries in the feed document. Without
+    `trust_hashes` stored hashes are not read. `flood` are the candidates that are to be quarantined.
+    """
+
+    shared: Writing
+    attempt: SourceAttempt
     known: KnownEntries
     present: Collection[str] = ()
-    most_listed: int = LISTED_SOURCES
     trust_hashes: bool = False
     done: Ingested = field(default_factory=Ingested, init=False)
     flood: list[Candidate] = field(default_factory=list, init=False)
@@ -166,10 +175,10 @@ class ArticleWriter:
         A hash is not enough for an entry that the feed knows in another form: the entry has returned to an earlier
         form.
         """
-        now, kept = self.attempt.seconds, self.hashes_kept_seconds
+        now, kept = self.attempt.seconds, self.shared.hashes_kept_seconds
         locators = list(dict.fromkeys(each.locator_id for each in candidates))
         keys = [seen_key(self.attempt.source.key, each.entry.content_hash) for each in candidates]
-        stored = await self.store.read_many(
+        stored = await self.shared.store.read_many(
             LOCATORS.name, [(key, key) for key in (locators + keys if self.trust_hashes else locators)]
         )
         aliases = {key: found for key, found in zip(locators, stored, strict=False) if found is not None}
@@ -196,7 +205,7 @@ class ArticleWriter:
         if not again:
             return []
         source = self.attempt.source
-        feed = await self.store.read(FEEDS.name, source.key, Feed.ID)
+        feed = await self.shared.store.read(FEEDS.name, source.key, Feed.ID)
         priority = source.priority if feed is None else int(feed.get("source_priority", LOWEST_PRIORITY))
         if priority == source.priority:
             return []
@@ -215,17 +224,17 @@ class ArticleWriter:
         groups, articles = await self._followed(groups, articles)
         merged = await self._merged_and_written(groups, articles)
         if self.attempt.source.full_text != "never":
-            await self.discover(asked_for(merged, self.attempt))
+            await self.shared.discover(asked_for(merged, self.attempt))
         # No hash of an entry that changed nothing: a publication time that drifts would leave one at every poll.
         hashes = [
-            seen_hash(match.candidate, match.source_id, self.attempt, self.hashes_kept_seconds)
+            seen_hash(match.candidate, match.source_id, self.attempt, self.shared.hashes_kept_seconds)
             for matches in {
                 one.matches[0].source_id: one.matches for one in merged if one.before is None or one.observation
             }.values()
             for match in matches
         ]
         if hashes or renewed:
-            await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
+            await self.shared.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return merged
 
     async def _followed(self, groups: Groups, articles: Articles) -> tuple[Groups, Articles]:
@@ -237,7 +246,7 @@ class ArticleWriter:
         return groups, {key: articles[key] for key in groups}
 
     async def _known(self, source_ids: Iterable[str]) -> Articles:
-        return await known_articles(self.store, self.attempt.source.key, source_ids)
+        return await known_articles(self.shared.store, self.attempt.source.key, source_ids)
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups, every locator claimed. Where another worker claimed a locator first, its article is the match."""
@@ -245,11 +254,11 @@ class ArticleWriter:
         if not wanted:
             return groups
         aliases = [alias(each.candidate, each.source_id, self.attempt) for each in wanted]
-        created = await self.store.create_many(LOCATORS.name, aliases)
+        created = await self.shared.store.create_many(LOCATORS.name, aliases)
         lost = [alias["id"] for alias, won in zip(aliases, created, strict=True) if not won]
         if not lost:
             return groups
-        theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost])
+        theirs = await self.shared.store.read_many(LOCATORS.name, [(each, each) for each in lost])
         claimed = {name: found for name, found in zip(lost, theirs, strict=True) if found is not None}
         return grouped(
             match
@@ -274,13 +283,15 @@ class ArticleWriter:
                 waiting, known = await self._followed(waiting, await self._known(waiting))
             stored = await self._observations_to_replace(waiting, known)
             merged = {
-                key: merge(known[key].article, stored.get(key), group, self.attempt, known[key].own, self.most_listed)
+                key: merge(
+                    known[key].article, stored.get(key), group, self.attempt, known[key].own, self.shared.most_listed
+                )
                 for key, group in waiting.items()
             }
             raced = await self._written(merged, stored)
             written = [one for key, one in merged.items() if key not in raced]
             due = [one.matches[0].source_id for one in written if one.makes_analysis_due]
-            await self.announce(due, self.attempt.source.key)
+            await self.shared.announce(due, self.attempt.source.key)
             done.extend(written)
             unchecked = {key for key, one in merged.items() if one.observation and one.article is None}
             waiting, known = {key: waiting[key] for key in raced | unchecked}, {}
@@ -303,7 +314,7 @@ class ArticleWriter:
             if any(own["revision"] != match.candidate.revision for match in group):
                 keys.append((key, observation_id(source, today)))
         if keys:
-            stored = await self.store.read_many(ARTICLES.name, keys)
+            stored = await self.shared.store.read_many(ARTICLES.name, keys)
             found |= {key: each for (key, _), each in zip(keys, stored, strict=True) if each is not None}
         return found
 
@@ -319,7 +330,7 @@ class ArticleWriter:
                 elif link_of(each["url"]) in pins:
                     late.append((key, [Delete(each["id"])]))
         if late:
-            await self.store.batch_many(ARTICLES.name, late)
+            await self.shared.store.batch_many(ARTICLES.name, late)
 
     async def _written(self, merged: Mapping[str, Merged], stored: Mapping[str, ObservationDocument]) -> set[str]:
         """Writes the changed articles; the ids of those that another worker wrote since they were read."""
@@ -336,14 +347,14 @@ class ArticleWriter:
                 batches.append((key, operations))
         if not batches:
             return set()
-        results = await self.store.batch_many(ARTICLES.name, batches)
+        results = await self.shared.store.batch_many(ARTICLES.name, batches)
         return {key for (key, _), result in zip(batches, results, strict=True) if isinstance(result, Exception)}
 
     async def _texts(self, merged: Mapping[str, Merged]) -> dict[str, str | None]:
         """The texts of the articles whose canonical reading became another source's, which is in that source's
         observation."""
         wanted = [(key, one.text_in) for key, one in merged.items() if one.text_in is not None]
-        found = await self.store.read_many(ARTICLES.name, wanted) if wanted else []
+        found = await self.shared.store.read_many(ARTICLES.name, wanted) if wanted else []
         texts = zip(wanted, found, strict=True)
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
 

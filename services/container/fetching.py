@@ -12,6 +12,7 @@ from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller
+from services.articles.writing import Writing
 from services.container import Part
 from services.documents import profiles
 from services.documents.acquisition import Acquisition
@@ -55,15 +56,11 @@ class FetchingPart(Part):
 
     @cached_property
     def _entries(self) -> EntryIngestion:
-        settings = self.of.settings
-        return EntryIngestion(
-            self.of.store,
-            DocumentCache(settings.dedup_cache_size),
-            timedelta(days=settings.dedup_retention_days),
-            self.of.announce,
-            self.documents.discover,
-            writing=asyncio.Semaphore(WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE),
-        )
+        of, settings = self.of, self.of.settings
+        kept = timedelta(days=settings.dedup_retention_days)
+        shared = Writing(of.store, int(kept.total_seconds()), of.announce, self.documents.discover)
+        turns = WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE
+        return EntryIngestion(shared, DocumentCache(settings.dedup_cache_size), asyncio.Semaphore(turns))
 
     @cached_property
     def ingestion(self) -> Ingestion:

@@ -13,7 +13,7 @@ from services.articles.identity import Source, SourceAttempt, candidate_of, entr
 from services.articles.matching import KnownEntries
 from services.articles.reading import Articles
 from services.articles.sources import observations_of, sources_of
-from services.articles.writing import ArticleWriter, Asked
+from services.articles.writing import ArticleWriter, Asked, Writing
 from services.feeds.outcome import Ingested
 from services.ports import Store
 from services.store.containers import ARTICLES
@@ -37,7 +37,8 @@ class Sources:
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=self.now)
         candidate = candidate_of(entry_of(source, item), source, self.now)
         store = self.stores[number % len(self.stores)]
-        writer = ArticleWriter(store, attempt, 86_400, self._announce, self._discover, KnownEntries())
+        writing = Writing(store, 86_400, self._announce, self._discover)
+        writer = ArticleWriter(writing, attempt, KnownEntries())
         await writer.write([candidate])
         return writer.done
 

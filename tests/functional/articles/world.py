@@ -25,6 +25,7 @@ from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.poll import FeedPoller, Fetches
 from services.articles.reading import Articles
+from services.articles.writing import Writing
 from services.documents.documents import Documents
 from services.feeds.claims import Claims
 from services.feeds.news_apis import enabled_apis
@@ -188,17 +189,11 @@ class Worker:
         self.hosts = HostStates(store, getattr(shelf, "host_reports", dict))
         self.announcer = forgetful(self.queues)
         self.claims = Claims(store, self.engine, self.announcer, self.hosts, settings, apis, new_id)
-        kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
         poller = FeedPoller(shelf, apis, credentials_in({}), no_tickers, FeedRegistry(store, clock).registered)
-        entries = EntryIngestion(
-            store,
-            DocumentCache(settings.dedup_cache_size),
-            kept,
-            announce,
-            Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover,
-            most_listed=most_listed,
-        )
+        discover = Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover
+        writing = Writing(store, settings.dedup_retention_days * 86_400, announce, discover, most_listed)
+        entries = EntryIngestion(writing, DocumentCache(settings.dedup_cache_size))
         budget = Budget(store, Policy(), clock)
         attempts = FeedAttempts(store, poller, entries, budget, self.hosts, clock, chance.random)
         self.ingestion = Ingestion(store, self.engine, self.announcer, attempts, self.hosts, HostLimits(10, 10), clock)

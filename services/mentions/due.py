@@ -53,7 +53,7 @@ ANALYSIS_STAGE = Stage(
         address=lambda source_id: (source_id, Article.ID),
         count="analysis_attempts",
         error="last_error_fingerprint",
-        given_up=lambda document: {"status": "error"},
+        given_up={"status": "error"},
     ),
     failed=_FAILED,
     workflow="analyze_articles",

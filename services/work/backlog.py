@@ -42,18 +42,6 @@ class Backlog:
 UNKNOWN = Backlog(None, None)
 
 
-async def backlog_of(store: Store, stage: Stage) -> Backlog:
-    """The backlog as of now. Raises Unavailable.
-
-    Reads one after the other, the items due first and last: so an item that is given up, or becomes due again, between
-    two of the reads is counted by one of them. For that, only the first may be stale.
-    """
-    pending = await store.count(stage.container, (*stage.where, Where(stage.due, "gt", "")), may_be_stale=True)
-    failed = await store.count(stage.container, stage.failed) if stage.failed else 0
-    first = await first_due(store, stage)
-    return Backlog(max(pending, first is not None), failed, None if first is None else stage.due_at(first))
-
-
 async def first_due(store: Store, stage: Stage) -> Document | None:
     """The item that has been due for longest."""
     items = (await store.query(stage.container, Query(stage.where, order=stage.order, limit=1))).items
@@ -104,12 +92,19 @@ class BacklogReader:
         return self._began >= called or self._began_after == last_write
 
     async def read(self) -> Backlog:
-        """The backlog as of now. Raises Unavailable."""
-        found = await backlog_of(self.store, self.stage)
-        if found.pending is not None and found.failed is not None:
-            telemetry.record(telemetry.PENDING, found.pending)
-            telemetry.record(telemetry.FAILED, found.failed)
-        return found
+        """The backlog as of now. Raises Unavailable.
+
+        Reads one after the other, the items due first and last: so an item that is given up, or becomes due again,
+        between two of the reads is counted by one of them. For that, only the first may be stale.
+        """
+        store, stage = self.store, self.stage
+        pending = await store.count(stage.container, (*stage.where, Where(stage.due, "gt", "")), may_be_stale=True)
+        failed = await store.count(stage.container, stage.failed) if stage.failed else 0
+        first = await first_due(store, stage)
+        pending = max(pending, first is not None)
+        telemetry.record(telemetry.PENDING, pending)
+        telemetry.record(telemetry.FAILED, failed)
+        return Backlog(pending, failed, None if first is None else stage.due_at(first))
 
     async def _read_and_keep(self) -> Backlog:
         try:

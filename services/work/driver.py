@@ -149,7 +149,8 @@ class Workflows:
     ) -> tuple[JobRun, list[Attempt]]:
         """The run as RUNNING, and its attempts. The last of them is the one that begins now."""
         now = self.clock()
-        died, known = rules.without_open_ends(attempts, now)
+        died = [each.worker_died(now) for each in attempts if each.status == "STARTED"]
+        known = [*(each for each in attempts if each.status != "STARTED"), *died]
         page = next_page(run, known, now)
         begun = run.begun(invocation_id, now).changed(
             now, invocation_id=invocation_id, due_at=now + LEASE, **summary(known)

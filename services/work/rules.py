@@ -31,12 +31,6 @@ def reason_of(error: Exception) -> str:
     return f"{name}: {error}"[:LONGEST_REASON] if isinstance(error, ToolpulseError) else name
 
 
-def without_open_ends(attempts: Iterable[Attempt], now: datetime) -> tuple[list[Attempt], list[Attempt]]:
-    """The attempts that were STARTED, as FAILED; and all attempts with these changes."""
-    died = [each.worker_died(now) for each in attempts if each.status == "STARTED"]
-    return died, [*died, *(each for each in attempts if each.status != "STARTED")]
-
-
 def last_of_each(attempts: Iterable[Attempt]) -> list[Attempt]:
     """The last attempt of each (task, subject), in the order of the first ones."""
     last: dict[tuple[str, str], Attempt] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -63,10 +63,6 @@ def id_in(text: str, name: str) -> str:
     return ids[0]
 
 
-def nothing_more(document: Document) -> Mapping[str, Any]:
-    return {}
-
-
 def backoff(tries: int) -> timedelta:
     """The wait after so many tries: twice as long each time."""
     doubled: int = 2 ** min(max(0, tries - 1), 16)
@@ -82,7 +78,7 @@ class Tries:
     count: str = "tries"
     error: str = "error"
     most: int = MAX_TRIES
-    given_up: Callable[[Document], Mapping[str, Any]] = nothing_more
+    given_up: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ class Stage:
         after = {**document, tries.count: number, tries.error: why, "updated_at": format_time(now)}
         if number >= tries.most:
             del after[self.due]
-            return {**after, **tries.given_up(document)}
+            return {**after, **tries.given_up}
         return after | {self.due: format_time(now + backoff(number))}
 
     def uncounted(self, document: Document, now: datetime) -> Document:

@@ -19,7 +19,7 @@ from services.container import STAGES, Container
 from services.ports import Document, Query, Store, Where, query_all
 from services.store.containers import ARTICLES, CONTAINERS, DOCUMENTS, FEEDS, MENTIONS, RUNS, SIGNALS
 from services.tools.catalog import new_tool
-from services.work.backlog import backlog_of
+from services.work.backlog import BacklogReader
 from tests.builders import MemoryQueues, forgetful
 from tests.contract.conftest import SettableClock
 from tests.documents import feed
@@ -137,7 +137,7 @@ class App:
                 self.clock.forward(60)
                 await self.tick(services)
                 stages = (*STAGES, services.grouping_announcer.stage)
-                due = [each.name for each in stages if (await backlog_of(self.store, each)).pending]
+                due = [each.name for each in stages if (await BacklogReader(self.store, each).read()).pending]
                 if not due and not await self.all(RUNS.name, Where("status", "in", ("QUEUED", "RUNNING"))):
                     break
             assert due == []

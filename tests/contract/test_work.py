@@ -18,7 +18,7 @@ from services import deadline
 from services.ports import Document, Query, Store
 from services.store.containers import STORIES
 from services.work.announcing import Announcer, Sweeper
-from services.work.backlog import backlog_of
+from services.work.backlog import BacklogReader
 from services.work.handling import Handled, Handler, Worked
 from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MAX_TRIES, Stage, Tries
 from tests.builders import MemoryQueues
@@ -126,7 +126,7 @@ class World:
         for _ in range(60):
             for keys in self.sent():
                 await self.delivered(keys)
-            if not (await backlog_of(self.store, TOYS)).pending:
+            if not (await BacklogReader(self.store, TOYS).read()).pending:
                 return
             self.clock.forward(MINUTE)
             await self.sweep()
@@ -378,9 +378,9 @@ async def test_a_worker_works_on_a_few_portions_at_once(world: World) -> None:
 
 
 async def test_the_backlog_has_what_is_due_and_since_when(world: World) -> None:
-    assert (await backlog_of(world.store, TOYS)).pending == 0
+    assert (await BacklogReader(world.store, TOYS).read()).pending == 0
     await world.add("a")
     world.clock.forward(90)
     await world.add("b")
-    found = await backlog_of(world.store, TOYS)
+    found = await BacklogReader(world.store, TOYS).read()
     assert (found.pending, found.oldest_seconds(world.clock())) == (2, 90)

@@ -187,14 +187,6 @@ def test_a_run_that_ended_before_keeps_its_end_and_gets_new_figures() -> None:
     assert given_up.status == "PARTIAL"
 
 
-def test_attempts_without_an_end_are_failures_beside_the_others() -> None:
-    done, under_way = fetched("a"), Attempt.started("r", "fetch_feed", "b", 1, NOW)
-    died, attempts = rules.without_open_ends([done, under_way], LATER)
-    assert died == [under_way.worker_died(LATER)]
-    assert attempts == [*died, done]
-    assert rules.without_open_ends([done], LATER) == ([], [done])
-
-
 def test_attempts_are_added_to_a_run_once_and_listed_in_the_order_of_their_start() -> None:
     early, again = tried("b", 1, "SUCCEEDED", run_id="r"), tried("b", 1, "SUCCEEDED", run_id="r", articles_found=2)
     late = tried("a", 1, "SUCCEEDED", run_id="r", started_at=NOW + timedelta(seconds=5), articles_found=0)

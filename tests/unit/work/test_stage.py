@@ -16,7 +16,7 @@ from tests.documents import NOW
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 STAGE = Stage(
     *("toys", "toys", "stories", "by_signals_due", "due", "toy", "toys"),
-    tries=Tries(lambda key: (key, key), most=2, given_up=lambda document: {"status": "error"}),
+    tries=Tries(lambda key: (key, key), most=2, given_up={"status": "error"}),
 )
 
 

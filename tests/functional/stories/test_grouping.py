@@ -8,6 +8,7 @@ import pytest
 
 from models.article import Article
 from models.request import SignedBody
+from models.story import LEASE
 from services.mentions.due import dirty_hours_of
 from services.store.containers import ARTICLES
 from services.topology import REFRESH_TOOLS
@@ -165,7 +166,7 @@ async def test_an_article_that_was_edited_meanwhile_stays_due(world: World) -> N
     await world.is_right()
 
 
-async def test_one_worker_groups_at_a_time_and_the_lease_of_a_dead_one_ends(world: World) -> None:
+async def test_one_worker_groups_at_a_time(world: World) -> None:
     await some(world)
     assert await world.lease().hold()
     grouped = await world.worker.grouper.handle(ANY)
@@ -175,3 +176,19 @@ async def test_one_worker_groups_at_a_time_and_the_lease_of_a_dead_one_ends(worl
     world.watch.advance(minutes=2)
     await world.group()
     await world.is_right()
+
+
+async def test_the_lease_of_a_worker_that_is_dead_or_whose_clock_was_ahead_ends(world: World) -> None:
+    dead, other, third = (world.lease() for _ in range(3))
+    assert await dead.hold()
+    world.watch.advance(seconds=LEASE.total_seconds() - 1)
+    assert not await other.hold()
+    world.watch.advance(seconds=1)
+    assert await other.hold()
+    assert not await dead.hold()
+    await dead.release()
+    assert not await third.hold(), "it is not the dead worker's any more"
+    await other.release()
+    assert await third.hold()
+    world.watch.advance(hours=-3)
+    assert await other.hold()

@@ -20,12 +20,9 @@ class Machine:
     name: str
     steps: Mapping[str | None, tuple[str, ...]]
 
-    def allows(self, current: str | None, wanted: str | None) -> bool:
-        return wanted in self.steps.get(current, ())
-
     def step(self, current: str | None, wanted: str | None) -> None:
         """Raises InvalidTransition unless `wanted` may follow `current`."""
-        if not self.allows(current, wanted):
+        if wanted not in self.steps.get(current, ()):
             raise InvalidTransition(self.name, current or "none", wanted or "none")
 
 

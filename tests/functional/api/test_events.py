@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import aiohttp
 
 from tests.functional.flow.feeds import Entry, Feeds, serving
-from tests.functional.signals.world import HEADLINE, LEAD
+from tests.functional.stories.world import LEAD, OUTAGE
 from tests.hosting import running_host
 
 SECONDS = 60
@@ -29,7 +29,7 @@ def publish(feeds: Feeds) -> None:
             Entry(f"{outlet} on {topic}: a report of {topic} with numbers", f"https://www.{outlet}.com/{topic}")
             for topic in ("gardens", "bridges", "harbours")
         ]
-        story = Entry(f"{HEADLINE}, says {outlet}", f"https://www.{outlet}.com/story", LEAD)
+        story = Entry(f"{OUTAGE}, says {outlet}", f"https://www.{outlet}.com/story", LEAD)
         feeds.publish(outlet, [story, *others])
 
 

@@ -13,7 +13,8 @@ from models.values import format_time
 from services.container import Container
 from tests.builders import Watch
 from tests.functional.api.conftest import FUNCTIONS, call
-from tests.functional.signals.world import HEADLINE, SAID, World
+from tests.functional.signals.world import SAID, World
+from tests.functional.stories.world import OUTAGE
 
 
 class Call:
@@ -55,7 +56,7 @@ async def test_a_signal_is_served_with_its_reason_evidence_story_and_tool(world:
     (signal,) = await listed(name="list_tool_signals", tool="hexwharf")
     event = await world.event_of(articles[0])
     assert (signal["kind"], signal["tool"], signal["tool_id"]) == ("NEW", "Hexwharf", tool.tool_id)
-    assert (signal["event_id"], signal["headline"]) == (event, f"{HEADLINE}, bad")
+    assert (signal["event_id"], signal["headline"]) == (event, f"{OUTAGE}, bad")
     assert signal["reason"].startswith("A new story: 3 articles by 3 publishers since ")
     assert signal["before"] == {"articles": 0, "publishers": 0, "average_sentiment": None}
     assert signal["after"] == {"articles": 3, "publishers": 3, "average_sentiment": -SAID}

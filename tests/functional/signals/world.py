@@ -17,20 +17,15 @@ from services.work.announcing import Sweeper
 from services.work.handling import Handler
 from tests.builders import forgetful
 from tests.documents import article, reading
+from tests.functional.stories.world import LEAD, OUTAGE
 from tests.functional.stories.world import World as StoriesWorld
-
-HEADLINE = "Hexwharf outage stops deployments of thousands of companies worldwide"
-LEAD = (
-    "An outage at Hexwharf stopped deployments of thousands of companies on Monday, after a certificate of its"
-    " registry expired during the night. Engineers restored the service within three hours, the company said."
-)
 
 SAID = 0.3846
 """The polarity of an article that is `good` in headline and text."""
 
 
 class World(StoriesWorld):
-    async def told(self, number: int, outlet: str, how: str = "", headline: str = HEADLINE, text: str = LEAD) -> str:
+    async def told(self, number: int, outlet: str, how: str = "", headline: str = OUTAGE, text: str = LEAD) -> str:
         """An analysed article of this outlet, published so many minutes ago. `how`: `good` or `bad`."""
         now = self.watch.now
         revision = f"r{next(self._ids)}"

@@ -100,18 +100,25 @@ async def with_deaths(store: Store, one: FeedTry, deaths: int) -> FeedTry | None
 
 async def save(store: Store, one: FeedTry, after: Feed, seen: Document | None = None) -> bool:
     """Saves the feed as `after`, with its `seen` document if there is one; False if the feed was fetched meanwhile.
-    Changes that a person made to the feed since it was read are kept."""
-    wanted = after.to_document()
+    Changes that a person made to the feed since it was read are kept. Raises Unavailable at the second failure of the
+    store."""
+    feed_id, wanted, written, is_saved = one.feed.feed_id, after.to_document(), Document(), False
 
     def decide(found: Sequence[Document | None]) -> list[Operation]:
+        nonlocal written, is_saved
         (stored,) = found
-        if stored is None or _fetched(stored) != _fetched(one.document):
+        is_saved = bool(written) and stored is not None and written.items() <= stored.items()  # its answer was lost
+        if is_saved or stored is None or _fetched(stored) != _fetched(one.document):
             return []
-        saved = Replace(_merged(wanted, one.document, stored), stored["_etag"])
+        written = _merged(wanted, one.document, stored)
+        saved = Replace(written, stored["_etag"])
         return [saved] if seen is None else [saved, Upsert(seen)]
 
-    known = [one.document]
-    return bool(await change_together(store, FEEDS.name, one.feed.feed_id, [Feed.ID], decide, known=known))
+    try:
+        done = await change_together(store, FEEDS.name, feed_id, [Feed.ID], decide, known=[one.document])
+    except Unavailable:
+        done = await change_together(store, FEEDS.name, feed_id, [Feed.ID], decide)
+    return is_saved or bool(done)
 
 
 def _merged(wanted: Document, before: Document, fresh: Document) -> Document:

@@ -102,3 +102,30 @@ async def test_a_persons_change_at_any_operation_of_an_attempt_stays_and_so_does
         feed = await world.feed(name)
         assert (feed.priority_score, feed.total_articles_fetched) == (7.0, 1), number
     assert number > 10
+
+
+class KeepsOneAnswer(DyingStore):
+    """A person changes the feed before its first save, and the answer to its second one is lost."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.store)
+        self._registry = FeedRegistry(world.store, world.clock)
+        self._saves = 0
+
+    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
+        is_save = (name, arguments[0]) == ("batch", FEEDS.name)
+        self._saves += is_save
+        if is_save and self._saves == 1:
+            await self._registry.change("a", {"priority": 7.0})
+        result = await super()._do(name, *arguments, **options)
+        if is_save and self._saves == 2:
+            raise Unavailable("the store did not answer")
+        return result
+
+
+async def test_a_save_after_a_persons_change_is_known_as_done_if_its_answer_is_lost(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    (run_id,) = await world.claimed("a")
+    await world.new_worker(KeepsOneAnswer(world)).ingestion.ingest(run_id)
+    assert [(each["status"], each["articles_stored"]) for each in await world.attempts()] == [("SUCCEEDED", 1)]
+    assert (await world.feed("a")).priority_score == 7.0

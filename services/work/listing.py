@@ -38,7 +38,8 @@ class AttemptFilter:
 
     def of_runs(self) -> tuple[Where, ...]:
         """Conditions that every ingestion run with such an attempt meets."""
-        earliest = () if self.since is None else (Where("started_at", "ge", format_time(self.since - BEGUN_WITHIN)),)
+        since = self.since if self.since is not None and self.since.year > 1 else None
+        earliest = () if since is None else (Where("started_at", "ge", format_time(since - BEGUN_WITHIN)),)
         latest = () if self.until is None else (Where("started_at", "lt", format_time(self.until)),)
         return (*earliest, *latest)
 

@@ -119,6 +119,8 @@ async def test_a_feeds_history_lists_its_attempts(app: Container) -> None:
     assert (newest["feed_id"], newest["fetch_time"]) == (newest["subject"], newest["started_at"])
     rest = await call("list_feed_history", f"limit=2&cursor={first.json['next']}", feed_id="example")
     assert ([each["run_id"] for each in rest.json["items"]], rest.json["next"]) == (["r0"], None)
+    ever = await call("list_feed_history", "since=0001-01-01T00:00:00Z", feed_id="example")
+    assert len(ever.json["items"]) == 3
 
 
 async def test_lists_have_limits_and_cursors_and_take_nothing_else(app: Container) -> None:

@@ -58,7 +58,10 @@ class Times:
         oldest = now - MENTIONS_KEPT
         if start < oldest:
             raise InvalidInput("from", f"at least {format_time(oldest)}: mentions are kept no longer")
-        return cls((format_time(start), format_time(end)), (format_time(start - shift), format_time(end - shift)))
+        try:
+            return cls((format_time(start), format_time(end)), (format_time(start - shift), format_time(end - shift)))
+        except OverflowError:
+            raise InvalidInput("to", "nearer: the time before `from` is as long") from None
 
     def is_present(self, mention: Mention) -> bool:
         return self.present[0] <= str(mention["published_at"]) < self.present[1]

@@ -156,9 +156,11 @@ class Claims:
     async def _due(self, now: datetime) -> list[Document]:
         """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
         ahead and whose next fetch is therefore further away than a failure leads to."""
+        far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
         due, later, probes = await asyncio.gather(
-            self._claimable(Where("next_fetch_time", "le", format_time(now)), SCANNED_PAGES),
-            self._claimable(Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))),
+            self._claimable(Where("next_fetch_time", "le", format_time(now)), "by_priority", SCANNED_PAGES),
+            # The furthest first: a thousand servers may have asked for hours.
+            self._claimable(far, "by_next_fetch", 1, reverse=True),
             self._probes(now),
         )
         ahead = [each for each in later if is_ahead(parse_time(each.get("last_fetch_time") or each["created_at"]), now)]
@@ -180,10 +182,10 @@ class Claims:
             if run.due_at is not None and not is_ahead(run.due_at, now + LEASE) and now - run.started_at < HELD
         ]
 
-    async def _claimable(self, where: Where, most_pages: int = 1) -> list[Document]:
+    async def _claimable(self, where: Where, order: str, most_pages: int, *, reverse: bool = False) -> list[Document]:
         """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""
         # A feed that was fetched in the last moments may be found again; its worker leaves it (`is_to_fetch`).
-        query = Query((_ENABLED, where), order="by_priority", may_be_stale=True)
+        query = Query((_ENABLED, where), order=order, reverse=reverse, may_be_stale=True)
         found = await query_all(self.store, FEEDS.name, query, most_pages=most_pages)
         return [each for each in found if self._is_switched_on(each)]
 

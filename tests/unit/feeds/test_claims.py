@@ -140,6 +140,16 @@ async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: S
     assert await store.read(FEEDS.name, "first", Feed.ID) == before, "a claim writes nothing to feeds"
 
 
+async def test_a_feed_of_a_clock_that_was_ahead_is_found_behind_a_thousand_that_are_to_wait(
+    store: SqliteStore, watch: Watch
+) -> None:
+    hours, year = timedelta(hours=20), timedelta(days=365)
+    waiting = feed(last_fetch_time=NOW - MINUTE, next_fetch_time=NOW + hours, priority_score=2.0).to_document()
+    await store.create_many(FEEDS.name, [{**waiting, "feed_id": f"w{number}"} for number in range(1_001)])
+    await add(store, "ahead", last_fetch_time=NOW + year, next_fetch_time=NOW + year + MINUTE)
+    assert named(await claims_on(store, watch).claim_due(NOW)) == ["ahead"]
+
+
 async def test_feeds_whose_last_fetch_failed_are_last_in_their_message(store: SqliteStore, watch: Watch) -> None:
     await add(store, "a", "b", next_fetch_time=NOW, priority_score=1.0, consecutive_errors=1)
     await add(store, "c", "d", next_fetch_time=NOW, priority_score=0.5)

@@ -124,8 +124,8 @@ class Sweeper:
 
     async def sweep(self, stage: Stage, *, at_start: bool = False, ahead: bool = False) -> int:
         """Announces what is overdue, and returns how many items. `at_start`: all that is due is overdue, since the
-        worker before this one may have died with its messages. `ahead`, and at a start: so is what a clock that was
-        ahead has made due."""
+        worker before this one may have died with its messages; of a backlog, which may have started this worker, one
+        page. `ahead`, and at a start: so is what a clock that was ahead has made due."""
         now, announced = self._clock(), 0
         if ahead or at_start:
             furthest = format_time(now + stage.furthest + CLOCKS_DIFFER)
@@ -135,9 +135,9 @@ class Sweeper:
         since = None if first is None else stage.due_at(first)
         if since is None or since > until:
             return announced
-        return announced + await self._announce_until(stage, until, now)
+        return announced + await self._announce_until(stage, until, now, 1 if at_start else _MAX_PAGES)
 
-    async def _announce_until(self, stage: Stage, until: datetime, now: datetime) -> int:
+    async def _announce_until(self, stage: Stage, until: datetime, now: datetime, most_pages: int) -> int:
         oldest, last = await self._queues.oldest(stage.queue), self._last.get(stage.name)
         overdue = overdue_range(until, now, oldest, last)
         if overdue is None:
@@ -146,17 +146,21 @@ class Sweeper:
         # Items that `last` covers are not announced again this time, and must not wait for longer.
         self._last[stage.name] = Announced(until, now if after is None or last is None else last.at)
         span = [] if after is None else [Where(stage.due, "gt", format_time(after))]
-        announced = await self._announce(stage, Where(stage.due, "le", format_time(until)), *span)
+        announced = await self._announce(
+            stage, Where(stage.due, "le", format_time(until)), *span, most_pages=most_pages
+        )
+        if announced == _PAGE and most_pages == 1:
+            del self._last[stage.name]  # the next tick announces the rest
         if announced:
             log_event(log, logging.INFO, "overdue_work_announced", stage=stage.name, items=announced)
         return announced
 
-    async def _announce(self, stage: Stage, *span: Where) -> int:
+    async def _announce(self, stage: Stage, *span: Where, most_pages: int = _MAX_PAGES) -> int:
         """What is left at the deadline is announced once these messages have left the queue."""
         query, announced, number = Query((*stage.where, *span), order=stage.order, limit=_PAGE), 0, 0
         async for page in pages(self._store, stage.container, query):
             announced += len(await self._announcer.announce_documents(stage, page.items))
             number += 1
-            if number == _MAX_PAGES or deadline.is_near():
+            if number == most_pages or deadline.is_near():
                 break
         return announced

@@ -127,7 +127,7 @@ class Upkeep:
             telemetry.record(telemetry.QUEUE_POISON, depth.poison, queue=depth.name)
         await self._log_backlog(now)
         await self._log_reviews(now)
-        if await is_steady(self.store, now):
+        if await is_steady(self.store, self.clock()):  # it may have jumped since `now`
             await self.store.purge()
             await self.archive.clean_up()
 

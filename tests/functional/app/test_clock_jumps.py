@@ -222,3 +222,22 @@ async def test_a_worker_goes_on_while_the_clock_jumps_and_is_set_right(jumping: 
         checks = await health(services)
         assert {name for name, check in checks.items() if check.status != "healthy"} == set()
         assert [each async for each in services.operations.audit.round() if each.differences] == []
+
+
+async def test_a_clock_that_jumps_during_clean_up_purges_nothing(
+    jumping: Jumping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await before_the_jump(jumping)
+    async with jumping.worker() as services:
+        await jumping.tick(services, timers=True)
+        jumping.clock.forward(minutes=5)
+        upkeep, jump = services.operations.upkeep, timedelta(days=400)
+
+        async def jumps(**how: bool) -> None:
+            jumping.clock.now += jump
+
+        monkeypatch.setattr(upkeep, "announce_overdue", jumps)
+        kept = await stored(services)
+        await upkeep.run()
+        jumping.clock.now -= jump
+        assert await stored(services) == kept

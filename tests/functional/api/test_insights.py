@@ -54,6 +54,8 @@ async def test_a_movement_has_what_a_figure_is_made_of(app: Container, articles:
     assert [(each["name"], each["mentions"], each["in_headline"]) for each in found["names"]] == [("Quorvia", 2, 2)]
     assert (found["languages"], found["languages_of"]) == ([{"language": "en", "articles": 2}], 2)
     assert sum(each["share"] for each in found["sources"]) == 1.0
+    refused = await call("get_movement", this_week(app).partition("&")[0] + "&to=9999-01-01T00:00:00Z", tool="Quorvia")
+    assert (refused.status, refused.json["field"]) == (400, "to")
 
 
 async def test_mentions_are_listed_by_time_and_sentiment(app: Container, articles: list[str]) -> None:

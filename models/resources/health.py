@@ -145,9 +145,7 @@ class Health(Shape):
 class ReadsOfHour(Shape):
     """Reads of aggregates in one hour."""
 
-    hour: Time = Field(
-        description="When the UTC hour begins. The first one has the part that lies in the last 24 hours."
-    )
+    hour: Time = Field(description="When the UTC hour begins.")
     hits: Count = Field(description="Reads that were served from the cache.")
     misses: Count = Field(description="Reads that were computed.")
     errors: Count = Field(description="Reads that failed.")

@@ -22,7 +22,7 @@ from models.cache import (
 )
 from models.resources.health import LackingEntry
 from models.tool import Tool
-from models.values import format_time, unix_seconds
+from models.values import format_time, hour_start, unix_seconds
 from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, Counters, count_entries, last_refreshes, summed
 from services.figures.reader import Completeness
@@ -95,7 +95,12 @@ class CacheHealth:
             "total_entries": total,
             **counted,
             "reads_by_hour": [
-                {"hour": format_time(each.created_at), "hits": each.hits, "misses": each.misses, "errors": each.errors}
+                {
+                    "hour": format_time(hour_start(each.hour)),
+                    "hits": each.hits,
+                    "misses": each.misses,
+                    "errors": each.errors,
+                }
                 for each in hours
             ],
             "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),

@@ -261,6 +261,9 @@ async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(
     assert (well["total_entries"], well["cache_hits_24h"], well["cache_misses_24h"]) == (4, 1, 0)
     assert (well["cache_hit_rate"], well["error_count_24h"], well["tools_refreshed"]) == (1.0, 0, [TOOL.tool_id])
     assert well["last_refresh_duration_ms"] >= 0
+    hours = [each["hour"] for each in well["reads_by_hour"]]
+    assert {hour[13:] for hour in hours} == {":00:00Z"}
+    assert hours == sorted(set(hours))
 
 
 async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container) -> None:

@@ -1,0 +1,396 @@
+"""What each operation of the app costs, counted: requests to the store by kind, request units, queue messages, and
+calls of Python functions.
+
+    python -m benchmarks.budgets            the budgets of today's code
+    python -m benchmarks.budgets --write    also record them in benchmarks/budgets.json
+
+Runs the functions of the app as the Functions host does, on the embedded store; pages, queues and the clock are made
+up. tests/unit/benchmarks/test_budgets.py compares what it measures with what is recorded. Whoever raises a row says why
+in the commit. Request units are those of benchmarks/scale/charges.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import inspect
+import itertools
+import json
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import azure.functions as func
+
+from benchmarks.scale.counting import CountingStore
+from services import container
+from services.topology import (
+    ANALYZE_ARTICLES,
+    GROUP_HEADLINES,
+    INGEST_FEEDS,
+    REFRESH_TOOLS,
+)
+from tests.builders import MemoryQueues
+from tests.functional.articles.world import Item, SettableClock, Shelf, rss
+
+RECORDED = Path(__file__).with_name("budgets.json")
+FEEDS, ENTRIES, TOOLS, ARTICLES = 10, 60, 20, 10
+STORIES = (1, 100)
+"""How many articles a story has before another one joins it."""
+_NOT_COUNTED = ("asyncio", "selectors", "threading", "concurrent", "json", "benchmarks", "tests")
+"""Folders and modules whose functions are not counted: how often an event loop turns depends on the machine, and the
+counting store writes JSON."""
+_WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
+_DAY_30, _DAY_7 = {"period": "DAY_30"}, {"period": "DAY_7"}
+_WEEK = {"from": "2026-02-15T00:00:00Z", "to": "2026-02-22T00:00:00Z"}
+_OF_TOOL = ("get_tool_sentiment", "get_tool_history", "get_movement", "list_mentions")
+_MISS, _HIT_IN_MEMORY = "GET sentiment, a miss", "GET sentiment, a hit in memory"
+_READS = {
+    _MISS: ("get_tool_sentiment", _DAY_30),
+    "GET sentiment, a hit in the store": ("get_tool_sentiment", _DAY_30),
+    _HIT_IN_MEMORY: ("get_tool_sentiment", _DAY_30),
+    "GET sentiment/latest": ("list_latest_sentiment", _DAY_7),
+    "GET sentiment/trends, as the overview asks": ("list_trends", _DAY_7),
+    "GET tools/{tool}/history, a week": ("get_tool_history", {"days": "7"}),
+    "GET tools/{tool}/movement, a week": ("get_movement", _WEEK),
+    "GET tools/{tool}/mentions": ("list_mentions", {}),
+    "GET health": ("health", {}),
+    "GET cache/health": ("get_cache_health", {}),
+    "GET metrics": ("get_metrics", {}),
+    "GET tools": ("list_tools", {}),
+    "GET feeds": ("list_feeds", {}),
+    "GET articles": ("list_articles", {}),
+    "GET stories": ("list_stories", {}),
+    "GET runs": ("list_runs", {}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one unit of an operation, on average."""
+
+    reads: float
+    writes: float
+    queries: float
+    units: float
+    messages: float
+    calls: float
+
+
+class Calls:
+    """Counts the calls of Python functions in all threads that were started after `begin`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._counted: dict[str, bool] = {}
+
+    def begin(self) -> None:
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+
+    def end(self) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event != "call":
+            return
+        file = frame.f_code.co_filename
+        counted = self._counted.get(file)
+        if counted is None:
+            counted = self._counted[file] = not any(f"/{name}" in file for name in _NOT_COUNTED)
+        self.count += counted
+
+
+class Bench:
+    """The app of one worker."""
+
+    def __init__(self, app: container.Container, queues: MemoryQueues, clock: SettableClock, calls: Calls) -> None:
+        import function_app
+
+        function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
+        functions = function_app.app.get_functions()
+        self._functions = {str(each.get_function_name()): each.get_user_function() for each in functions}
+        self.app, self.queues, self.clock, self._calls = app, queues, clock, calls
+        self.shelf = Shelf()
+        app.__dict__["fetcher"] = self.shelf
+        self.store = app.store = CountingStore(app.store)
+        self.new_memory()
+        for each in (app.announcer, app.grouping_announcer, app.figures.backlog):
+            each.seconds = self._seconds
+        self.costs: dict[str, Cost] = {}
+        self._numbers = itertools.count()
+        self._taken = 0
+
+    def _seconds(self) -> float:
+        return self.clock.now.timestamp()
+
+    def new_memory(self) -> None:
+        """Forgets what this worker remembers of figures and of its own health."""
+        for part in ("figures", "operations"):
+            self.app.__dict__.pop(part, None)
+        self.app.figures.counters.writer._flushed_every = 1e9
+
+    async def call(self, name: str, **given: Any) -> Any:
+        if "context" in inspect.signature(self._functions[name]).parameters:
+            given["context"] = _Context()
+        return await self._functions[name](**given)
+
+    async def work(self, queue: str, function: str) -> None:
+        """Handles the messages that wait in the queue."""
+        messages, self.queues.sent[queue] = self.queues.sent.get(queue, []), []
+        self._taken += self.queues.messages.pop(queue, 0)
+        for text in messages:
+            await self.call(function, message=func.QueueMessage(id="1", body=text.encode()))
+
+    async def get(self, name: str, query: dict[str, str], **route: str) -> Any:
+        asked = func.HttpRequest("GET", f"/api/v1/{name}", params=query, route_params=route, body=b"")
+        return _answer(await self.call(name, req=asked))
+
+    async def post(self, name: str, body: dict[str, Any]) -> Any:
+        headers = {"content-type": "application/json"}
+        asked = func.HttpRequest("POST", f"/api/v1/{name}", headers=headers, body=json.dumps(body).encode())
+        return _answer(await self.call(name, req=asked))
+
+    @contextmanager
+    def measured(self, name: str, per: int = 1) -> Iterator[None]:
+        self.store.operations.clear()
+        sent, self._calls.count = self._sent(), 0
+        yield
+        calls, operations = self._calls.count, self.store.operations
+        kinds = Counter(each.kind for each in operations)
+        units = sum(each.units for each in operations)
+        writes, queries = kinds["create"] + kinds["replace"] + kinds["delete"], kinds["query"] + kinds["scan"]
+        figures = (kinds["read"], writes, queries, units, self._sent() - sent, calls)
+        self.costs[name] = Cost(*(round(figure / per, 2) for figure in figures))
+
+    def _sent(self) -> int:
+        return self._taken + sum(self.queues.messages.values())
+
+    def items(self, number: int, naming: int = 0) -> list[Item]:
+        """New entries; each names so many tools."""
+        found = []
+        for n in (next(self._numbers) for _ in range(number)):
+            names = [f"Widget{(n + each) % TOOLS}x" for each in range(naming)]
+            head = f"Number {n} of what somebody has to say about {' and '.join(names) or 'something'}"
+            text = ". ".join([_WORDS] * 6 + [f"{each} is good and everybody likes it" for each in names])
+            at = self.clock.now.replace(minute=0)
+            found.append(Item(head, f"https://news.example/2026/02/21/{n}/a-story-of-{n}", f"guid-{n}", at, text))
+        return found
+
+    def publish(self, feed: str, items: list[Item], etag: str | None = None) -> None:
+        self.shelf.pages[_url(feed)] = dataclasses.replace(self.shelf.pages[_url(feed)], body=rss(items), etag=etag)
+
+
+def _answer(response: func.HttpResponse) -> Any:
+    assert response.status_code < 300, response.get_body()
+    return json.loads(response.get_body()) if response.mimetype == "application/json" else None
+
+
+class _Context:
+    invocation_id = "budgets"
+
+
+def _url(feed: str) -> str:
+    return f"https://{feed}.example/feed"
+
+
+@asynccontextmanager
+async def benched(folder: Path) -> AsyncIterator[Bench]:
+    clock, queues, calls = SettableClock(), MemoryQueues(), Calls()
+    environment = {"DATA_DIR": str(folder), "STORE": "sqlite", "LOG_LEVEL": "ERROR"}
+    calls.begin()
+    app = await container.build(environment, clock, queues=queues)
+    container.adopt(app)
+    try:
+        yield Bench(app, queues, clock, calls)
+    finally:
+        calls.end()
+        await app.close()
+        await container.close()
+
+
+async def measured(folder: Path) -> dict[str, Cost]:
+    """The cost of each operation, by its name."""
+    async with benched(folder) as bench:
+        await _quiet(bench)
+        await _ingestion(bench)
+        await _analysis(bench)
+        await _grouping(bench)
+        await _refresh(bench)
+        await _reads(bench)
+        return bench.costs
+
+
+async def _quiet(bench: Bench) -> None:
+    for function in ("ingest_due_feeds", "clean_up"):
+        await bench.call(function, timer_request=None)  # the first makes what the others find
+        bench.clock.forward(minutes=5)
+    with bench.measured("a tick, nothing is due"):
+        await bench.call("ingest_due_feeds", timer_request=None)
+    with bench.measured("clean_up, nothing is overdue"):
+        await bench.call("clean_up", timer_request=None)
+
+
+async def _ingestion(bench: Bench) -> None:
+    names = [f"feed-{number}" for number in range(FEEDS)]
+    old = {name: bench.items(ENTRIES) for name in names}
+    from tests.functional.articles.world import Page
+
+    for name in names:
+        bench.shelf.pages[_url(name)] = Page(rss(old[name]))
+    for name in names:
+        with bench.measured("POST feeds" if name == names[-1] else ""):
+            await bench.post("add_feed", {"url": _url(name), "source_name": name})
+
+    async def poll(what: str, per: int = FEEDS) -> None:
+        bench.clock.forward(hours=1)
+        await bench.call("ingest_due_feeds", timer_request=None)
+        with bench.measured(what, per):
+            await bench.work(INGEST_FEEDS, "ingest_feeds")
+
+    await poll("a new entry, first poll", FEEDS * ENTRIES)
+    for name in names:
+        bench.publish(name, old[name], '"1"')
+    await poll("")
+    await poll("an unchanged poll, 304")
+    for name in names:
+        bench.publish(name, old[name])
+    await poll("")
+    await poll("an unchanged poll, the same body")
+    for name in names:
+        bench.publish(name, [*bench.items(1), *old[name]][:ENTRIES])
+    await poll(f"a poll with one new entry of {ENTRIES}")
+
+
+async def _articles(bench: Bench, items: list[Item]) -> None:
+    """Stores these entries as articles, whose analysis is due."""
+    bench.publish("feed-0", items)
+    await bench.app.feeds.claims.claim_some([await _feed_id(bench)], bench.clock())
+    await bench.work(INGEST_FEEDS, "ingest_feeds")
+
+
+async def _feed_id(bench: Bench) -> str:
+    feeds = (await bench.get("list_feeds", {"text": "feed-0"}))["items"]
+    return str(feeds[0]["feed_id"])
+
+
+async def _analysis(bench: Bench) -> None:
+    await bench.work(ANALYZE_ARTICLES, "analyze_articles")
+    for number in range(TOOLS):
+        with bench.measured(f"POST tools, beside {FEEDS * ENTRIES} articles" if number == TOOLS - 1 else ""):
+            await bench.post("add_tool", {"name": f"Widget{number}x"})
+            await bench.work("reanalyze-tools", "reanalyze_tools")
+    bench.clock.forward(minutes=5)
+    await _articles(bench, bench.items(TOOLS, 1))  # a tool's first article costs more
+    await bench.work(ANALYZE_ARTICLES, "analyze_articles")
+    for naming in (0, 1, 3):
+        bench.clock.forward(minutes=5)
+        await _articles(bench, bench.items(ARTICLES, naming))
+        with bench.measured(f"analysis of an article that names {naming} tools", ARTICLES):
+            await bench.work(ANALYZE_ARTICLES, "analyze_articles")
+
+
+async def _grouping(bench: Bench) -> None:
+    async def group() -> None:
+        bench.clock.forward(minutes=6)
+        await bench.call("ingest_due_feeds", timer_request=None)
+        while bench.queues.sent.get(GROUP_HEADLINES):
+            await bench.work(GROUP_HEADLINES, "group_headlines")
+
+    await group()
+    at = bench.clock.now.replace(minute=0)
+    for size in STORIES:
+        for number in (size, 1):
+            items = []
+            for n in (next(bench._numbers) for _ in range(number)):
+                head = (
+                    f"Acme Widgets of Lisbon recalls {size + 2} thousand faulty heat pumps after fire, filing {n} says"
+                )
+                items.append(Item(head, f"https://news.example/recall/{size}/{n}", f"recall-{n}", at, _WORDS))
+            await _articles(bench, items)
+            await bench.work(ANALYZE_ARTICLES, "analyze_articles")
+            bench.clock.forward(minutes=6)
+            await bench.call("ingest_due_feeds", timer_request=None)
+            with bench.measured(f"an article joins a story of {size}" if number == 1 else ""):
+                await bench.work(GROUP_HEADLINES, "group_headlines")
+            await group()
+
+
+async def _refresh(bench: Bench) -> None:
+    async def refresh() -> None:
+        bench.clock.forward(minutes=15)
+        await bench.call("refresh_sentiment_cache", timer_request=None)
+        await bench.work(REFRESH_TOOLS, "refresh_tools")
+
+    await refresh()
+    await refresh()
+    with bench.measured("a refresh with nothing new, each tool", TOOLS):
+        await refresh()
+    await _articles(bench, bench.items(1, 1))
+    bench.queues.sent[REFRESH_TOOLS] = []
+    await bench.work(ANALYZE_ARTICLES, "analyze_articles")
+    with bench.measured("a refresh of a tool with one dirty hour"):
+        await bench.work(REFRESH_TOOLS, "refresh_tools")
+
+
+async def _reads(bench: Bench) -> None:
+    for timer in ("ingest_due_feeds", "clean_up"):
+        await bench.call(timer, timer_request=None)
+    for function, query in _READS.values():
+        await bench.get(function, query, **_route(function))  # the first call imports and builds
+    bench.clock.forward(minutes=1)
+    await bench.app.figures.generations.invalidate_tool_cache(await _tool_id(bench))
+    for name, (function, query) in _READS.items():
+        if name not in (_MISS, _HIT_IN_MEMORY):
+            bench.new_memory()
+        with bench.measured(name):
+            await bench.get(function, query, **_route(function))
+
+
+def _route(function: str) -> dict[str, str]:
+    return {"tool": "Widget0x"} if function in _OF_TOOL else {}
+
+
+async def _tool_id(bench: Bench) -> str:
+    return str((await bench.get("get_tool", {}, tool="Widget0x"))["tool_id"])
+
+
+def recorded() -> dict[str, Cost]:
+    return {name: Cost(**fields) for name, fields in json.loads(RECORDED.read_text()).items()}
+
+
+def table(costs: dict[str, Cost]) -> str:
+    widest = max(map(len, costs))
+    heads = [field.name for field in dataclasses.fields(Cost)]
+    lines = [f"{'operation':<{widest}}" + "".join(f"{head:>11}" for head in heads)]
+    for name, cost in costs.items():
+        lines.append(f"{name:<{widest}}" + "".join(f"{figure:>11,.1f}" for figure in dataclasses.astuple(cost)))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--write", action="store_true", help="record the budgets")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        costs = {name: cost for name, cost in asyncio.run(measured(Path(folder))).items() if name}
+    if given.write:
+        RECORDED.write_text(
+            json.dumps({name: dataclasses.asdict(cost) for name, cost in costs.items()}, indent=1) + "\n"
+        )
+    print(table(costs))
+
+
+if __name__ == "__main__":
+    main()

@@ -36,6 +36,7 @@ from benchmarks.scale.counting import CountingStore
 from services import container
 from services.topology import (
     ANALYZE_ARTICLES,
+    GENERATE_IDEAS,
     GROUP_HEADLINES,
     INGEST_FEEDS,
     REFRESH_TOOLS,
@@ -51,6 +52,13 @@ _NOT_COUNTED = ("asyncio", "selectors", "threading", "concurrent", "json", "benc
 """Folders and modules whose functions are not counted: how often an event loop turns depends on the machine, and the
 counting store writes JSON."""
 _WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
+_WORDINGS = (
+    "recalls returns withdraws stops",
+    "faulty defective dangerous 12,000",
+    "after following amid since",
+    "fire fires blaze explosion",
+    "today yesterday overnight again",
+)
 _DAY_30, _DAY_7 = {"period": "DAY_30"}, {"period": "DAY_7"}
 _WEEK = {"from": "2026-02-15T00:00:00Z", "to": "2026-02-22T00:00:00Z"}
 _OF_TOOL = ("get_tool_sentiment", "get_tool_history", "get_movement", "list_mentions")
@@ -130,6 +138,7 @@ class Bench:
             each.seconds = self._seconds
         self.costs: dict[str, Cost] = {}
         self._numbers = itertools.count()
+        self._wordings = itertools.product(*map(str.split, _WORDINGS))
         self._taken = 0
 
     def _seconds(self) -> float:
@@ -186,6 +195,16 @@ class Bench:
             text = ". ".join([_WORDS] * 6 + [f"{each} is good and everybody likes it" for each in names])
             at = self.clock.now.replace(minute=0)
             found.append(Item(head, f"https://news.example/2026/02/21/{n}/a-story-of-{n}", f"guid-{n}", at, text))
+        return found
+
+    def reports(self, number: int, company: str) -> list[Item]:
+        """New entries about one event, each of another outlet and in other words."""
+        found = []
+        for words in itertools.islice(self._wordings, number):
+            n = next(self._numbers)
+            head = f"{company} {words[0]} {words[1]} heat pumps {words[2]} {words[3]} in Lisbon {words[4]}"
+            link = f"https://outlet-{n}.example/{n}/acme-widgets-heat-pumps"
+            found.append(Item(head, link, f"guid-{n}", self.clock.now.replace(minute=0), _WORDS))
         return found
 
     def publish(self, feed: str, items: list[Item], etag: str | None = None) -> None:
@@ -307,24 +326,21 @@ async def _grouping(bench: Bench) -> None:
         await bench.call("ingest_due_feeds", timer_request=None)
         while bench.queues.sent.get(GROUP_HEADLINES):
             await bench.work(GROUP_HEADLINES, "group_headlines")
+        await bench.work(GENERATE_IDEAS, "generate_ideas")
 
     await group()
-    at = bench.clock.now.replace(minute=0)
     for size in STORIES:
         for number in (size, 1):
-            items = []
-            for n in (next(bench._numbers) for _ in range(number)):
-                head = (
-                    f"Acme Widgets of Lisbon recalls {size + 2} thousand faulty heat pumps after fire, filing {n} says"
-                )
-                items.append(Item(head, f"https://news.example/recall/{size}/{n}", f"recall-{n}", at, _WORDS))
-            await _articles(bench, items)
+            await _articles(bench, bench.reports(number, f"Acme Widgets {size}"))
             await bench.work(ANALYZE_ARTICLES, "analyze_articles")
             bench.clock.forward(minutes=6)
             await bench.call("ingest_due_feeds", timer_request=None)
-            with bench.measured(f"an article joins a story of {size}" if number == 1 else ""):
+            with bench.measured(f"an article joins a story of {size}, with its signals" if number == 1 else ""):
                 await bench.work(GROUP_HEADLINES, "group_headlines")
+                await bench.work(GENERATE_IDEAS, "generate_ideas")
             await group()
+    stories = (await bench.get("list_stories", {}))["items"]
+    assert {each["article_count"] for each in stories} == {size + 1 for size in STORIES}, stories
 
 
 async def _refresh(bench: Bench) -> None:
@@ -350,7 +366,7 @@ async def _reads(bench: Bench) -> None:
     for function, query in _READS.values():
         await bench.get(function, query, **_route(function))  # the first call imports and builds
     bench.clock.forward(minutes=1)
-    await bench.app.figures.generations.invalidate_tool_cache(await _tool_id(bench))
+    await bench.app.figures.generations.raise_(await _tool_id(bench))
     for name, (function, query) in _READS.items():
         if name not in (_MISS, _HIT_IN_MEMORY):
             bench.new_memory()
